@@ -81,7 +81,7 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
 
-conformance-python: ## run the device in Python (Examples/python) against the cases for polls, patches, files, deltas, packs and the copy
+conformance-python: ## run the devices in Python (Examples/python) against the cases for polls, patches and packs; files, deltas and the copy
 	@.ci/packages python3 python3-zstandard
 	Tests/Conformance/python.sh
 
