@@ -113,8 +113,8 @@ site: ## build the documentation as a website, .build/site/pages; a warning fail
 	@.ci/packages python3 python3-venv
 	@docs/site/python docs/site/build.py .build/site
 
-test-docs: build ## check the documentation: its links, its commands and their output, its JSON Schemas, its website
-	@.ci/packages python3 python3-venv curl
+test-docs: build ## check the documentation: its links, its examples and their output, its JSON Schemas, its website
+	@.ci/packages python3 python3-venv python3-zstandard curl openssl
 	Tests/Docs/run.sh $(XCACHE)
 
 test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)
