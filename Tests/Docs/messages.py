@@ -12,8 +12,9 @@ NAMES = {"online", "shop", "other", "other.", "main", "data", "phone", "site", "
 
 
 def sources():
-    """The text of all Swift, with strings that are written in pieces joined."""
-    text = "\n".join(path.read_text() for path in sorted((ROOT / "Sources").rglob("*.swift")))
+    """The text of all Swift and of the web runtime, with strings that are written in pieces joined."""
+    files = [*sorted((ROOT / "Sources").rglob("*.swift")), *sorted((ROOT / "public/runtime/src").rglob("*.js"))]
+    text = "\n".join(path.read_text() for path in files)
     text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
     text = re.sub(r'"\s*\+\s*"', "", text)
     text = re.sub(r"\\\n\s*", "", text).replace('\\"', '"')
