@@ -123,7 +123,7 @@ class Bench:
         first = self.deploy(front, 0)
         config = f"{self.folder}/prefetch.json"
         with open(config, "w") as file:
-            json.dump([{"url": f"{self.base[:-1]}{path}index.html", "interfaces": [
+            json.dump([{"url": f"{self.base[:-1]}{path}", "interfaces": [
                 {"api": f"{self.base}api?shown", "method": "GET", "urlParam": True}]}], file)
         self.origin.run("prefetch", "push", config, "--app", self.app)
         nobody, cached, local = (Visitor(self, False) for _ in range(3))
@@ -153,6 +153,8 @@ class Bench:
             self.set(**FAST, refuse=False)
             for key, release in zip("abcdefgl", (0, 0, 1, 0, 0, 1, 1, 0)):
                 assert results[key]["title"] == f"release {release}", (key, results[key])
+            used = ours.does({"act": "counts"})["used"]
+            assert used >= 3, f"{used} of the calls that were sent ahead of (d), (e) and (f) met their page"
             return results
         finally:
             for visitor in (nobody, cached, local, ours):
