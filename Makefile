@@ -163,10 +163,10 @@ bench-open: build ## how fast pages open by the web runtime, in Chromium over a 
 	@.ci/packages chromium
 	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
 
-bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (15 minutes; RECORD=FILE RUNS=N; installs 340 MB)
+bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
 	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
-	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS))
+	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(CHART),--chart $(CHART))
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh
