@@ -81,7 +81,7 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
 
-conformance-python: ## run the device in Python (Examples/python) against the cases for polls, patches, files, deltas, packs and the copy
+conformance-python: ## run the devices in Python (Examples/python) against the cases for polls, patches and packs; files, deltas and the copy
 	@.ci/packages python3 python3-zstandard
 	Tests/Conformance/python.sh
 
@@ -113,8 +113,8 @@ site: ## build the documentation as a website, .build/site/pages; a warning fail
 	@.ci/packages python3 python3-venv
 	@docs/site/python docs/site/build.py .build/site
 
-test-docs: build ## check the documentation: its links, its commands and their output, its JSON Schemas, its website
-	@.ci/packages python3 python3-venv curl
+test-docs: build ## check the documentation: its links, its examples and their output, its JSON Schemas, its website
+	@.ci/packages python3 python3-venv python3-zstandard curl openssl
 	Tests/Docs/run.sh $(XCACHE)
 
 test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)

@@ -62,6 +62,15 @@ for stub in Darwin CryptoKit Dispatch Security Foundation Network WebKit UIKit; 
 names=${TARGETS:-Libc Backports Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation ExampleiOS}
 for name in $names; do target "$name"; done
 
+# What the documents show an app's developer.
+case " $names " in
+*" XCacheFoundation "*)
+  python3 Tests/Docs/swift_blocks.py --apple >"$out/Guides.swift"
+  module Guides "$out/Guides.swift"
+  echo "README.md and the guides: $(grep -c '^@MainActor func' "$out/Guides.swift") blocks type-checked for Apple"
+  ;;
+esac
+
 # What the check is there for: it fails where a selector is misspelt, which the real protocol would pass over, where a type isn't
 # Apple's, and where a method is missing.
 # refused WHAT FILE EXPRESSION MESSAGE: Engines/Apple with one line changed by sed.
