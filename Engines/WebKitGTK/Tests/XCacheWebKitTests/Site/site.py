@@ -49,6 +49,10 @@ def context():
 
 
 log, log_lock = [], threading.Lock()
+recorded = {}
+# Of entries, which the site sends as well.
+HEADERS = {"csp-header.html": {"Content-Security-Policy": "default-src 'self'; style-src 'self'"},
+           "framed-by-nobody.html": {"X-Frame-Options": "DENY"}}
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
          "png": "image/png", "ttf": "font/ttf", "json": "application/json", "wasm": "application/wasm",
          "txt": "text/plain; charset=utf-8", "bin": "application/octet-stream"}
@@ -121,7 +125,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                 return self.send(b"", 416, type, Content_Range=f"bytes */{size}")
             end = min(end, size - 1)
             return self.send(data[start:end + 1], 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
-        self.send(data, 200, type, Accept_Ranges="bytes", Cache_Control="no-cache")
+        own = HEADERS.get(url.path.lstrip("/"), {}) if host == "m.example.com" else {}
+        self.send(data, 200, type, Accept_Ranges="bytes", Cache_Control="no-cache", **own)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_ANY
 
@@ -139,6 +144,18 @@ class Site(http.server.BaseHTTPRequestHandler):
                               "cookie": self.headers.get("Cookie"), "referer": self.headers.get("Referer"),
                               "origin": self.headers.get("Origin"), "accept": self.headers.get("Accept-Encoding")}),
                   type="application/json", Cache_Control="no-store")
+
+    def api_record(self, query, body):
+        """Keeps a body, with the boundary of a multipart one replaced by B."""
+        type = self.headers.get("Content-Type")
+        if boundary := re.search("boundary=(.+)", type or ""):
+            type = type.replace(boundary[1], "B")
+            body = body.replace(boundary[1].encode(), b"B")
+        recorded[query["key"]] = json.dumps([self.command, type, body.hex()])
+        self.send("recorded")
+
+    def api_recorded(self, query, body):
+        self.send(recorded.get(query["key"], ""), 200 if query["key"] in recorded else 404, Cache_Control="no-store")
 
     def api_form(self, query, body):
         self.send(f"<!doctype html><pre>{self.command} {body.decode('latin-1').replace('<', '&lt;')}</pre>",
@@ -169,6 +186,19 @@ class Site(http.server.BaseHTTPRequestHandler):
         while size > 0:
             self.wfile.write(piece[:size])
             size -= len(piece)
+
+    def api_attachment(self, query, body):
+        size = int(query["size"])
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-own; charset=x")
+        self.send_header("Content-Disposition", f'attachment; filename="{query["name"]}"')
+        self.send_header("Content-Length", str(size))
+        self.end_headers()
+        self.wfile.write((bytes(range(256)) * (size // 256 + 1))[:size // 2 if "breaks" in query else size])
+        self.wfile.flush()
+        if "breaks" in query:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def api_pieces(self, query, body):
         self.send_response(200)
@@ -290,14 +320,17 @@ class Origin:
 
     def run(self, *words):
         made = subprocess.run([xcache, *words, "--server", self.server, "--app", "shop", "--token", self.token],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, cwd=folder)
         if made.returncode:
             raise SystemExit(f"xcache {' '.join(words)}: {made.stdout}{made.stderr}")
+        return made.stdout
 
     def publish(self):
-        for host in ("m.example.com", "cdn.example.com"):
-            self.run("publish", f"{www}/{host}", "--bundle", host.split(".")[0], "--base-url",
-                     f"https://{host}:{port}/", "--no-check", "all", "--now", "--exclude", "net/**")
+        bundles = {host.split(".")[0]: {"dirs": [f"www/{host}"], "baseURL": f"https://{host}:{port}/",
+                                        "exclude": ["net/**"], "headers": HEADERS if host == "m.example.com" else {}}
+                   for host in ("m.example.com", "cdn.example.com")}
+        json.dump({"bundles": bundles}, open(f"{folder}/xcache.json", "w"))
+        self.run("publish", "--no-check", "all", "--now")
 
 
 def knock(number):
