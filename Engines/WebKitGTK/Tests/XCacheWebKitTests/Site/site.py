@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """The sites of the WebKit tests behind TLS, with a real origin beside them: site.py FOLDER XCACHE
 
-Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, and
-bad.test, whose certificate nobody signed. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
+Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, bad.test,
+whose certificate nobody signed, and m.localhost, which the system finds without the tests' resolver. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
 certificate), and then takes a command a line, each of which is answered by a line:
 
   stop | start        the sites; the port stays the same
   log                 what the sites were asked for since the last time, as JSON
   edit HOST/PATH TEXT has a file say something else, and publishes it
   run WORDS           xcache with these words
-  knock PORT          what a proxy there says to who has no password
+  ask WORDS           the same, with what it prints as JSON
+  list HOST           publishes other pages for a host than it has, with the title "listed"
+  knock PORT          what a proxy there says to who has no password, or a wrong one
+  forward PORT PASSWORD  another port, where m.example.com of that proxy answers
   script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
   quit
 """
@@ -19,7 +22,7 @@ import urllib.parse
 folder, xcache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 here = os.path.dirname(os.path.abspath(__file__))
 www = f"{folder}/www"
-HOSTS = ["m.example.com", "cdn.example.com", "foreign.test"]
+HOSTS = ["m.example.com", "cdn.example.com", "foreign.test", "m.localhost"]
 
 
 def openssl(*words):
@@ -335,11 +338,52 @@ class Origin:
 
 def knock(number):
     said = []
+    wrong = base64.b64encode(b"xcache:" + b"0" * 48).decode()
     for line in ("CONNECT m.example.com:443", "GET http://m.example.com/index.html", "GET /index.html"):
-        with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
-            client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n\r\n".encode())
-            said.append(client.recv(100).split(b"\r\n")[0].decode())
+        for field in ("", f"Proxy-Authorization: Basic {wrong}\r\n"):
+            with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
+                client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n{field}\r\n".encode())
+                said.append(client.recv(100).split(b"\r\n")[0].decode())
     return json.dumps(said)
+
+
+def forward(proxy, password):
+    server = socket.create_server(("127.0.0.1", 0))
+    key = base64.b64encode(f"xcache:{password}".encode()).decode()
+
+    def pass_on(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def serve():
+        while True:
+            client, _ = server.accept()
+            inner = socket.create_connection(("127.0.0.1", proxy))
+            inner.sendall(f"CONNECT m.example.com:{port} HTTP/1.1\r\nHost: m.example.com\r\n"
+                          f"Proxy-Authorization: Basic {key}\r\n\r\n".encode())
+            said = b""
+            while not said.endswith(b"\r\n\r\n"):
+                said += inner.recv(1)
+            for ends in ((client, inner), (inner, client)):
+                threading.Thread(target=pass_on, args=ends, daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    return str(server.getsockname()[1])
+
+
+def list_other(host):
+    os.makedirs(f"{folder}/listed")
+    for name in ("index.html", "text.txt"):
+        open(f"{folder}/listed/{name}", "w").write("<!doctype html><title>listed</title>")
+    origin.run("publish", f"{folder}/listed", "--bundle", "listed", "--base-url", f"https://{host}:{port}/",
+               "--no-check", "all", "--now")
 
 
 def script(kind, text):
@@ -380,6 +424,9 @@ try:
                 open(f"{www}/{words[1]}", "w").write(" ".join(words[2:]))
                 origin.publish()
             case "run": origin.run(*words[1:])
+            case "ask": answer = json.dumps(json.loads(origin.run(*words[1:])))
+            case "list": list_other(words[1])
+            case "forward": answer = forward(int(words[1]), words[2])
             case "knock": answer = knock(int(words[1]))
             case "script": answer = script(words[1], " ".join(words[2:]))
         print(answer, flush=True)
