@@ -16,7 +16,8 @@ extension WebKitTests {
     /// An app with a policy whose signed script says where it ran, and another one that is signed by nobody.
     private func signedApp(_ sites: Sites) async throws -> App {
       let key = try sites.tell(
-        "script good window.signed = document.readyState + ' ' + location.pathname + (window.signed || '')")
+        "script good window.signed = document.readyState + ' ' + location.pathname + (window.signed || ''); "
+          + "if (window === top) localStorage.ran = [localStorage.ran, location.pathname]")
       try sites.tell("script bad window.forged = true")
       return try await App(
         sites, hosts: Sites.hosts + ["127.0.0.1"], scriptKey: [UInt8](Data(base64Encoded: key) ?? Data()))
@@ -112,6 +113,16 @@ extension WebKitTests {
       let plain = try WebPage(app.host, settings)
       try await plain.load(sites.url("/second.html"))
       #expect(try await plain.evaluate("return window.signed === undefined") == "true")
+
+      // A view that waited on the proxy's blank page, which gets none.
+      let pool = PagePool(app.host, .init(site: sites.url("")))
+      await pool.fill()
+      #expect(pool.count == 1)
+      let warm = try await pool.open(sites.url("/second.html"))
+      #expect(
+        try await warm.evaluate(
+          "return [signed, localStorage.ran.includes('/second.html'), localStorage.ran.includes('xcache')]")
+          == #"["loading /second.html",true,false]"#)
       await app.end()
     }
 
