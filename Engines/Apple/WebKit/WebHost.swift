@@ -49,6 +49,8 @@
     /// Where the engine believes the proxy to be; nil: it has none.
     private var port: UInt16?
     private var watch: Task<Void, Never>?
+    /// The policy's, signed.
+    private(set) var policyScripts: [PageScript] = []
     /// What pages say of themselves in every request; nil until the first one was asked.
     var userAgent: String?
 
@@ -156,6 +158,9 @@
 
     /// Whether a page of this address would be answered from the device.
     func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
+
+    /// Looks which scripts the policy has now.
+    func takeScripts() async { policyScripts = await runtime?.scripts() ?? [] }
 
     /// The address by which a page is loaded.
     func address(of url: String) -> String {

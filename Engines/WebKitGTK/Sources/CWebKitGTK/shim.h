@@ -40,3 +40,11 @@ static inline SoupCookie *xcache_cookie(const char *header, const char *url) {
   if (uri) g_uri_unref(uri);
   return cookie;
 }
+
+// The address of the answer that a decision is about, where it is for the document of a view; else NULL.
+static inline const char *xcache_document_url(gpointer decision) {
+  WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
+  return webkit_response_policy_decision_is_main_frame_main_resource(response)
+             ? webkit_uri_response_get_uri(webkit_response_policy_decision_get_response(response))
+             : NULL;
+}

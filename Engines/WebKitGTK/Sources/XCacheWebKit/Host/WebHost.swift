@@ -31,11 +31,18 @@ public final class WebHost {
   private let listener: ProxyListener?
   private let network: LinuxProxyNetwork
   private var watch: Task<Void, Never>?
+  private var following: Task<Void, Never>?
   private var trusted: Set<String> = []
   /// What the engine was told to take, for a network process that takes the place of one that ended.
   private var certificates: [(host: String, certificate: UnsafeMutablePointer<GTlsCertificate>)] = []
   /// Cookies of pages and of the runtime's own requests.
   public let cookies: WebCookies
+  private let downloads: WebDownloads
+  private var pages: [Weak<WebPage>] = []
+  /// Another process has the proxy's port.
+  private var isProxyOff = false
+  /// The policy's, signed.
+  private(set) var policyScripts: [UserScript] = []
 
   /// Starts the engine and its proxy, which is set before anything is loaded.
   ///
@@ -53,6 +60,7 @@ public final class WebHost {
       webkit_cookie_manager_set_persistent_storage(
         manager, "\(folder)/cookies.sqlite", WEBKIT_COOKIE_PERSISTENT_STORAGE_SQLITE)
     }
+    downloads = WebDownloads(context)
     cookies = settings.cookies
     cookies.attach(store, manager)
     self.runtime = runtime
@@ -69,10 +77,17 @@ public final class WebHost {
         self.lookAfterProxy()
       }
     }
+    guard let events = runtime?.events else { return }
+    following = Task { @WebActor [weak self] in
+      for await event in events {
+        if case .policyChanged = event { await self?.takeScripts() }
+      }
+    }
   }
 
   isolated deinit {
     watch?.cancel()
+    following?.cancel()
     listener?.stop()
     for (_, certificate) in certificates { g_object_unref(certificate) }
     g_object_unref(context)
@@ -99,10 +114,16 @@ public final class WebHost {
     }
   }
 
+  /// Looks which scripts the policy has now.
+  func takeScripts() async {
+    policyScripts = await runtime?.scripts().map { UserScript($0.source) } ?? []
+  }
+
   /// Whether a page of this address would be answered from the device.
   func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
 
-  /// A proxy that is dead listens again on its port; where that can't be, pages go to the network without it.
+  /// A proxy that is dead listens again on its port; where that can't be, the engine goes without, pages of the
+  /// app are loaded once more, and each look tries the port again.
   ///
   /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
   /// told again each time, which costs it a look into a set.
@@ -115,9 +136,28 @@ public final class WebHost {
     do {
       try listener.restart()
       useProxy(listener.address)
+      isProxyOff = false
     } catch {
+      guard !isProxyOff else { return }
+      isProxyOff = true
       useProxy(nil)
+      for page in pages.compactMap(\.object) { page.proxyIsGone() }
     }
+  }
+
+  /// A view was made.
+  func opened(_ page: WebPage) {
+    pages.removeAll { $0.object == nil }
+    pages.append(Weak(page))
+  }
+}
+
+extension WebHost {
+  /// Decides about what pages offer for download: `try await download.save(to: …)` takes it, and what isn't saved when this
+  /// comes back is refused. Nil: every download is refused. WKDownloadDelegate.
+  public var onDownload: (@WebActor (WebDownload) async -> Void)? {
+    get { downloads.onDownload }
+    set { downloads.onDownload = newValue }
   }
 }
 
