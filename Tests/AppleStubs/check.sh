@@ -8,7 +8,9 @@ cd "$(dirname "$0")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-target=x86_64-apple-ios$(sed -n 's/.*\.iOS(\.v\([0-9]*\)).*/\1/p' Package.swift).0-simulator
+machine=$(uname -m)
+architecture=${machine/aarch64/arm64}
+target=$architecture-apple-ios$(sed -n 's/.*\.iOS(\.v\([0-9]*\)).*/\1/p' Package.swift).0-simulator
 resources=$out/resources
 
 # The standard library for that target, of this toolchain's interfaces for Linux. `@backDeployed` doesn't parse without bodies, which
@@ -21,9 +23,9 @@ standardLibrary() {
   for module in Swift _Concurrency SwiftOnoneSupport _StringProcessing; do
     made="$resources/iphonesimulator/$module.swiftmodule"
     mkdir "$made"
-    sed -e "s/-target x86_64-unknown-linux-gnu/-target $target/" -e '/^ *@backDeployed/d' \
+    sed -e "s/-target $machine-unknown-linux-gnu/-target $target/" -e '/^ *@backDeployed/d' \
       -e '/swift-module-flags:/s/$/ -disable-availability-checking/' \
-      "$own/linux/$module.swiftmodule/x86_64-unknown-linux-gnu.swiftinterface" >"$made/x86_64-apple-ios-simulator.swiftinterface"
+      "$own/linux/$module.swiftmodule/$machine-unknown-linux-gnu.swiftinterface" >"$made/$architecture-apple-ios-simulator.swiftinterface"
   done
   # zlib's header without what it includes, which is written for Linux.
   mkdir "$out/zlib"

@@ -40,7 +40,7 @@ TABLE = {
     "docs/guide-runtime.md": [("", SWIFT)] * 6,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
-    "docs/guide-webkit.md": [("apt-get install", SYSTEM), (".package", TEXTS), *[("", SWIFT)] * 3],
+    "docs/guide-webkit.md": [("apt-get install", SYSTEM), (".package", TEXTS), *[("", SWIFT)] * 4],
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 4, ("{public-url}", FORM), ("{public-url}", FORM), ("{public-url}", FORM), ("pack", FORM),
