@@ -15,7 +15,8 @@ public final class WebPage {
 
   let host: WebHost
   let view: UnsafeMutablePointer<WebKitWebView>
-  private let manager: UnsafeMutablePointer<WebKitUserContentManager>
+  let manager: UnsafeMutablePointer<WebKitUserContentManager>
+  private let inspector: PageInspector?
   /// The app's own.
   private let scripts: [UserScript]
   /// What shows the app's handlers to pages; nil: there are none.
@@ -50,13 +51,15 @@ public final class WebPage {
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
     }
     scripts = settings.isPlain ? [] : settings.scripts
+    inspector = settings.inspector
     receiver =
       settings.messages.isEmpty && settings.replies.isEmpty
       ? nil
       : PageBridge.receiver(messages: Array(settings.messages.keys), replies: Array(settings.replies.keys))
     setScripts([])
     connectSignals()
-    if host.runtime != nil { try addWatch() }
+    if host.runtime != nil, settings.isWatched { try addWatch() }
+    try inspector?.attach(to: self)
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
@@ -276,6 +279,10 @@ extension WebPage {
     webkit_user_content_manager_remove_all_scripts(manager)
     if host.runtime != nil {
       add(UserScript(PageWatch.script, forMainFrameOnly: true), world: PageWatch.name)
+    }
+    if inspector != nil {
+      add(PageInspector.listener, world: PageInspector.world)
+      add(PageInspector.sender)
     }
     if let receiver {
       add(PageBridge.sender, world: PageBridge.world)
