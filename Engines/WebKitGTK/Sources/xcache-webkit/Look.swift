@@ -102,7 +102,8 @@ final class Look {
       return inspector.termination != nil || navigation == .none && (isQuiet || now - loaded > Self.patience)
     }
     // One that goes on and on may be between two.
-    guard navigation != .none || .now - loaded < Self.quiet, inspector.termination == nil else { return }
+    let isGoing = navigation != .none || .now >= deadline && .now - loaded < Self.quiet
+    guard isGoing, inspector.termination == nil else { return }
     outcome = nil
     page.stopLoading()
   }

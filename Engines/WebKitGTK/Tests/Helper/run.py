@@ -47,7 +47,7 @@ planted.error();
         navigator.geolocation && navigator.geolocation.getCurrentPosition(() => {}, error => console.log('place', error.code));
         </script><form action=good.html target=_blank id=form><input name=a></form><script>form.submit()</script>""",
     "download.html": """<!doctype html><title>download</title><p>There is text.</p><a id=link href=data.json download=x>x</a>
-        <script>link.click(); onload = () => { location.href = '/api/attachment' }</script>""",
+        <script>link.click(); onload = () => setTimeout(() => { location.href = '/api/attachment' }, 200)</script>""",
     "flood.html": """<!doctype html><title>flood</title><p>There is text.</p><script>
         for (let i = 0; i < 20000; i++) console.log('line ' + i);
         console.error('x'.repeat(1e6)); const loop = {}; loop.self = loop; console.log(loop);
@@ -471,7 +471,8 @@ def downloads(world):
     helper = Helper(world, env={"HOME": home})
     answer = helper.look("download.html", timeout=20)
     assert answer["failure"] is None and answer["title"] == "download", answer
-    assert any("a download of" in text for text in texts(answer, "refused")), answer["console"]
+    refused = texts(answer, "refused")
+    assert any("data.json" in text for text in refused) and any("attachment" in text for text in refused), answer["console"]
     answer = helper.look("api/attachment", timeout=20)
     assert answer["failure"], answer
     helper.end()
