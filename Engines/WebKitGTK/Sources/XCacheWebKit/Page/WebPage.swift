@@ -19,6 +19,7 @@ public final class WebPage {
   let isPlain: Bool
   /// Of the policy's scripts, those that the next document gets.
   var injected: [String] = []
+  let inspector: PageInspector?
   /// The app's own.
   let scripts: [UserScript]
   /// What shows the app's handlers to pages; nil: there are none.
@@ -56,6 +57,7 @@ public final class WebPage {
     }
     isPlain = settings.isPlain
     scripts = settings.isPlain ? [] : settings.scripts
+    inspector = settings.inspector
     receiver =
       settings.messages.isEmpty && settings.replies.isEmpty
       ? nil
@@ -64,7 +66,8 @@ public final class WebPage {
     connectSignals()
     connectResponses()
     host.opened(self)
-    if host.runtime != nil { try addWatch() }
+    if host.runtime != nil, settings.isWatched { try addWatch() }
+    try inspector?.attach(to: self)
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
