@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-scheme
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-scheme webkit test-webkit-helper
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -21,6 +21,12 @@ packages:
 
 build: packages ## build the release binary, .build/release/xcache
 	swift build $(RELEASE) --product xcache
+
+webkit: packages ## build .build/release/xcache-webkit, the engine of preview and smoke (installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build $(RELEASE) --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit
+	@mkdir -p .build/release
+	install .build/webkit/release/xcache-webkit .build/release/xcache-webkit
 
 deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
 	@.ci/packages debhelper dpkg-dev chrpath
@@ -122,6 +128,12 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
+test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
+	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
+
 test-scheme: packages ## run real pages on the custom scheme in WebKitGTK, PAGES times (1): bodies, cookies, redirects (installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
 	Tests/Scheme/run.sh $(or $(PAGES),1)
@@ -163,10 +175,10 @@ bench-open: build ## how fast pages open by the web runtime, in Chromium over a 
 	@.ci/packages chromium
 	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
 
-bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (15 minutes; RECORD=FILE RUNS=N; installs 340 MB)
+bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
 	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
-	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS))
+	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(CHART),--chart $(CHART))
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh

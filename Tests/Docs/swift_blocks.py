@@ -28,10 +28,10 @@ LINUX = {
 }
 # By the number of the block, in functions of their own; None: it is checked with another system's.
 WEBKIT = {
-    "docs/guide-webkit.md": ["_ folder: String", "_ settings: RuntimeSettings", "_ host: WebHost"],
+    "docs/guide-webkit.md": ["_ folder: String", "_ settings: RuntimeSettings", "_ host: WebHost", "_ host: WebHost"],
     "docs/guide-app.md": [None, "_ runtime: Runtime"],
 }
-WEBKIT_FIRST = {"docs/guide-webkit.md": ["", "  var settings = settings\n", ""], "docs/guide-app.md": ["", ""]}
+WEBKIT_FIRST = {"docs/guide-webkit.md": ["", "  var settings = settings\n", "", "  @Sendable func log(_ error: any Error) {}\n"], "docs/guide-app.md": ["", ""]}
 KIOSK = "Examples/kiosk/Sources/kiosk/Kiosk.swift"
 APPLE = {"README.md": [""], "docs/guide-app.md": ["_ device: DeviceSettings", None], "docs/guide-network.md": [None, None, "_ runtime: Runtime"]}
 
