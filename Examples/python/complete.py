@@ -63,7 +63,7 @@ class CompleteDevice(Device):
     def follow(self):
         """Section 10."""
         held, space = self.notes["version"], "xcache" if self.settings["channel"] == "online" else "xcache_" + self.settings["channel"]
-        copy = f"{self.settings['fallback']}/{space}/{self.settings['app']}/"
+        copy = f"{self.settings['fallback'].rstrip('/')}/{space}/{self.settings['app']}/"
         newest = read_answer(self.fetch(copy + "version.json"))["version"]
         steps = [f"update/{held}-{newest}.json", f"patch/{held}-{newest}.json"] if held != "0" else []
         for step in steps + ["configure.json"] if int(newest) > int(held) else []:
