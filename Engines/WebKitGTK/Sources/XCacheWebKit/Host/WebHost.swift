@@ -68,7 +68,7 @@ public final class WebHost {
     proxy = runtime.map { PageProxy($0, transport: settings.transport, network: settings.network) }
     listener = try proxy.map { try ProxyListener($0) }
     guard let listener else { return }
-    useProxy(listener.address)
+    useProxy(listener.socksAddress)
     trustOwnCertificates()
     watch = Task { @WebActor [weak self] in
       while !Task.isCancelled {
@@ -94,7 +94,7 @@ public final class WebHost {
     g_object_unref(store)
   }
 
-  /// https alone: WebKit doesn't manage to send the password for http, whose requests go as they would without a proxy.
+  /// https alone: what goes by http is answered by nobody here.
   private func useProxy(_ address: String?) {
     guard let address, let settings = webkit_network_proxy_settings_new(nil, nil) else {
       webkit_website_data_manager_set_network_proxy_settings(store, WEBKIT_NETWORK_PROXY_MODE_NO_PROXY, nil)
@@ -135,7 +135,7 @@ public final class WebHost {
     guard let listener, !listener.isListening else { return }
     do {
       try listener.restart()
-      useProxy(listener.address)
+      useProxy(listener.socksAddress)
       isProxyOff = false
     } catch {
       guard !isProxyOff else { return }
