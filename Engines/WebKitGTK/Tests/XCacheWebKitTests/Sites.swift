@@ -98,7 +98,8 @@ final class App {
     var settings = WebHostSettings()
     settings.transport = CurlPageTransport(
       connectSeconds: 3, resolver: LocalNames(), authorities: trustsSites ? sites.told.authorities : nil)
-    network = LinuxProxyNetwork(authorities: sites.told.authorities, resolver: LocalNames())
+    network = LinuxProxyNetwork(
+      authorities: trustsSites ? sites.told.authorities : nil, resolver: LocalNames())
     settings.network = network
     host = try WebHost(runtime, settings)
     // Connections that are passed on unread meet the sites' own certificate.

@@ -82,7 +82,7 @@ public final class WebHost {
     }
     listener = try proxy.map { try ProxyListener($0) }
     guard let listener else { return }
-    useProxy(listener.address)
+    useProxy(listener.socksAddress)
     trustOwnCertificates()
     watch = Task { @WebActor [weak self] in
       while !Task.isCancelled {
@@ -108,7 +108,7 @@ public final class WebHost {
     g_object_unref(store)
   }
 
-  /// https alone: WebKit doesn't manage to send the password for http, whose requests go as they would without a proxy.
+  /// https alone: what goes by http is answered by nobody here.
   private func useProxy(_ address: String?) {
     guard address != nil || otherProxy != nil,
       let settings = webkit_network_proxy_settings_new(otherProxy, nil)
@@ -151,7 +151,7 @@ public final class WebHost {
     guard let listener, !listener.isListening else { return }
     do {
       try listener.restart()
-      useProxy(listener.address)
+      useProxy(listener.socksAddress)
       isProxyOff = false
     } catch {
       guard !isProxyOff else { return }

@@ -145,7 +145,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                               "length": len(body), "text": body[:2000].decode("latin-1"),
                               "sha256": hashlib.sha256(body).hexdigest(), "own": self.headers.get("X-Own"),
                               "cookie": self.headers.get("Cookie"), "referer": self.headers.get("Referer"),
-                              "origin": self.headers.get("Origin"), "accept": self.headers.get("Accept-Encoding")}),
+                              "origin": self.headers.get("Origin"),
+                              "proxy": self.headers.get("Proxy-Authorization"), "accept": self.headers.get("Accept-Encoding")}),
                   type="application/json", Cache_Control="no-store")
 
     def api_record(self, query, body):
@@ -344,6 +345,14 @@ def knock(number):
             with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
                 client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n{field}\r\n".encode())
                 said.append(client.recv(100).split(b"\r\n")[0].decode())
+    for greeting, more in ((b"\5\1\0", b""), (b"\5\2\0\2", b"\1\6xcache\x30" + b"0" * 48)):
+        with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
+            client.sendall(greeting)
+            answer = client.recv(2)
+            if more:
+                client.sendall(more)
+                answer = client.recv(2)
+            said.append(answer.hex() + client.recv(100).hex())
     return json.dumps(said)
 
 
