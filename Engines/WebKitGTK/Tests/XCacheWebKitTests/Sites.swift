@@ -81,7 +81,8 @@ final class App {
   let folder: URL
 
   init(
-    _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true
+    _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
+    diskLimit: Int64? = nil
   ) async throws {
     self.sites = sites
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
@@ -89,6 +90,7 @@ final class App {
     var device = DeviceSettings(
       folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)
     device.scriptKey = scriptKey
+    device.diskLimit = diskLimit
     runtime = try await Runtime(RuntimeSettings(device), transport: CurlTransport(resolver: LocalNames()))
     await runtime.handle(.launch)
     var settings = WebHostSettings()
