@@ -76,7 +76,9 @@ public final class PageProxy: Sendable {
     let connection = ProxyConnection(stream, after: [first])
     while let head = connection.next() {
       guard isAuthorized(head) else {
-        let isOpen = connection.answers()
+        // libsoup, WebKitGTK's, sends the next CONNECT on the same connection with the proxy's own address in the place of the
+        // server's, and takes what it then meets for the server.
+        let isOpen = connection.answers() && head.method != "CONNECT"
         let answer = ProxyHead.answer(
           407,
           [

@@ -143,7 +143,7 @@ public final class WebHost {
   ///
   /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
   /// told again each time, which costs it a look into a set.
-  private func lookAfterProxy() {
+  func lookAfterProxy() {
     trustOwnCertificates()
     for (host, certificate) in certificates {
       webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
@@ -178,6 +178,11 @@ extension WebHost {
 }
 
 extension WebHost {
+  /// Whether the engine was told to take this certificate, for whichever host.
+  func trusts(_ certificate: UnsafeMutablePointer<GTlsCertificate>) -> Bool {
+    certificates.contains { g_tls_certificate_is_same($0.certificate, certificate) != 0 }
+  }
+
   /// Ends the proxy as if the system had, for tests of what follows.
   package func killProxy() { listener?.stop() }
 
