@@ -23,6 +23,7 @@ if [ "$lines" -ge 200 ]; then
   failed=1
 fi
 for cases in poll- answer-38 answer-39 answer-4 pack-; do check except.txt "$cases"; done
+"$python" Tests/Conformance/python_vectors.py || failed=1
 echo "with complete.py:"
 for cases in poll- answer- file- delta- pack- copy- switch-; do check except-complete.txt "$cases" --complete; done
 exit $failed

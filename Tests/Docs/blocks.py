@@ -12,18 +12,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS, GUIDES, SWIFT, TEXTS, DRILL = "commands.py", "guides.py", "swift_blocks.py", "texts.py", "make test-deb"
-CI = "not: CI runs it by itself"
-SYSTEM = "not: it installs packages"
-FORM = "not: it is a form with names in braces"
 
 TABLE = {
     "README.md": [
-        ("make demo", CI), ("make build", "not: make test-docs builds it before anything else"),
+        ("make demo", TEXTS), ("make build", "not: make test-docs builds it before anything else"),
         *[(line, STEPS) for line in ("mkdir /tmp", "xcache login", "mkdir dist", "xcache pull", "xcache init", "xcache pull", "xcache rollback")],
         ("xcache serve", GUIDES), ("xcache token create", GUIDES), ("// Package.swift", SWIFT)],
-    "CONTRIBUTING.md": [("make build", CI), ("swift build", CI), ("XCACHE_RECORD=1", "not: it writes golden files anew")],
+    "CONTRIBUTING.md": [("make build", TEXTS), ("swift build", TEXTS), ("XCACHE_RECORD=1", "not: it writes golden files anew")],
     "deploy/OPERATIONS.md": [
-        ("apt install", DRILL), ("tar -xzf", "not: it installs the unit from the tarball"), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
+        ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
         ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("export XCACHE_SERVER", DRILL),
         *[("", DRILL)] * 14, ("apt install", DRILL)],
     "docs/quick-start.md": [("", STEPS)] * 18,
@@ -40,14 +37,14 @@ TABLE = {
     "docs/guide-runtime.md": [("", SWIFT)] * 6,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
-    "docs/guide-webkit.md": [("apt-get install", SYSTEM), (".package", TEXTS), *[("", SWIFT)] * 4],
+    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 4],
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
-        ("GET", TEXTS), *[("{", TEXTS)] * 4, ("{public-url}", FORM), ("{public-url}", FORM), ("{public-url}", FORM), ("pack", FORM),
+        ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
         ("old URL", TEXTS), *[("{", TEXTS)] * 5],
     "docs/openapi/README.md": [("curl", GUIDES)],
-    "Examples/kiosk/README.md": [("apt-get install", SYSTEM)],
-    "Examples/python/README.md": [("make conformance-python", CI), ("Examples/python", GUIDES)],
+    "Examples/kiosk/README.md": [("apt-get install", TEXTS)],
+    "Examples/python/README.md": [("make conformance-python", TEXTS), ("Examples/python", GUIDES)],
     "Examples/web/README.md": [("make build", "not: it waits for a person at a browser; guides.py takes the same steps from docs/guide-web.md")],
 }
 

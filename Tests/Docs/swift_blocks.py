@@ -32,6 +32,7 @@ WEBKIT = {
     "docs/guide-app.md": [None, "_ runtime: Runtime"],
 }
 WEBKIT_FIRST = {"docs/guide-webkit.md": ["", "  var settings = settings\n", "", "  @Sendable func log(_ error: any Error) {}\n"], "docs/guide-app.md": ["", ""]}
+KIOSK = "Examples/kiosk/Sources/kiosk/Kiosk.swift"
 APPLE = {"README.md": [""], "docs/guide-app.md": ["_ device: DeviceSettings", None], "docs/guide-network.md": [None, None, "_ runtime: Runtime"]}
 
 
@@ -102,8 +103,8 @@ def main():
                 if names is not None:
                     count += 1
                     source += function(f"{list(WEBKIT).index(name)}_{number}", names, first, text, "@WebActor ")
-        said = type_check(source, modules, *options)
-    print(f"swift: {count} blocks of {', '.join(WEBKIT)} type-check with WebKitGTK" if not said else said)
+        said = type_check(source, modules, *options) or type_check((ROOT / KIOSK).read_text(), modules, *options)
+    print(f"swift: {count} blocks of {', '.join(WEBKIT)}, and {KIOSK}, type-check with WebKitGTK" if not said else said)
     sys.exit(failed or bool(said))
 
 

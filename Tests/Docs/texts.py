@@ -73,9 +73,42 @@ def usage(text):
     said = subprocess.run([sys.executable, "Tests/Conformance/run.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for option in re.findall(r"--\w+", text):
         assert option in said, f"Tests/Conformance/run.py has no {option}"
+    targets(text)
+
+
+def targets(text):
+    """What a developer types: targets of the Makefile, its strict flags, packages that CI installs, products of an example."""
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"^make ([\w-]+)", text, re.M):
-        assert re.search(rf"^{target}:", makefile, re.M), f"the Makefile has no {target}"
+    for line in text.splitlines():
+        words = line.split("  ")[0].split()
+        if words[0] == "make":
+            for target in words[1:]:
+                assert re.search(rf"^{target}:", makefile, re.M), f"the Makefile has no {target}"
+        elif words[:2] == ["swift", "build"]:
+            strict = re.search(r"^STRICT :?= (.*)$", makefile, re.M)[1]
+            assert " ".join(words[3:]) == strict, f"the Makefile has {strict}"
+        elif words[0] == "apt-get":
+            assert all(re.search(rf"\.ci/packages .*{name}", makefile) for name in words[2:]), "the Makefile installs other packages"
+        elif words[:2] == ["swift", "run"]:
+            assert f'name: "{words[2]}"' in (ROOT / "Examples/kiosk/Package.swift").read_text(), f"the example has no {words[2]}"
+
+
+def tarball(text):
+    """The files that it installs are in deploy/, and the version is the program's."""
+    shell(text)
+    for name in re.findall(r"\b(?:sysusers|serve|xcache|logrotate)\.(?:conf|env|service)\b", text.replace("sysusers.d/xcache.conf", "")):
+        assert (ROOT / "deploy" / name).exists(), f"deploy has no {name}"
+    version = subprocess.run([PROGRAM, "version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    assert set(re.findall(r"xcache-(\d+\.\d+\.\d+)", text)) == {version}, f"the program is {version}"
+
+
+def form(text):
+    """A form of URLs: the URLs of the protocol's own examples that are of its kind have it."""
+    pattern = re.sub(r"\\{.*?\\}", "[^/]+", re.escape(text.strip()).replace(r"\{public\-url\}", "https://cdn.example.com/hxm/tech", 1))
+    urls = re.findall(r'"download":"([^"]*)"', (ROOT / "docs/protocol.md").read_text())
+    kind = "/delta/" if "/delta/" in text else "/pack/" if "/pack/" in text else None
+    urls = [url for url in urls if (kind in url if kind else not re.search("/(delta|pack|script)/", url))]
+    assert urls and all(re.fullmatch(pattern, url) for url in urls), f"{pattern}: {urls}"
 
 
 def case(text):
@@ -116,12 +149,15 @@ def renaming(text):
 def reader(block):
     """What reads an example."""
     if block.file == "docs/protocol.md":
-        return poll if block.text.startswith("GET") else renaming if block.text.startswith("old URL") else document
+        return (poll if block.text.startswith("GET") else renaming if block.text.startswith("old URL")
+                else form if block.text.startswith("{public-url}") else document)
     if block.text.startswith(".package"):
         return package
+    if block.text.startswith(("make ", "swift ", "apt-get ")):
+        return targets
     return {"docs/guide-ios.md": ios, "docs/guide-web.md": javascript,
             "docs/conformance.md": case if block.text.startswith("{") else usage,
-            "deploy/OPERATIONS.md": shell if block.text.startswith("#!") else unit if block.text.startswith("[") else variables}[block.file]
+            "deploy/OPERATIONS.md": tarball if block.text.startswith("tar ") else shell if block.text.startswith("#!") else unit if block.text.startswith("[") else variables}[block.file]
 
 
 def main():
