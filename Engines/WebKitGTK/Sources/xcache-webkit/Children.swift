@@ -15,7 +15,7 @@ enum Children {
   }
 
   /// Those that live.
-  private static func descendants() -> [pid_t] {
+  static func descendants() -> [pid_t] {
     var parents: [pid_t: pid_t] = [:]
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
       guard let id = pid_t(name), let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),

@@ -1,4 +1,5 @@
 import DeviceLinux
+import Foundation
 import HTTPDNS
 import XCacheClient
 import XCacheRuntime
@@ -8,6 +9,7 @@ import XCacheWebKit
 final class Engine: Sendable {
   let settings: Settings
   let runtime: Runtime
+  let memory: MemoryWatch
   private let transport: LookTransport
   private let network: LookNetwork
   /// Where what isn't https goes, which neither the device nor the app's proxy answers; nil: as it would without us.
@@ -27,6 +29,10 @@ final class Engine: Sendable {
       app: settings.app, hosts: settings.hosts, channel: settings.channel ?? "online")
     // All of the release is to be seen: nothing makes way.
     device.diskLimit = 1 << 40
+    // What the runtime noted of pages that failed and of starts that ended early: it would leave them to the network.
+    for name in ["pages.json", "starting"] {
+      try? FileManager.default.removeItem(atPath: "\(device.folder)/\(name)")
+    }
     var runtimeSettings = RuntimeSettings(device)
     runtimeSettings.pageDeadline = 600_000
     runtime = try await Runtime(
@@ -38,6 +44,7 @@ final class Engine: Sendable {
     }
     // No polls, no reports: nobody counts this as a device.
     runtime.changeConditions { $0.network = .offline }
+    memory = MemoryWatch(limit: settings.memory ?? 2_048)
     transport = LookTransport(
       base: CurlPageTransport(resolver: resolver, authorities: settings.authorities), isOffline: isOffline,
       isConfined: isConfined, line: line)

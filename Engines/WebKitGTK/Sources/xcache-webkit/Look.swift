@@ -57,6 +57,7 @@ final class Look {
 
   private func look(at page: WebPage) async {
     let url = job.url
+    let ended = engine.memory.count
     follow(page)
     let loading = Task { @WebActor in
       do {
@@ -70,7 +71,12 @@ final class Look {
     if case .success = outcome { await settle(page) }
     note(page)
     if inspector.termination == nil { await picture(page) }
-    if let termination = inspector.termination { answer.failure = answer.failure ?? termination }
+    if let termination = inspector.termination {
+      // Of pages side by side, one may be taken for the other.
+      answer.failure =
+        engine.memory.count > ended
+        ? "the page took more than \(engine.memory.limit) MB of memory" : answer.failure ?? termination
+    }
     // Else who waits for it would wait for ever.
     if outcome == nil { page.terminate() }
     await loading.value

@@ -31,6 +31,8 @@ struct Settings: Decodable, Sendable {
   let height: Int?
   /// Jobs at a time.
   let parallel: Int?
+  /// Megabytes that a page's process may take; 2,048 where it is missing.
+  let memory: Int?
   /// Whether nothing reaches the network, and what the device doesn't hold of `hosts` is answered with 404.
   let confined: Bool?
   /// A file of the certificates to trust in servers of `hosts`, PEM, in place of the system's.
@@ -49,6 +51,7 @@ struct Settings: Decodable, Sendable {
     try within(width.map(Double.init), 100...8_192, "width")
     try within(height.map(Double.init), 100...8_192, "height")
     try within(parallel.map(Double.init), 1...16, "parallel")
+    try within(memory.map(Double.init), 128...65_536, "memory")
     try within(network?.delay, 0...60_000, "network.delay")
     try within(network?.kilobitsPerSecond, 1...100_000_000, "network.kilobitsPerSecond")
   }

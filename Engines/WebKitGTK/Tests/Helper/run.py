@@ -105,6 +105,8 @@ planted.error();
     "storage.html": """<!doctype html><title>storage</title><p>There is text.</p><script>
         console.log('found', localStorage.length, document.cookie.length, history.length);
         localStorage.mine = 1; document.cookie = 'mine=1'</script>""",
+    "memory.html": """<!doctype html><title>memory</title><p>There is text.</p><script>
+        const kept = []; setTimeout(() => { for (;;) kept.push(new Uint8Array(1 << 24).fill(1)) }, 300)</script>""",
     "moment.html": "<!doctype html><title>moment</title><p>There is text.</p><img src=/api/wait?0.4>",
 }
 
@@ -632,6 +634,15 @@ def processes_that_die(world):
 
 
 @case
+def pages_that_take_all_memory(world):
+    helper = Helper(world, memory=500)
+    answer = helper.look("memory.html", timeout=20)
+    assert answer["failure"] == "the page took more than 500 MB of memory", answer
+    assert helper.look("good.html")["failure"] is None
+    helper.end()
+
+
+@case
 def pages_beside_each_other(world):
     helper = Helper(world, parallel=3)
     began = time.monotonic()
@@ -656,7 +667,11 @@ def pages_beside_each_other(world):
 @case
 def one_page_that_fails_often(world):
     """The runtime leaves a page alone that failed twice; a tool wants to see it fail."""
-    helper = Helper(world)
+    folder = world.device()
+    # What a runtime writes that saw the page fail twice, and its app end while it started.
+    url = world.url("error.html")
+    json.dump({"pages": {url: 2}, "version": "1"}, open(f"{folder}/pages.json", "w"))
+    helper = Helper(world, folder=folder)
     world.asked()
     for _ in range(4):
         answer = helper.look("error.html")
@@ -711,6 +726,11 @@ def the_end(world):
 def killed(world):
     helper = Helper(world)
     helper.look("good.html")
+    # One process is ready, another hears nobody.
+    helper.ask("moment.html")
+    helper.ask("loop.html")
+    until(lambda: len(children(helper, "WebKitWebProc")) == 2)
+    time.sleep(1)
     tree = processes(helper.process.pid)
     helper.process.kill()
     helper.process.wait()

@@ -14,14 +14,37 @@ extension WebKitTests {
       let app = try await App(sites, trustsSites: false)
       let port = try #require(app.host.proxyPort)
       let answers = try JSONDecoder().decode([String].self, from: Data(try sites.tell("knock \(port)").utf8))
-      #expect(answers.count == 6 && answers.allSatisfy { $0.hasPrefix("HTTP/1.1 407 ") })
+      #expect(answers.count == 8 && answers.prefix(6).allSatisfy { $0.hasPrefix("HTTP/1.1 407 ") })
+      // SOCKS: no method that is taken, and a wrong password.
+      #expect(answers.suffix(2) == ["05ff", "0101"])
       let page = try WebPage(app.host)
       await #expect(throws: WebKitError.self) { try await page.load(sites.url("/", "bad.test")) }
       // A server of a named host whose certificate nobody signed.
       try await page.load(sites.url("/second.html"))
       #expect(
         try await page.evaluate("return await fetch('/api/echo').catch(e => e.name)") == "\"TypeError\"")
+      #expect(
+        try await page.evaluate(
+          """
+          const socket = new WebSocket(location.origin.replace('https', 'wss') + '/socket');
+          return await new Promise(done => { socket.onopen = () => done('open'); socket.onerror = () => done('refused') });
+          """) == "\"refused\"")
+      await #expect(throws: WebKitError.self) { try await page.load(sites.url("/net/plain.html")) }
       #expect(try sites.log() == [])
+      await app.end()
+    }
+
+    /// What lets the engine through the proxy is nobody else's business.
+    @Test func noServerSeesTheProxysPassword() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      for host in ["m.example.com", "foreign.test"] {
+        try await page.load(sites.url("/index.html", host))
+        #expect(
+          try await page.evaluate("return (await (await fetch('/api/echo')).json()).proxy") == "null",
+          "\(host)")
+      }
       await app.end()
     }
 

@@ -82,7 +82,7 @@ public final class WebHost {
     }
     listener = try proxy.map { try ProxyListener($0) }
     guard let listener else { return }
-    useProxy(listener.address)
+    useProxy(listener.socksAddress)
     trustOwnCertificates()
     watch = Task { @WebActor [weak self] in
       while !Task.isCancelled {
@@ -108,7 +108,7 @@ public final class WebHost {
     g_object_unref(store)
   }
 
-  /// https alone: WebKit doesn't manage to send the password for http, whose requests go as they would without a proxy.
+  /// https alone: what goes by http is answered by nobody here.
   private func useProxy(_ address: String?) {
     guard address != nil || otherProxy != nil,
       let settings = webkit_network_proxy_settings_new(otherProxy, nil)
@@ -143,7 +143,7 @@ public final class WebHost {
   ///
   /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
   /// told again each time, which costs it a look into a set.
-  private func lookAfterProxy() {
+  func lookAfterProxy() {
     trustOwnCertificates()
     for (host, certificate) in certificates {
       webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
@@ -151,7 +151,7 @@ public final class WebHost {
     guard let listener, !listener.isListening else { return }
     do {
       try listener.restart()
-      useProxy(listener.address)
+      useProxy(listener.socksAddress)
       isProxyOff = false
     } catch {
       guard !isProxyOff else { return }
@@ -178,6 +178,11 @@ extension WebHost {
 }
 
 extension WebHost {
+  /// Whether the engine was told to take this certificate, for whichever host.
+  func trusts(_ certificate: UnsafeMutablePointer<GTlsCertificate>) -> Bool {
+    certificates.contains { g_tls_certificate_is_same($0.certificate, certificate) != 0 }
+  }
+
   /// Ends the proxy as if the system had, for tests of what follows.
   package func killProxy() { listener?.stop() }
 
