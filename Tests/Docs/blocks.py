@@ -37,7 +37,7 @@ TABLE = {
     "docs/guide-runtime.md": [("", SWIFT)] * 6,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
-    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 4],
+    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 4, ("make webkit", TEXTS), ("{", TEXTS)],
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
@@ -64,8 +64,8 @@ def examples(text):
             yield at + 1, fence[1], "\n".join(lines[at + 1:end]) + "\n"
             at = end
         elif lines[at].startswith("    ") and not re.match(r" *([-*]|\d+\.) ", last):
-            start = at
-            while at < len(lines) and lines[at].startswith("    "):
+            start, session = at, lines[at].startswith("    $ ")
+            while at < len(lines) and (lines[at].startswith("    ") or session and not lines[at] and lines[at + 1:at + 2][0].startswith("    ")):
                 at += 1
             yield start + 1, "", "\n".join(line[4:] for line in lines[start:at]) + "\n"
             continue

@@ -88,7 +88,8 @@ def targets(text):
             strict = re.search(r"^STRICT :?= (.*)$", makefile, re.M)[1]
             assert " ".join(words[3:]) == strict, f"the Makefile has {strict}"
         elif words[0] == "apt-get":
-            assert all(re.search(rf"\.ci/packages .*{name}", makefile) for name in words[2:]), "the Makefile installs other packages"
+            stems = [re.sub("-(dev|0)$", "", name) for name in words[2:]]
+            assert all(re.search(rf"\.ci/packages .*{stem}", makefile) for stem in stems), "the Makefile installs other packages"
         elif words[:2] == ["swift", "run"]:
             assert f'name: "{words[2]}"' in (ROOT / "Examples/kiosk/Package.swift").read_text(), f"the example has no {words[2]}"
 
@@ -116,6 +117,14 @@ def case(text):
     runner = (ROOT / "Tests/Conformance/runner/case.py").read_text()
     for step in json.loads(text)["steps"]:
         assert any(f"def do_{verb}(" in runner for verb in step), f"the runner knows none of {', '.join(step)}"
+
+
+def helper(text):
+    """Lines of JSON whose members xcache-webkit reads."""
+    source = (ROOT / "Engines/WebKitGTK/Sources/xcache-webkit/Messages.swift").read_text()
+    for line in text.splitlines():
+        for name in json.loads(line):
+            assert re.search(rf"\b(let|var) {name}\b", source), f"Messages.swift has no {name}"
 
 
 def document(text):
@@ -155,7 +164,7 @@ def reader(block):
         return package
     if block.text.startswith(("make ", "swift ", "apt-get ")):
         return targets
-    return {"docs/guide-ios.md": ios, "docs/guide-web.md": javascript,
+    return {"docs/guide-ios.md": ios, "docs/guide-webkit.md": helper, "docs/guide-web.md": javascript,
             "docs/conformance.md": case if block.text.startswith("{") else usage,
             "deploy/OPERATIONS.md": tarball if block.text.startswith("tar ") else shell if block.text.startswith("#!") else unit if block.text.startswith("[") else variables}[block.file]
 
