@@ -97,7 +97,7 @@ def main():
         if options is None:
             print("swift: the blocks for WebKitGTK weren't checked: libwebkit2gtk-4.1-dev isn't installed")
             sys.exit(failed)
-        source, count = "import DeviceLinux\nimport XCacheClient\nimport XCacheRuntime\nimport XCacheWebKit\n", 0
+        source, count = "import DeviceLinux\nimport Foundation\nimport XCacheClient\nimport XCacheRuntime\nimport XCacheWebKit\n", 0
         for name, parameters in WEBKIT.items():
             for number, (names, first, text) in enumerate(zip(parameters, WEBKIT_FIRST[name], swift(name))):
                 if names is not None:
