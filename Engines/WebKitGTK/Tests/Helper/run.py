@@ -30,6 +30,11 @@ planted.error();
         <script>window.onerror = () => true; addEventListener('error', event => event.stopImmediatePropagation(), true);
         console.error = null; delete window.CustomEvent; window.dispatchEvent = null; JSON.stringify = null</script>
         <script>later.error()</script><script>setTimeout(() => { throw Error('thrown later') }, 50)</script>""",
+    "worker.html": """<!doctype html><title>worker</title><p>There is text.</p><script>
+        const worker = new Worker('worker.js'); worker.onerror = event => event.preventDefault();
+        worker.onmessage = event => console.log('worker said', event.data, worker instanceof Worker, worker.constructor === Worker,
+          Worker.name); worker.postMessage(1)</script>""",
+    "worker.js": "onmessage = event => { postMessage(event.data + 1); missing.inWorker() }",
     "chunk.html": """<!doctype html><title>chunk</title><p>There is text.</p><script src=gone/chunk-1234.js></script>
         <link rel=stylesheet href=gone/style.css><img src=gone/image.png><script type=module>
         import('./gone/lazy.js').catch(error => console.error('caught', error)); fetch('/api/none')</script>""",
@@ -399,6 +404,12 @@ def script_errors(world):
     assert errors[0]["line"] == 4 and errors[0]["column"] > 0, errors
     assert errors[1]["text"] == "Unhandled promise rejection: RangeError: nobody cares" and errors[1]["line"] == 5, errors
     assert errors[2]["text"] == "Unhandled promise rejection: a string", errors
+    answer = helper.look("worker.html")
+    assert texts(answer, "log") == ["worker said 2 true true Worker"], answer["console"]
+    [error] = answer["scriptErrors"]
+    assert error["text"].startswith("In a worker: ") and "missing" in error["text"], error
+    assert error["url"] == world.url("worker.js") and error["line"] == 1, error
+    assert by_path(answer)["worker.js"]["kind"] == "script"
     # A page that does what it can to hide it.
     answer = helper.look("hushed.html")
     assert len(answer["scriptErrors"]) == 2 and "later" in answer["scriptErrors"][0]["text"], answer

@@ -89,6 +89,20 @@ extension PageInspector {
           return own.apply(this, values);
         };
       }
+      // What a worker's script doesn't catch is told to the worker's object alone.
+      for (const name of ['Worker', 'SharedWorker']) {
+        const own = window[name];
+        if (!own) continue;
+        window[name] = new Proxy(own, {construct(target, values, asked) {
+          const worker = Reflect.construct(target, values, asked);
+          worker.addEventListener('error', event => {
+            if (!(event instanceof ErrorEvent)) return;
+            tell('error', 'error', 'In a worker: ' + event.message, [event.filename, event.lineno, event.colno]);
+          });
+          return worker;
+        }});
+        own.prototype.constructor = window[name];
+      }
       addEventListener('unhandledrejection', event => {
         const {reason} = event;
         try {
