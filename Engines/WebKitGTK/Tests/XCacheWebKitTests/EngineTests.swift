@@ -181,6 +181,26 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// Requests take their turns on a few connections, passed on or not.
+    @Test func connectionsAreUsedAgain() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      for host in ["m.example.com", "foreign.test"] {
+        try await page.load(sites.url("/index.html", host))
+        try sites.tell("connections")
+        _ = try await page.evaluate(
+          """
+          for (let i = 0; i < 20; i++) await (await fetch('/api/echo')).text();
+          await Promise.all(Array.from({length: 20}, async () => (await fetch('/api/echo')).text()));
+          return 1;
+          """)
+        let count = try #require(Int(try sites.tell("connections")))
+        #expect(count <= 6, "\(host)")
+      }
+      await app.end()
+    }
+
     /// A service worker's requests and the update of its script, with no page left.
     @Test func aWorkerWithoutAPage() async throws {
       let sites = try Sites()
