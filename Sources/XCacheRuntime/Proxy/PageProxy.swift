@@ -22,6 +22,11 @@ public final class PageProxy: Sendable {
   public let password: String
   private let expected: [UInt8]
   private let sites = Locked(Sites())
+  /// Names that TLS is ended for although nothing is held of them.
+  private let moreHosts: [String]
+  /// Told of each request, on the thread that serves it.
+  let observer: (@Sendable (ProxyReport) -> Void)?
+  private let reports = Locked<UInt64>(0)
 
   private struct Sites {
     /// Hosts whose certificate of this device's the engine takes.
@@ -40,7 +45,14 @@ public final class PageProxy: Sendable {
   ///   - runtime: answers what the device holds.
   ///   - transport: how requests go on to their servers.
   ///   - network: what the system gives.
-  public init(_ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork) {
+  ///   - moreHosts: names of the app's whose requests go through `transport` although the device holds nothing of them.
+  ///   - observer: told of each request, on the thread that serves it.
+  public init(
+    _ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork, moreHosts: [String] = [],
+    observer: (@Sendable (ProxyReport) -> Void)? = nil
+  ) {
+    self.moreHosts = moreHosts
+    self.observer = observer
     self.runtime = runtime
     self.transport = transport
     self.network = network
@@ -64,7 +76,9 @@ public final class PageProxy: Sendable {
     let connection = ProxyConnection(stream, after: [first])
     while let head = connection.next() {
       guard isAuthorized(head) else {
-        let isOpen = connection.answers()
+        // libsoup, WebKitGTK's, sends the next CONNECT on the same connection with the proxy's own address in the place of the
+        // server's, and takes what it then meets for the server.
+        let isOpen = connection.answers() && head.method != "CONNECT"
         let answer = ProxyHead.answer(
           407,
           [
@@ -164,13 +178,21 @@ public final class PageProxy: Sendable {
     }
     if let known { return known }
     // A walk over the manifest.
-    let hosts = device.hosts
+    let held = device.hosts
+    let hosts = held + moreHosts.filter { !held.contains($0) && device.isAllowed("https://\($0)/") }
     sites.withLock { $0.held = (hosts, version, now) }
     return hosts
   }
 
   /// Nanoseconds for which the hosts of a version hold: calls to others may be sent ahead without another version.
   private static let freshness: UInt64 = 10_000_000_000
+
+  func nextReport() -> UInt64 {
+    reports.withLock { last in
+      last += 1
+      return last
+    }
+  }
 
   /// The engine takes this device's certificate for `host`; before that its connections are passed on unread.
   public func trusts(_ host: String) { sites.withLock { _ = $0.trusted.insert(host) } }
@@ -192,15 +214,21 @@ public final class PageProxy: Sendable {
   }
 
   private func webSocket(_ head: ProxyHead, _ site: ResourceURL, _ connection: ProxyConnection) {
-    do throws(TransportError) {
-      let server = try network.connect(
-        to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
-      defer { server.close() }
-      guard server.write(head.passedOn + connection.takeRest()) else { return }
-      ProxyTunnel.join(connection.stream, server)
-    } catch {
-      // As where there is no server: the connection ends without an answer.
-    }
+    var report = ProxyReport(
+      id: nextReport(), url: "https://\(site.authority)\(head.target)", method: head.method,
+      destination: .other)
+    observer?(report)
+    let server = try? network.connect(
+      to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
+    // What is said on it is between the two.
+    if server != nil { (report.source, report.status) = (.network, 101) }
+    report.end()
+    observer?(report)
+    // Without one the connection ends without an answer, as where there is no server.
+    guard let server else { return }
+    defer { server.close() }
+    guard server.write(head.passedOn + connection.takeRest()) else { return }
+    ProxyTunnel.join(connection.stream, server)
   }
 }
 

@@ -79,14 +79,14 @@ import Testing
     let proxy = try await proxy()
     let engine = try dial(proxy)
     let header = given.isEmpty ? "" : "Proxy-Authorization: \(given)\r\n"
-    for ask in ["CONNECT m.test:443", "GET http://m.test/index.html", "GET /index.html"] {
+    for ask in ["GET http://m.test/index.html", "GET /index.html", "CONNECT m.test:443"] {
       engine.say("\(ask) HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
       #expect(await engine.answer().hasPrefix("HTTP/1.1 407 "))
     }
     #expect(transport.sent.isEmpty && network.secured.isEmpty && network.connected.isEmpty)
-    // The engine asks again on the same connection, with the password.
-    engine.say("CONNECT m.test:443 HTTP/1.1\r\nHost: m.test:443\r\n\(password(proxy))\r\n")
-    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    // libsoup would ask for the proxy's own address on the same connection; it takes a new one, with the password.
+    #expect(await engine.answer() == "")
+    _ = try await connect(proxy, "m.test")
   }
 
   @Test(arguments: ["bank.test", "notm.test", "m.test.evil.test", "cdn.test"])

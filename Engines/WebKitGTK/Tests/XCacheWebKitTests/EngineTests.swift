@@ -84,30 +84,6 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func aViewThatWaitedLeavesNothing() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      let pool = PagePool(app.host, .init(site: sites.url("")))
-      await pool.fill()
-      #expect(pool.count == 1)
-      let first = try await pool.open(sites.url("/second.html"))
-      #expect(try await title(first) == "\"second\"")
-      let seen = try await first.evaluate(
-        "sessionStorage.mine = 1; window.mine = 1; return [history.length, document.referrer, location.pathname]"
-      )
-      #expect(seen == #"[1,"","/second.html"]"#)
-      #expect(await app.until { pool.count == 1 })
-      let second = try await pool.open(sites.url("/second.html"))
-      let left = try await second.evaluate(
-        "return [window.mine === undefined, sessionStorage.length, history.length]")
-      #expect(left == "[true,0,1]")
-      #expect(try sites.log() == [])
-      #expect(await app.until { pool.count == 1 })
-      pool.memoryIsShort()
-      #expect(pool.count == 0)
-      await app.end()
-    }
-
     @Test func pagesTellHowTheyDo() async throws {
       let sites = try Sites()
       let app = try await App(sites)
@@ -119,32 +95,6 @@ extension WebKitTests {
       _ = try await page.evaluate("location.href = '/second.html'; return 1")
       #expect(await app.until { page.shown?.url == sites.url("/second.html") })
       #expect(page.shown != shown)
-      await app.end()
-    }
-
-    @Test func whatIsKilledComesBack() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      let page = try WebPage(app.host)
-      try await page.load(sites.url("/index.html"))
-
-      var hasEnded = false
-      page.onEvent = { if $0 == .terminated { hasEnded = true } }
-      page.terminate()
-      #expect(await app.until { hasEnded })
-      try await page.load(sites.url("/second.html"))
-      #expect(try await title(page) == "\"second\"")
-
-      app.host.killProxy()
-      #expect(await app.until { (try? await page.load(sites.url("/index.html"))) != nil })
-      #expect(try await page.evaluate("return (await (await fetch('/digits.txt')).text()).length") == "100")
-
-      let network = try #require(Processes.children(named: "WebKitNetworkPr").first)
-      kill(network, SIGKILL)
-      #expect(await app.until { !Processes.children(named: "WebKitNetworkPr").contains(network) })
-      #expect(await app.until { (try? await page.load(sites.url("/second.html"))) != nil })
-      #expect(try await title(page) == "\"second\"")
-      #expect(try sites.log().filter { !$0.contains("/api/") } == [])
       await app.end()
     }
 
@@ -240,26 +190,6 @@ extension WebKitTests {
       #expect(got == #"["undefined","undefined",[0,100,201,"shared text\n","object"]]"#)
       await app.end()
     }
-
-    /// 500 with XCACHE_LONG_TESTS.
-    @Test func pagesOpenedAndClosed() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      let count = ProcessInfo.processInfo.environment["XCACHE_LONG_TESTS"] == nil ? 15 : 500
-      func openAndClose() async throws {
-        let page = try WebPage(app.host)
-        try await page.load(sites.url("/second.html"))
-      }
-      for _ in 0..<5 { try await openAndClose() }
-      #expect(await app.until { Processes.children(named: "WebKitWebProces").isEmpty })
-      let (descriptors, memory) = (Processes.descriptors, Processes.residentBytes)
-      for _ in 0..<count { try await openAndClose() }
-      #expect(await app.until { Processes.children(named: "WebKitWebProces").isEmpty })
-      // Connections of the engine's that wait for the next page.
-      #expect(await app.until { Processes.descriptors <= descriptors + 8 })
-      #expect(Processes.residentBytes - memory < 20 << 20)
-      await app.end()
-    }
   }
 }
 
@@ -287,28 +217,4 @@ private final class Squatter {
   }
 
   func leave() { close(socket) }
-}
-
-/// This process and its children, as /proc has them.
-enum Processes {
-  static func children(named name: String) -> [pid_t] {
-    let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    return all.compactMap { pid_t($0) }.filter { id in
-      guard let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-        let end = stat.lastIndex(of: ")")
-      else { return false }
-      let fields = stat[end...].split(separator: " ")
-      return stat.contains("(\(name)") && fields.count > 2 && fields[2] == "\(getpid())" && fields[1] != "Z"
-    }
-  }
-
-  static var descriptors: Int {
-    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
-  }
-
-  static var residentBytes: Int {
-    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return pages * 4096
-  }
 }

@@ -83,7 +83,7 @@ final class App {
 
   init(
     _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
-    pageDeadline: Int64 = 10_000
+    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil
   ) async throws {
     self.sites = sites
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
@@ -91,6 +91,7 @@ final class App {
     var device = DeviceSettings(
       folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)
     device.scriptKey = scriptKey
+    device.diskLimit = diskLimit
     var runtimeSettings = RuntimeSettings(device)
     runtimeSettings.pageDeadline = pageDeadline
     runtime = try await Runtime(runtimeSettings, transport: CurlTransport(resolver: LocalNames()))

@@ -13,7 +13,15 @@ public struct WebHostSettings: Sendable {
   /// The engine's cookies: give the same to the runtime's `PageFetcher`, which is made before this host.
   public var cookies = WebCookies()
   /// TLS towards the engine, and connections that are passed on.
-  public var network = LinuxProxyNetwork()
+  public var network: any WebProxyNetwork = LinuxProxyNetwork()
+  /// Names of the app's hosts whose requests go through `transport` although the device holds nothing of them, for tools that
+  /// answer for those.
+  public var moreHosts: [String] = []
+  /// A proxy for everything that isn't https, such as `http://127.0.0.1:3128`; nil: none. With one, nothing ever goes around
+  /// the proxies: should the app's own die, https fails.
+  public var otherProxy: String?
+  /// Told of each request that reaches `transport` or the device, on the thread that serves it.
+  public var onRequest: (@Sendable (ProxyReport) -> Void)?
 
   /// Settings as most apps want them.
   public init() {}
@@ -29,7 +37,8 @@ public final class WebHost {
   public let runtime: Runtime?
   let proxy: PageProxy?
   private let listener: ProxyListener?
-  private let network: LinuxProxyNetwork
+  private let network: any WebProxyNetwork
+  private let otherProxy: String?
   private var watch: Task<Void, Never>?
   private var following: Task<Void, Never>?
   private var trusted: Set<String> = []
@@ -65,7 +74,12 @@ public final class WebHost {
     cookies.attach(store, manager)
     self.runtime = runtime
     network = settings.network
-    proxy = runtime.map { PageProxy($0, transport: settings.transport, network: settings.network) }
+    otherProxy = settings.otherProxy
+    proxy = runtime.map {
+      PageProxy(
+        $0, transport: settings.transport, network: settings.network, moreHosts: settings.moreHosts,
+        observer: settings.onRequest)
+    }
     listener = try proxy.map { try ProxyListener($0) }
     guard let listener else { return }
     useProxy(listener.socksAddress)
@@ -96,11 +110,13 @@ public final class WebHost {
 
   /// https alone: what goes by http is answered by nobody here.
   private func useProxy(_ address: String?) {
-    guard let address, let settings = webkit_network_proxy_settings_new(nil, nil) else {
+    guard address != nil || otherProxy != nil,
+      let settings = webkit_network_proxy_settings_new(otherProxy, nil)
+    else {
       webkit_website_data_manager_set_network_proxy_settings(store, WEBKIT_NETWORK_PROXY_MODE_NO_PROXY, nil)
       return
     }
-    webkit_network_proxy_settings_add_proxy_for_scheme(settings, "https", address)
+    if let address { webkit_network_proxy_settings_add_proxy_for_scheme(settings, "https", address) }
     webkit_website_data_manager_set_network_proxy_settings(store, WEBKIT_NETWORK_PROXY_MODE_CUSTOM, settings)
     webkit_network_proxy_settings_free(settings)
   }
@@ -127,7 +143,7 @@ public final class WebHost {
   ///
   /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
   /// told again each time, which costs it a look into a set.
-  private func lookAfterProxy() {
+  func lookAfterProxy() {
     trustOwnCertificates()
     for (host, certificate) in certificates {
       webkit_web_context_allow_tls_certificate_for_host(context, certificate, host)
@@ -162,6 +178,11 @@ extension WebHost {
 }
 
 extension WebHost {
+  /// Whether the engine was told to take this certificate, for whichever host.
+  func trusts(_ certificate: UnsafeMutablePointer<GTlsCertificate>) -> Bool {
+    certificates.contains { g_tls_certificate_is_same($0.certificate, certificate) != 0 }
+  }
+
   /// Ends the proxy as if the system had, for tests of what follows.
   package func killProxy() { listener?.stop() }
 

@@ -37,6 +37,10 @@ extension WebPage {
     if host.runtime != nil {
       add(UserScript(PageWatch.script, forMainFrameOnly: true), world: PageWatch.name)
     }
+    if inspector != nil {
+      add(PageInspector.listener, world: PageInspector.world)
+      add(PageInspector.sender)
+    }
     if let receiver {
       add(PageBridge.sender, world: PageBridge.world)
       add(receiver)

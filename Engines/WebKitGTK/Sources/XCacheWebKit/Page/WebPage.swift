@@ -19,6 +19,7 @@ public final class WebPage {
   let isPlain: Bool
   /// Of the policy's scripts, those that the next document gets.
   var injected: [String] = []
+  let inspector: PageInspector?
   /// The app's own.
   let scripts: [UserScript]
   /// What shows the app's handlers to pages; nil: there are none.
@@ -26,9 +27,11 @@ public final class WebPage {
   private let window: UnsafeMutablePointer<GtkWindow>?
   /// Told of each event.
   public var onEvent: (Event) -> Void = { _ in }
-  private var waiting: CheckedContinuation<Void, any Error>?
-  private var hasStarted = false
-  private var loadError: WebKitError?
+  var waiting: CheckedContinuation<Void, any Error>?
+  var loads = 0
+  var hasStarted = false
+  private var hasDocument = false
+  var loadError: WebKitError?
   /// What couldn't be loaded last.
   private var failedURL: String?
   /// What is on its way, and what is shown.
@@ -56,6 +59,7 @@ public final class WebPage {
     }
     isPlain = settings.isPlain
     scripts = settings.isPlain ? [] : settings.scripts
+    inspector = settings.inspector
     receiver =
       settings.messages.isEmpty && settings.replies.isEmpty
       ? nil
@@ -64,7 +68,8 @@ public final class WebPage {
     connectSignals()
     connectResponses()
     host.opened(self)
-    if host.runtime != nil { try addWatch() }
+    if host.runtime != nil, settings.isWatched { try addWatch() }
+    try inspector?.attach(to: self)
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
@@ -72,8 +77,7 @@ public final class WebPage {
   isolated deinit {
     resume(CancellationError())
     for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
-    if let window { xcache_close_window(window) }
-    g_object_unref(view)
+    ClosingView.close(view, in: window, hasDocument: hasDocument && !isBlank)
     g_object_unref(manager)
   }
 
@@ -85,7 +89,8 @@ public final class WebPage {
 
   /// Loads a page and waits until it is loaded.
   ///
-  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place.
+  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
+  ///   which ends the load.
   public func load(_ url: String) async throws {
     isBlank = false
     await takeScripts(for: url)
@@ -177,14 +182,6 @@ public final class WebPage {
 
   /// Ends the web process as the system would; the next load starts another one.
   public func terminate() { webkit_web_view_terminate_web_process(view) }
-
-  private func loading(_ start: () -> Void) async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      resume(CancellationError())
-      (waiting, hasStarted, loadError) = (continuation, false, nil)
-      start()
-    }
-  }
 }
 
 /// What WebKit tells of a load.
@@ -212,14 +209,19 @@ extension WebPage {
         ) -> gboolean)
     connect(
       view, "load-failed-with-tls-errors", me,
-      { _, url, _, _, data in
-        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+      { _, url, certificate, _, data in
+        nonisolated(unsafe) let (me, shown) = (Box<Weak<WebPage>>.borrow(data), certificate)
         let url = url.map { String(cString: $0) } ?? ""
         WebActor.assumeIsolated {
-          me?.object?.failed(url, WebKitError("the server's certificate isn't trusted"))
+          guard let page = me?.object else { return }
+          let isOwn = shown.map(page.host.trusts) ?? false
+          page.failed(url, isOwn ? .forgotten : WebKitError("the server's certificate isn't trusted"))
         }
         return 1
-      } as @convention(c) (gpointer?, UnsafePointer<CChar>?, gpointer?, UInt32, gpointer?) -> gboolean)
+      }
+        as @convention(c) (
+          gpointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<GTlsCertificate>?, UInt32, gpointer?
+        ) -> gboolean)
     connect(
       view, "web-process-terminated", me,
       { _, _, data in
@@ -236,6 +238,7 @@ extension WebPage {
       onEvent(.started)
     case WEBKIT_LOAD_REDIRECTED: onEvent(.redirected)
     case WEBKIT_LOAD_COMMITTED:
+      hasDocument = true
       committed()
       onEvent(.committed)
     default:
@@ -274,14 +277,14 @@ extension WebPage {
   }
 
   private func terminated() {
-    isBlank = false
+    (isBlank, hasDocument) = (false, false)
     onEvent(.terminated)
     if let shown { host.proxy?.left(shown) }
     shown = nil
     resume(WebKitError("the web process ended"))
   }
 
-  private func resume(_ error: (any Error)?) {
+  func resume(_ error: (any Error)?) {
     guard let continuation = waiting.take() else { return }
     if let error { continuation.resume(throwing: error) } else { continuation.resume() }
   }

@@ -24,9 +24,15 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
     message = error.pointee.message.map { String(cString: $0) } ?? ""
   }
 
-  init(_ message: String) {
+  /// A network process that took the place of one that ended doesn't know a certificate that the engine was told to take.
+  static let forgotten = WebKitError("the engine doesn't know the certificate any more", code: 2)
+
+  /// What loads end with whose network process ended: an internal error, or that the next process hasn't been told everything yet.
+  var isOfNetworkProcess: Bool { self == .forgotten || domain == "WebKitErrorDomain" && code == 300 }
+
+  init(_ message: String, code: Int = 1) {
     domain = "xcache"
-    code = 1
+    self.code = code
     self.message = message
   }
 }

@@ -9,6 +9,7 @@ certificate), and then takes a command a line, each of which is answered by a li
   log                 what the sites were asked for since the last time, as JSON
   connections         how many the sites took since the last time
   edit HOST/PATH TEXT has a file say something else, and publishes it
+  large HOST/PATH MB  makes a file, each 64 KiB of which begin with their number, and publishes it
   run WORDS           xcache with these words
   ask WORDS           the same, with what it prints as JSON
   list HOST           publishes other pages for a host than it has, with the title "listed"
@@ -62,6 +63,24 @@ TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "te
          "txt": "text/plain; charset=utf-8", "bin": "application/octet-stream"}
 
 
+class Part:
+    """Some of a file, which may be larger than memory."""
+
+    def __init__(self, path, start, count):
+        self.path, self.start, self.count = path, start, count
+
+    def __len__(self):
+        return self.count
+
+    def pieces(self):
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            left = self.count
+            while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                left -= len(piece)
+                yield piece
+
+
 class Site(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 1 << 16
@@ -97,7 +116,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                 self.send_header(name.replace("_", "-"), one)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            for piece in body.pieces() if isinstance(body, Part) else [body]:
+                self.wfile.write(piece)
 
     def allow(self):
         if origin := self.headers.get("Origin"):
@@ -119,18 +139,17 @@ class Site(http.server.BaseHTTPRequestHandler):
         path = f"{www}/{host}{urllib.parse.unquote(url.path)}"
         if not os.path.isfile(path):
             return self.missing(query, body)
-        data = open(path, "rb").read()
+        size = os.path.getsize(path)
         type = TYPES.get(path.rsplit(".", 1)[-1], "application/octet-stream")
         found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
         if found and (found[1] or found[2]):
-            size = len(data)
             start, end = (int(found[1]), int(found[2] or size - 1)) if found[1] else (max(0, size - int(found[2])), size - 1)
             if start >= size:
                 return self.send(b"", 416, type, Content_Range=f"bytes */{size}")
             end = min(end, size - 1)
-            return self.send(data[start:end + 1], 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
+            return self.send(Part(path, start, end + 1 - start), 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
         own = HEADERS.get(url.path.lstrip("/"), {}) if host == "m.example.com" else {}
-        self.send(data, 200, type, Accept_Ranges="bytes", Cache_Control="no-cache", **own)
+        self.send(Part(path, 0, size), 200, type, Accept_Ranges="bytes", Cache_Control="no-cache", **own)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_ANY
 
@@ -437,6 +456,11 @@ try:
                     answer, taken[:] = str(len(taken)), []
             case "edit":
                 open(f"{www}/{words[1]}", "w").write(" ".join(words[2:]))
+                origin.publish()
+            case "large":
+                with open(f"{www}/{words[1]}", "wb") as file:
+                    for number in range(int(words[2]) * 16):
+                        file.write(number.to_bytes(4, "big") + bytes(65532))
                 origin.publish()
             case "run": origin.run(*words[1:])
             case "ask": answer = json.dumps(json.loads(origin.run(*words[1:])))
