@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <linux/fs.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -57,5 +58,8 @@ void xcache_keep_heap_small(void) {
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
   mallopt(M_ARENA_MAX, 2);
+}
+int xcache_spawn_closes_from(void *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 void xcache_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

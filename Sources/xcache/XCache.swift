@@ -11,7 +11,8 @@ enum XCache {
     (
       "Release",
       [
-        CheckCommand.command, PublishCommand.command, UnpublishCommand.command, RollbackCommand.command,
+        CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
+        RollbackCommand.command,
         PromoteCommand.command, WebCommand.command,
       ]
     ),
@@ -19,7 +20,7 @@ enum XCache {
       "Inspect",
       [
         StatusCommand.command, LogCommand.command, ShowCommand.command, DiffCommand.command,
-        AuditCommand.command,
+        PreviewCommand.command, AuditCommand.command,
       ]
     ),
     (

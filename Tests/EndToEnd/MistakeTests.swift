@@ -90,7 +90,7 @@ import Testing
   /// Kinds that take damage, an outage or a second machine, which no row has.
   private static let untabled: Set<String> = [
     "archive", "audit", "clashes", "damaged", "divergent", "disk-full", "duplicate-url", "no-address",
-    "stopped",
+    "page-failed", "smoke", "stopped",
     "unfit-file", "unknown-outcome", "unreadable",
   ]
 

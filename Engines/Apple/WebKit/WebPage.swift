@@ -80,10 +80,8 @@
     ///   which ends the load.
     public func load(_ url: String) async throws {
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
-      if let runtime = host.runtime, !settings.isPlain {
-        // Those of the policy that are signed; none for a page that is left alone.
-        setScripts(await runtime.scripts(for: url))
-      }
+      if !settings.isPlain, host.answers(url) { await host.takeScripts() }
+      chooseScripts(for: url)
       await host.trustOwnCertificates()
       await learnUserAgent()
       if isBlank { return try await replaceBlank(by: url, at: address) }

@@ -38,6 +38,8 @@ size_t xcache_heap_in_use(void);
 /// Has blocks of 128 KB and more lie outside of the heap, so that they go back once they are freed, and threads share two
 /// heaps. To be called before there are threads.
 void xcache_keep_heap_small(void);
+/// Has a program that is spawned close its descriptors from `first` on; takes a `posix_spawn_file_actions_t`.
+int xcache_spawn_closes_from(void *actions, int first);
 /// Names the calling thread, in 15 bytes at most.
 void xcache_name_thread(const char *name);
 

@@ -5,7 +5,7 @@ import System
 final class UnpackedZips {
   /// With a folder in the place of each zip.
   private(set) var bundles: [BundleSource]
-  private var made: [String] = []
+  private var made: [ScratchFolder] = []
 
   /// What a desktop's archiver adds beside the files that were packed.
   private static let foreign = "__MACOSX/"
@@ -21,8 +21,6 @@ final class UnpackedZips {
       }
     }
   }
-
-  deinit { for path in made { Self.remove(path) } }
 
   /// Whether a file is to be taken for a zip: by its name, or by how it begins.
   private static func isZip(_ path: String) throws(PublishError) -> Bool {
@@ -42,12 +40,13 @@ final class UnpackedZips {
 
   private func unpack(_ zip: BundleSource.Folder) throws(PublishError) -> BundleSource.Folder {
     let name = zip.path.split(separator: "/").last.map(String.init) ?? "zip"
-    let root = "\(Self.temporary)/xcache-\(Environment.processID)-\(Hex.encode(Secrets.random(8).span.bytes))"
-    // The zip's own name stays in the path, since messages name files by it.
-    let folder = "\(root)/\(name)"
-    made.append(root)
+    let folder: String
     let file: ArchiveFile
     do throws(SystemError) {
+      let root = try ScratchFolder("xcache")
+      made.append(root)
+      // The zip's own name stays in the path, since messages name files by it.
+      folder = "\(root.path)/\(name)"
       try Kernel.makeFolder(folder, mode: 0o700)
       file = try ArchiveFile(zip.path)
     } catch {
@@ -61,22 +60,5 @@ final class UnpackedZips {
     var unpacked = BundleSource.Folder(folder, baseURL: zip.baseURL)
     unpacked.isUnpacked = true
     return unpacked
-  }
-
-  private static var temporary: String {
-    Environment.variables["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-  }
-
-  /// Removes a folder with all in it; links are removed, not followed.
-  private static func remove(_ path: String) {
-    for name in (try? Folder.textNames(path)) ?? [] {
-      let child = "\(path)/\(name)"
-      if (try? Kernel.status(child, followLinks: false))??.kind == .folder {
-        remove(child)
-      } else {
-        try? Kernel.remove(child)
-      }
-    }
-    try? Kernel.removeFolder(path)
   }
 }

@@ -58,7 +58,7 @@ enum CheckCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let settings = try Settings.file(from: ".")
-    let bundles = try sources(arguments, settings)
+    let bundles = try sources(arguments, settings, folders: arguments.operands)
     let names = Set(bundles.map(\.name))
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
@@ -80,16 +80,26 @@ enum CheckCommand {
 
   // MARK: - What is checked
 
-  private static func sources(_ arguments: Arguments, _ settings: Settings) throws -> [BundleSource] {
+  /// The build that the arguments name: folders, or bundles of `xcache.json`.
+  /// - Parameter requiresBase: whether somebody has to say which URLs the files will have.
+  static func sources(
+    _ arguments: Arguments, _ settings: Settings, folders: [String], requiresBase: Bool = false
+  ) throws -> [BundleSource] {
     let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
     let include = try PublishCommand.globs("include", arguments)
     let exclude = try PublishCommand.globs("exclude", arguments)
     var bundles: [BundleSettings] = []
-    if !arguments.operands.isEmpty {
+    if !folders.isEmpty {
       let name = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
       var bundle = try name.flatMap { settings.bundle($0) } ?? BundleSettings(name ?? BundleName("checked"))
-      bundle.folders = arguments.operands.map { .init(path: $0, baseURL: nil) }
-      bundle.baseURL = try base ?? bundle.baseURL ?? LocalCheck.unknownBase()
+      bundle.folders = folders.map { .init(path: $0, baseURL: nil) }
+      bundle.baseURL = base ?? bundle.baseURL
+      if bundle.baseURL == nil {
+        guard !requiresBase else {
+          throw UsageError("--base-url URL is required: the URL that the files of \(folders[0]) will have")
+        }
+        bundle.baseURL = try LocalCheck.unknownBase()
+      }
       bundles = [bundle]
     } else {
       for text in arguments.all("bundle") {

@@ -19,6 +19,7 @@ enum PublishCommand {
         "two bundles in one release"),
       .init("--dry-run --no-upload", "what would change; uploads nothing"),
       .init("--max-update 500KB", "refuse a larger update"),
+      .init("--smoke", "first see that every page comes up"),
     ],
     notes: """
       Only files that the origin lacks are uploaded. Publishing the same content again makes no new version. The
@@ -47,6 +48,8 @@ enum PublishCommand {
         "refuse the release if devices on the current version would download more than this: 500KB, 2MB"),
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck,
+      .flag(
+        "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       .flag("rehash", "read every file, ignoring the hash cache"),
     ],
     run: run)
@@ -74,6 +77,9 @@ enum PublishCommand {
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    let smoke =
+      arguments.has("smoke")
+      ? try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) : nil
     let drawn = ProgressLine(terminal)
     let publisher = Publisher(
       try remote.api, cache: PublishCache(environment: Environment.variables),
@@ -88,7 +94,9 @@ enum PublishCommand {
     for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     if arguments.has("json") {
-      terminal.say(json: result.json(dryRun: isDryRun))
+      var document = result.json(dryRun: isDryRun).object ?? JSONObject()
+      if let smoke { document["smoke"] = smoke.json }
+      terminal.say(json: .object(document))
     } else {
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
     }

@@ -68,6 +68,16 @@ func takeString(_ text: UnsafeMutablePointer<CChar>?) -> String? {
   return String(cString: text)
 }
 
+/// Strings as C has them, a list that nil ends; nil for nil.
+func withCStrings<Result>(
+  _ strings: [String]?, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) throws -> Result
+) rethrows -> Result {
+  guard let strings else { return try body(nil) }
+  let copies = strings.map { strdup($0) }
+  defer { for copy in copies { free(copy) } }
+  return try body(copies.map { UnsafePointer($0) } + [nil])
+}
+
 /// Connects a C function of any shape to a signal. Its last parameter is `box`, which lives as long as the connection.
 func connect<Function, Value>(_ object: gpointer, _ signal: String, _ box: Box<Value>, _ function: Function) {
   g_signal_connect_data(

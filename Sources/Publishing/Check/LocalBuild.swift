@@ -1,0 +1,83 @@
+import BuildCheck
+import Manifests
+import System
+
+/// A build as it would be published, without an origin: its files, their URLs and their digests.
+package final class LocalBuild {
+  /// By URL, each once, of all bundles.
+  package let files: [BuildFile]
+  /// The URLs that the folders have.
+  package let bases: [BaseURL]
+  package let bundles: [BundleName]
+  /// The folders of zips are there as long as it is.
+  private let unpacked: UnpackedZips
+
+  /// Bytes in which a page has to say that it is one.
+  private static let pageStart = 1 << 20
+
+  /// Finds, maps and hashes the files of `bundles`, zips among them.
+  /// - Parameter progress: called with the number of files done, of all, from any thread.
+  /// - Throws: `PublishError` of the scan; `duplicates`; `unreadable`.
+  package init(
+    _ bundles: [BundleSource], progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
+  ) throws(PublishError) {
+    unpacked = try UnpackedZips(bundles)
+    var mapped: [MappedFile] = []
+    for bundle in unpacked.bundles { mapped += try Mapping.files(of: FoundBundle(bundle)) }
+    mapped.sort { $0.url < $1.url }
+    let count = mapped.count
+    let hashed = try Hashing().digests(of: mapped.map(\.file)) { done, _ in progress(done, count) }
+    files = try Self.unique(zip(mapped, hashed.files).map { BuildFile($0, $1) })
+    bases = unpacked.bundles.flatMap { $0.folders.map(\.baseURL) }
+    self.bundles = bundles.map(\.name)
+  }
+
+  /// Two bundles may hold one URL where all that is said of it is equal.
+  private static func unique(_ files: [BuildFile]) throws(PublishError) -> [BuildFile] {
+    var unique: [BuildFile] = []
+    for file in files {
+      guard let last = unique.last, last.url == file.url else {
+        unique.append(file)
+        continue
+      }
+      guard last.content == file.content else {
+        let locations = [last, file].map(\.file.source.location)
+        throw .duplicates([.init(url: file.url.text, files: locations)])
+      }
+    }
+    return unique
+  }
+
+  /// The HTML documents, each file once; parts of other pages, which aren't opened by themselves, are left out.
+  package func pages() throws(PublishError) -> [BuildFile] {
+    var seen: Set<String> = []
+    var pages: [BuildFile] = []
+    for file in files where file.content.ctype.essence == "text/html" {
+      let location = file.file.source.location
+      guard seen.insert(location).inserted else { continue }
+      do throws(SystemError) {
+        let bytes = try FileStart.read(location, limit: Self.pageStart)
+        if PageText.isDocument(bytes) { pages.append(file) }
+      } catch {
+        throw .unreadable(location, error)
+      }
+    }
+    return pages
+  }
+}
+
+private enum FileStart {
+  /// A file's first bytes.
+  static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    let file = try Kernel.open(path, [.read, .nonBlocking])
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 16)
+    defer { buffer.deallocate() }
+    var done = 0
+    while done < limit {
+      let count = try Kernel.read(file, into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]))
+      if count == 0 { break }
+      done += count
+    }
+    return Array(buffer[..<done])
+  }
+}

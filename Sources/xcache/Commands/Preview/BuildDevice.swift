@@ -1,0 +1,148 @@
+import HTTPClient
+import Manifests
+import OriginAPI
+import Publishing
+import System
+import XCacheClient
+
+/// A device that holds a build as if it had been released, and beside it what else is live in its channel.
+struct BuildDevice {
+  let build: LocalBuild
+  /// The channel's entries of other bundles, and who fetches them; none without an origin.
+  var others: OtherBundles?
+
+  /// Nobody has this name (RFC 6761 §6.4), and nothing is asked there.
+  static let server = "https://build.invalid"
+  static let app = "build"
+
+  /// Makes the folder the device's.
+  /// - Returns: the hosts that it answers for.
+  func make(in folder: String, progress: @escaping @Sendable (Progress) -> Void) throws -> [String] {
+    let items = try items()
+    let map = Manifest(version: ManifestVersion(1), items: items).map
+    var files: [String: SourceFile] = [:]
+    for (item, file) in zip(items, build.files) { files[item.entry.download] = file.file.source }
+    let transport = BuildTransport(
+      manifest: Documents.whole(ManifestVersion(1), map), files: files, others: others?.transport)
+    let settings = DeviceSettings(folder: folder, server: Self.server, app: Self.app, hosts: ["*"])
+    let device = try Device(settings, transport: transport)
+    _ = try device.update(force: true, progress: progress)
+    return PageHosts.names(of: items.map(\.url.text))
+  }
+
+  /// Those of the build first.
+  private func items() throws -> [ManifestItem] {
+    let base = try BaseURL(Self.server)
+    let own = build.files.map { file in
+      let path = DownloadPath(
+        channel: .online, appID: 1, manifestVersion: ManifestVersion(1), resourceVersion: 1,
+        sha256: file.content.sha256, url: file.url)
+      return ManifestItem(
+        url: file.url, entry: Entry(file.content, download: path.url(publicURL: base), version: 1))
+    }
+    let keys = Set(own.map(\.url.matchKey))
+    return own + (others?.items ?? []).filter { !keys.contains($0.url.matchKey) }
+  }
+}
+
+/// What is live in a channel beside the bundles that are about to be published.
+struct OtherBundles: Sendable {
+  let items: [ManifestItem]
+  let transport: any Transport
+
+  /// Bytes of them that are fetched for a look at pages.
+  static let limit: Int64 = 256 << 20
+
+  /// - Parameter names: the bundles that are replaced.
+  /// - Returns: nil where nothing else is live.
+  init?(_ remote: RemoteOrigin, without names: [BundleName]) throws {
+    let (api, channel) = (try remote.api, try remote.address)
+    let overview: ChannelOverview
+    do {
+      overview = try api.overview(of: channel).value
+    } catch {
+      // The first release makes the channel.
+      if error.problem?.status == 404 { return nil }
+      throw error
+    }
+    guard overview.bundles.contains(where: { !names.contains($0.name) }) else { return nil }
+    var replaced: Set<String> = []
+    for bundle in overview.bundles where names.contains(bundle.name) {
+      let entries = try api.entries(of: bundle.name, in: channel).entries.object?.members ?? []
+      replaced.formUnion(entries.map(\.key))
+    }
+    let members = try api.manifest(of: channel).object?.members ?? []
+    items = try members.filter { !replaced.contains($0.key) }.map { member in
+      try Self.item(member.key, member.value, of: api.server)
+    }
+    transport = remote.transport(connections: 6)
+  }
+
+  private static func item(_ url: String, _ json: JSONValue, of server: BaseURL) throws -> ManifestItem {
+    guard let url = try? ResourceURL(url), let entry = try? Entry(json: json),
+      let place = DownloadPlace(entry.download)
+    else { throw Failure("\(server): its manifest has no right entry for \(url)", name: "not-an-origin") }
+    // The origin has each path of the public URL, which may not be reached from here.
+    let near = Entry(
+      ctype: entry.ctype, download: place.path.url(publicURL: server), md5: entry.md5, sha256: entry.sha256,
+      size: entry.size, version: entry.version, others: entry.others)
+    return ManifestItem(url: url, entry: near)
+  }
+
+  var bytes: Int64 { items.clampedSum(\.entry.size) }
+}
+
+/// The origin of one build, on no network: its manifest, and its files from where they are.
+private struct BuildTransport: Transport {
+  let manifest: [UInt8]
+  /// By the URL of their download.
+  let files: [String: SourceFile]
+  let others: (any Transport)?
+
+  func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    if let file = files[request.url] { return try read(file, receive) }
+    if request.url.hasPrefix("\(BuildDevice.server)/configure.json?") {
+      guard receive(manifest.span.bytes) else { throw TransportError(.stopped, "stopped") }
+      return TransportReply(status: 200, received: Int64(manifest.count))
+    }
+    if let others, !request.url.hasPrefix(BuildDevice.server) {
+      return try others.get(request, receive: receive)
+    }
+    return TransportReply(status: 404, received: 0)
+  }
+
+  private func read(
+    _ file: SourceFile, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var done: Int64 = 0
+    do {
+      let open = try Kernel.open(file.location, [.read, .nonBlocking])
+      while true {
+        let count = try Kernel.read(open, into: buffer)
+        if count == 0 { break }
+        done += Int64(count)
+        guard receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) else {
+          throw TransportError(.stopped, "stopped")
+        }
+      }
+    } catch let error as TransportError {
+      throw error
+    } catch {
+      throw TransportError(.other, "\(error)")
+    }
+    return TransportReply(status: 200, received: done)
+  }
+}
+
+/// The hosts of URLs.
+enum PageHosts {
+  /// Each once, as lists of hosts have them.
+  static func names(of urls: [String]) -> [String] {
+    let hosts = Set(urls.compactMap { (try? ResourceURL($0)).map { String($0.host) } })
+    return hosts.filter { (try? HostList([$0])) != nil }.sorted()
+  }
+}

@@ -1,0 +1,171 @@
+import Manifests
+import Platform
+import System
+
+/// The engine's program while it runs: pages in, reports out.
+final class EngineProcess {
+  /// As it calls itself.
+  private(set) var engine = ""
+  private let settings: EngineSettings
+  private let child: ChildProcess
+  private let lastWords: LastWords
+  private let interruption: Interruption
+  private var received: [UInt8] = []
+  /// Bytes of `received` that are known to hold no line break.
+  private var searched = 0
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+
+  /// Bytes of a line at most.
+  private static let lineLimit = 64 << 20
+  /// Milliseconds that it may take to end by itself.
+  private static let ending = 5_000
+
+  /// - Parameter trace: told each line that it writes to standard error.
+  init(
+    _ program: EngineProgram, _ settings: EngineSettings, _ interruption: Interruption,
+    trace: (@Sendable (String) -> Void)? = nil
+  ) throws {
+    self.settings = settings
+    self.interruption = interruption
+    // What reads no more is noticed where it is written to.
+    Signals.ignorePipe()
+    let child: ChildProcess
+    do {
+      child = try ChildProcess(program.path, environment: program.environment)
+    } catch {
+      throw Failure("\(program.path) can't be started: \(error.reason)", name: "engine")
+    }
+    self.child = child
+    interruption.atEnd { child.finish(within: 0) }
+    lastWords = try LastWords(of: child, trace)
+  }
+
+  deinit {
+    child.finish(within: Self.ending)
+    buffer.deallocate()
+  }
+
+  /// Opens pages, several at a time, and gives what was seen of each, in their order.
+  /// - Parameter progress: told how many are done.
+  /// - Throws: `Failure`, after which the program has ended.
+  func show(_ jobs: [EngineJob], progress: (Int) -> Void = { _ in }) throws -> [PageReport] {
+    var talk = EngineTalk(settings, jobs)
+    do {
+      try carryOn(&talk, progress)
+    } catch let fault as EngineTalk.Fault {
+      child.finish(within: 0)
+      interruption.waitIfAny()
+      throw Failure("\(Self.message(fault))\(lastWords.text)", name: "engine")
+    } catch is Ended {
+      let end = child.finish(within: Self.ending)
+      interruption.waitIfAny()
+      throw Failure(
+        "\(EngineProgram.name) ended\(Self.during(talk)): \(end)\(lastWords.text)", name: "engine")
+    }
+    engine = talk.engine
+    child.finish(within: Self.ending)
+    return jobs.compactMap { talk.reports[$0.id] }
+  }
+
+  private func carryOn(_ talk: inout EngineTalk, _ progress: (Int) -> Void) throws {
+    while true {
+      switch try talk.next(now: Clock.monotonicNanoseconds()) {
+      case .send(let line):
+        do { try child.write(line) } catch { throw Ended() }
+      case .read(let end):
+        if let line = try line(until: end) {
+          try talk.take(line)
+          progress(talk.reports.count)
+        }
+      case .done: return
+      }
+    }
+  }
+
+  private struct Ended: Error {}
+
+  /// The next line, without its end; nil where none is whole by then.
+  private func line(until end: UInt64) throws -> [UInt8]? {
+    while true {
+      if let index = received[searched...].firstIndex(of: 0x0a) {
+        let line = Array(received[..<index])
+        received.removeSubrange(...index)
+        searched = 0
+        return line
+      }
+      searched = received.count
+      guard searched <= Self.lineLimit else {
+        throw EngineTalk.Fault.notJSON("a line of more than \(Bytes.text(Int64(Self.lineLimit)))")
+      }
+      let now = Clock.monotonicNanoseconds()
+      if now >= end { return nil }
+      // What it started may keep its pipe open, so its end is looked for, too.
+      let wasOver = child.hasEnded
+      let wait = min(wasOver ? 0 : 250, (end - now) / 1_000_000 + 1)
+      switch try child.read(into: buffer, milliseconds: Int(wait)) {
+      case nil: if wasOver { throw Ended() }
+      case 0?: throw Ended()
+      case let count?: received += buffer[..<count]
+      }
+    }
+  }
+
+  // MARK: - Words
+
+  private static func during(_ talk: EngineTalk) -> String {
+    let open = talk.open
+    guard let first = open.first else { return " before it was ready" }
+    return " while it showed \(first)" + (open.count > 1 ? " and \(open.count - 1) more" : "")
+  }
+
+  private static func message(_ fault: EngineTalk.Fault) -> String {
+    let name = EngineProgram.name
+    return switch fault {
+    case .refused(let why): "\(name): \(why)"
+    case .notJSON(let text):
+      "\(name) wrote what is no answer: \(text.onOneLine); is it the program of this xcache?"
+    case .unreadable(let member):
+      "an answer of \(name) has no right \"\(member)\"; build it from the same source as xcache: make webkit"
+    case .unasked(let what): "\(name) answered what nobody asked: \(what)"
+    case .notReady(let seconds): "\(name) wasn't ready within \(seconds) s"
+    case .overdue(let url, let seconds):
+      "\(name) said nothing of \(url) within \(seconds) s and was ended"
+    }
+  }
+}
+
+/// What a program says on standard error: noise, until it ends for no other reason given.
+private final class LastWords: Sendable {
+  private let lines = Locked<[String]>([])
+  private let thread: OSThread
+
+  private static let kept = 5
+  private static let longest = 400
+
+  init(of child: ChildProcess, _ trace: (@Sendable (String) -> Void)?) throws(SystemError) {
+    let lines = lines
+    thread = try OSThread(name: "engine-errors") {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 14, alignment: 16)
+      defer { buffer.deallocate() }
+      var rest: [UInt8] = []
+      while let count = try? child.readErrors(into: buffer), count > 0 {
+        rest += buffer[..<count]
+        while let end = rest.firstIndex(of: 0x0a) ?? (rest.count > 1 << 14 ? rest.count - 1 : nil) {
+          let line = String(decoding: rest[..<end].prefix(Self.longest), as: UTF8.self)
+          rest.removeSubrange(...end)
+          guard !line.isEmpty else { continue }
+          trace?("\(EngineProgram.name): \(line)")
+          lines.withLock { $0 = $0.suffix(Self.kept - 1) + [line] }
+        }
+      }
+    }
+  }
+
+  /// `; it said: …`
+  var text: String {
+    // They may still be on their way here.
+    Clock.sleep(for: .milliseconds(20))
+    let lines = lines.withLock { $0 }
+    return lines.isEmpty ? "" : "; it said: \(lines.joined(separator: " ⏎ "))"
+  }
+}

@@ -1,0 +1,61 @@
+import System
+
+/// Where the engine's program is, and what it may know of this one.
+struct EngineProgram: Sendable {
+  static let name = "xcache-webkit"
+  /// Names it, in place of a search.
+  static let variable = "XCACHE_WEBKIT"
+
+  let path: String
+  /// The variables that it is given.
+  let environment: [String: String]
+
+  /// Looks where `XCACHE_WEBKIT` says, else beside this program, else along PATH.
+  /// - Throws: `Failure` with a hint how to install it.
+  init(_ environment: [String: String]) throws {
+    self.environment = Self.passed(environment)
+    if let given = environment[Self.variable], !given.isEmpty {
+      guard Self.isProgram(given) else {
+        throw Failure(
+          "\(Self.variable) is \(given), where no program is; name \(Self.name) there, or unset it to have it looked for",
+          name: "no-engine")
+      }
+      path = given
+      return
+    }
+    let own = (try? Kernel.realPath("/proc/self/exe")).map(DurableFile.parent(of:))
+    let folders = [own].compactMap { $0 } + (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    guard let found = folders.map({ "\($0)/\(Self.name)" }).first(where: Self.isProgram) else {
+      throw Failure(
+        "\(Self.name) isn't installed, the program that opens pages in WebKitGTK: build it with `make webkit` in xcache's "
+          + "source, then put it beside xcache or in a folder of PATH, or name it in \(Self.variable)",
+        name: "no-engine")
+    }
+    path = found
+  }
+
+  private static func isProgram(_ path: String) -> Bool {
+    guard let status = (try? Kernel.status(path)) ?? nil else { return false }
+    return status.kind == .file && status.mode & 0o111 != 0
+  }
+
+  /// What a desktop program needs. All else stays here: it shows pages, which are somebody's code, and tokens and keys are
+  /// in variables.
+  static func passed(_ environment: [String: String]) -> [String: String] {
+    environment.filter { name, value in
+      (names.contains(name) || starts.contains { name.hasPrefix($0) }) && SafeText.tokenID(in: value) == nil
+    }
+  }
+
+  private static let names: Set<String> = [
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy",
+    "https_proxy",
+    "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SWIFT_BACKTRACE",
+  ]
+  private static let starts = [
+    "LC_", "XDG_", "FONTCONFIG_", "GDK_", "GIO_", "GSK_", "GST_", "GTK_", "G_", "LIBGL_", "MESA_", "WEBKIT_",
+    "XCACHE_WEBKIT",
+  ]
+}

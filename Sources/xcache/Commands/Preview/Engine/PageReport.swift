@@ -1,0 +1,165 @@
+import Manifests
+
+/// What the engine's program saw of a page.
+struct PageReport: Hashable, Sendable {
+  /// Where the answer to a request came from.
+  enum Source: String, CaseIterable, Sendable {
+    case device, network, missing, failed, engine
+  }
+
+  struct Request: Hashable, Sendable {
+    let url: String
+    let source: Source
+    let status: Int64?
+    let bytes: Int64
+    /// `document`, `script`, `style`, `image`, `font`, `fetch` or `other`.
+    let kind: String
+    let milliseconds: Int64?
+  }
+
+  struct Message: Hashable, Sendable {
+    /// `error`, `warning`, `log`, …; empty of a script error.
+    let level: String
+    let text: String
+    let url: String
+    let line: Int64?
+    let column: Int64?
+
+    /// `https://…/app.js:12:3`; empty where nobody knows.
+    var place: String {
+      guard !url.isEmpty else { return "" }
+      return ([url] + [line, column].compactMap { $0 }.map(String.init)).joined(separator: ":")
+    }
+  }
+
+  let id: Int
+  let finalURL: String?
+  let title: String?
+  let status: Int64?
+  /// Why the page didn't load; nil: it did.
+  let failure: String?
+  let requests: [Request]
+  let console: [Message]
+  let scriptErrors: [Message]
+  /// Milliseconds from the start.
+  let firstContentfulPaint: Int64?
+  let load: Int64?
+  let isBlank: Bool
+
+  func requests(from source: Source) -> [Request] { requests.filter { $0.source == source } }
+
+  var consoleErrors: [Message] { console.filter { $0.level == "error" } }
+}
+
+extension PageReport {
+  /// Reads an answer; members that aren't known are ignored.
+  /// - Throws: `member` with the name of the one that is missing or wrong.
+  init(json: JSONValue) throws(JSONError) {
+    guard let id = json["id"]?.integer else { throw .member("id") }
+    self.id = Int(id)
+    finalURL = try json.text("finalURL")
+    title = try json.text("title")
+    status = try json.number("status")
+    failure = try json.text("failure")
+    requests = try json.list("requests") { (value) throws(JSONError) in try Request(json: value) }
+    console = try json.list("console") { (value) throws(JSONError) in try Message(json: value) }
+    scriptErrors = try json.list("scriptErrors") { (value) throws(JSONError) in try Message(json: value) }
+    firstContentfulPaint = try json.number("firstContentfulPaint")
+    load = try json.number("load")
+    // Of a page that didn't load nobody knows.
+    guard let isBlank = json["isBlank"]?.bool ?? (failure == nil ? nil : true) else {
+      throw .member("isBlank")
+    }
+    self.isBlank = isBlank
+  }
+}
+
+extension PageReport.Request {
+  fileprivate init(json: JSONValue) throws(JSONError) {
+    url = try json.string("url")
+    guard let source = json["source"]?.string.flatMap(PageReport.Source.init) else { throw .member("source") }
+    self.source = source
+    status = try json.number("status")
+    bytes = max(0, try json.number("bytes") ?? 0)
+    kind = try json.text("kind") ?? "other"
+    milliseconds = try json.number("ms")
+  }
+
+  fileprivate var json: JSONValue {
+    [
+      "bytes": .integer(bytes), "kind": .string(kind), "ms": milliseconds.json,
+      "source": .string(source.rawValue),
+      "status": status.json, "url": .string(url),
+    ]
+  }
+}
+
+extension PageReport.Message {
+  fileprivate init(json: JSONValue) throws(JSONError) {
+    level = try json.text("level") ?? ""
+    text = try json.string("text")
+    url = try json.text("url") ?? ""
+    line = try json.number("line")
+    column = try json.number("column")
+  }
+
+  fileprivate var json: JSONValue {
+    var members: JSONObject = JSONObject()
+    if !level.isEmpty { members["level"] = .string(level) }
+    members["column"] = column.json
+    members["line"] = line.json
+    members["text"] = .string(text)
+    members["url"] = .string(url)
+    return .object(members)
+  }
+}
+
+extension PageReport {
+  /// What `--json` says of a page.
+  var json: JSONObject {
+    var members = JSONObject()
+    members["console"] = .array(console.map(\.json))
+    members["failure"] = failure.map { .string($0) } ?? .null
+    members["finalURL"] = finalURL.map { .string($0) } ?? .null
+    members["firstContentfulPaint"] = firstContentfulPaint.json
+    members["isBlank"] = .bool(isBlank)
+    members["load"] = load.json
+    members["requests"] = .array(requests.map(\.json))
+    members["scriptErrors"] = .array(scriptErrors.map(\.json))
+    members["status"] = status.json
+    members["title"] = title.map { .string($0) } ?? .null
+    return members
+  }
+}
+
+extension Int64? {
+  fileprivate var json: JSONValue { map { .integer($0) } ?? .null }
+}
+
+extension JSONValue {
+  /// A string that may be null or left out.
+  fileprivate func text(_ key: String) throws(JSONError) -> String? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard let text = value.string else { throw .member(key) }
+    return text
+  }
+
+  /// A number that may be null or left out, rounded.
+  fileprivate func number(_ key: String) throws(JSONError) -> Int64? {
+    guard let value = self[key], !value.isNull else { return nil }
+    guard case .number(let text) = value, let number = Double(text), number.magnitude < 1e15 else {
+      throw .member(key)
+    }
+    return Int64(number.rounded())
+  }
+
+  fileprivate func list<Element>(
+    _ key: String, _ read: (JSONValue) throws(JSONError) -> Element
+  ) throws(JSONError) -> [Element] {
+    guard let values = self[key]?.array else { throw .member(key) }
+    var elements: [Element] = []
+    elements.reserveCapacity(values.count)
+    for value in values { elements.append(try read(value)) }
+    return elements
+  }
+}

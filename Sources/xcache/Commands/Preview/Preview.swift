@@ -1,0 +1,139 @@
+import Manifests
+import Publishing
+import System
+import XCacheClient
+
+/// Opens a page of one version.
+struct Preview {
+  let remote: RemoteOrigin
+  let program: EngineProgram
+  let interruption: Interruption
+  let page: PageAddress
+  let timeout: Int
+  /// What else the engine is told.
+  var prepare: (inout EngineSettings) -> Void = { _ in }
+
+  /// - Parameter word: a number or a time; nil: the newest version.
+  func show(_ word: String?, _ terminal: Terminal, takesPicture: Bool) throws -> PreviewedPage {
+    let folder = try interruption.folder("xcache-preview")
+    let device = "\(folder.path)/device"
+    let release = try fetch(word, to: device, terminal)
+    var settings = EngineSettings(
+      folder: device, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text,
+      hosts: PageHosts.names(of: release.urls + [page.url.text]))
+    prepare(&settings)
+    let picture = takesPicture ? "\(folder.path)/page.png" : nil
+    let drawn = ProgressLine(terminal)
+    drawn.show("opening the page")
+    let engine = try EngineProcess(program, settings, interruption, trace: remote.trace)
+    let job = EngineJob(id: 1, url: page.text, screenshot: picture, timeout: timeout)
+    guard let report = try engine.show([job]).first else {
+      throw Failure("\(EngineProgram.name) said nothing of \(page.text)", name: "engine")
+    }
+    let isListed = release.keys.contains(page.url.matchKey) || release.keys.contains(pageKey)
+    return PreviewedPage(
+      app: settings.app, channel: settings.channel, version: release.version, address: page.text,
+      engine: engine.engine, isListed: isListed, report: report,
+      picture: try picture.flatMap(Picture.init(reading:)))
+  }
+
+  private var pageKey: String { (try? ResourceURL(String(page.url.withoutQuery)))?.matchKey ?? "" }
+
+  private struct Release {
+    let version: String
+    let urls: [String]
+
+    var keys: Set<String> { Set(urls.compactMap { try? ResourceURL($0).matchKey }) }
+  }
+
+  /// Makes `path` a device of the version; when it comes back, nobody holds the folder.
+  private func fetch(_ word: String?, to path: String, _ terminal: Terminal) throws -> Release {
+    let settings = DeviceSettings(
+      folder: path, server: try remote.server.text, app: try remote.app.text, hosts: ["*"],
+      channel: remote.channel.text)
+    let device = try Device(settings, transport: remote.transport(connections: settings.connections))
+    let drawn = ProgressLine(terminal)
+    let progress: @Sendable (Progress) -> Void = { done in
+      drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+    }
+    defer { terminal.endProgress() }
+    if let word {
+      _ = try PullVersion(remote: remote, device: device, folder: path).run(word, progress: progress)
+    } else {
+      _ = try device.update(force: true, progress: progress)
+    }
+    device.finishReports()
+    guard device.version != "0" else {
+      throw Failure("nothing is published yet in channel \(remote.channel) of app \(try remote.app)")
+    }
+    return Release(version: device.version, urls: device.heldFiles().map(\.url))
+  }
+}
+
+/// A page of a release, and what was seen of it.
+struct PreviewedPage {
+  let app: String
+  let channel: String
+  let version: String
+  let address: String
+  let engine: String
+  /// Whether the release has the page itself.
+  let isListed: Bool
+  let report: PageReport
+  let picture: Picture?
+  /// Where the picture is.
+  private(set) var screenshot: String?
+
+  init(
+    app: String, channel: String, version: String, address: String, engine: String, isListed: Bool,
+    report: PageReport, picture: Picture?
+  ) {
+    self.app = app
+    self.channel = channel
+    self.version = version
+    self.address = address
+    self.engine = engine
+    self.isListed = isListed
+    self.report = report
+    self.picture = picture
+  }
+
+  /// Writes the picture, where there is one.
+  mutating func save(to path: String) throws {
+    guard let picture else { return }
+    try picture.write(to: path)
+    screenshot = path
+  }
+
+  var json: JSONObject {
+    var members = report.json
+    members["app"] = .string(app)
+    members["channel"] = .string(channel)
+    members["engine"] = .string(engine)
+    members["isInRelease"] = .bool(isListed)
+    members["screenshot"] = screenshot.map { .string($0) } ?? .null
+    members["url"] = .string(address)
+    members["version"] = .string(version)
+    return members
+  }
+}
+
+/// A page's picture, as the engine's program wrote it.
+struct Picture {
+  private let bytes: [UInt8]
+
+  private static let limit = 64 << 20
+  /// What every PNG file begins with (PNG specification §5.2).
+  private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+
+  /// Nil where there is none, as of a page that didn't load.
+  init?(reading path: String) throws {
+    guard let bytes = try DurableFile.read(path, limit: Self.limit) else { return nil }
+    guard bytes.starts(with: Self.signature) else {
+      throw Failure("\(EngineProgram.name) wrote a picture that is no PNG file", name: "engine")
+    }
+    self.bytes = bytes
+  }
+
+  func write(to path: String) throws { try DurableFile.write(bytes, to: path) }
+}

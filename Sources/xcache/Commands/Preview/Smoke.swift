@@ -1,0 +1,178 @@
+import Manifests
+import Publishing
+import System
+import XCacheClient
+
+/// Opens the pages of a build that nobody has yet.
+struct Smoke {
+  var size = PageSize.phone
+  var timeout = 30
+  var parallel = min(Environment.cores, 4)
+  /// Pages that are opened where none is named.
+  var mostPages = 50
+  /// Whether what the build doesn't hold is asked of the network.
+  var allowsNetwork = false
+  /// A folder for pictures.
+  var pictures: String?
+
+  let program: EngineProgram
+  let interruption: Interruption
+  let terminal: Terminal
+  var trace: (@Sendable (String) -> Void)?
+
+  init(_ program: EngineProgram, _ interruption: Interruption, _ terminal: Terminal) {
+    self.program = program
+    self.interruption = interruption
+    self.terminal = terminal
+  }
+
+  /// - Parameters:
+  ///   - words: pages, as paths below the base URL or as URLs; empty: all of the build.
+  ///   - others: what else is live.
+  func run(_ bundles: [BundleSource], pages words: [String] = [], others: OtherBundles? = nil) throws
+    -> SmokeResult
+  {
+    let start = Clock.monotonicNanoseconds()
+    let drawn = ProgressLine(terminal)
+    defer { terminal.endProgress() }
+    let build = try LocalBuild(bundles) { drawn.show("hashing", Int64($0), of: Int64($1), .files) }
+    let site = SmokeSite(build.files.map(\.url), bases: build.bases)
+    var pages = try words.isEmpty ? self.pages(of: build) : words.map { try Self.page($0, build, site) }
+    let leftOut = words.isEmpty ? max(0, pages.count - mostPages) : 0
+    pages.removeLast(leftOut)
+    let folder = try interruption.folder("xcache-smoke")
+    let device = "\(folder.path)/device"
+    let hosts = try BuildDevice(build: build, others: others).make(in: device) { done in
+      drawn.show("preparing", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+    }
+    var settings = EngineSettings(
+      folder: device, server: BuildDevice.server, app: BuildDevice.app, channel: "online", hosts: hosts)
+    settings.isConfined = !allowsNetwork
+    settings.size = size
+    settings.parallel = min(parallel, pages.count)
+    let jobs = pages.enumerated().map { index, page in
+      EngineJob(
+        id: index + 1, url: page.text, screenshot: pictures == nil ? nil : "\(folder.path)/\(index + 1).png",
+        timeout: timeout)
+    }
+    let engine = try EngineProcess(program, settings, interruption, trace: trace)
+    let all = Int64(pages.count)
+    drawn.show("opening pages", 0, of: all, .files, "0 of \(Count.text(all, "page"))")
+    let reports = try engine.show(jobs) { done in
+      drawn.show("opening pages", Int64(done), of: all, .files, "\(done) of \(Count.text(all, "page"))")
+    }
+    try save(jobs)
+    let others = others.map { others in
+      SmokeSite(build.files.map(\.url) + others.items.map(\.url), bases: build.bases)
+    }
+    return SmokeResult(
+      verdicts: zip(pages, reports).map { SmokeVerdict($0, $1, others ?? site, isConfined: !allowsNetwork) },
+      pagesLeftOut: leftOut,
+      engine: engine.engine, milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
+  }
+
+  /// The build's documents, those nearest to its top first.
+  private func pages(of build: LocalBuild) throws -> [PageAddress] {
+    let pages = try build.pages().map { PageAddress($0.url) }
+    guard !pages.isEmpty else {
+      throw Failure("the build has no page: no file of type text/html that is a document", name: "no-files")
+    }
+    func rank(_ page: PageAddress) -> (depth: Int, isOther: Int, text: String) {
+      let depth = page.url.path.utf8.count { $0 == UInt8(ascii: "/") }
+      return (depth, page.url.path.hasSuffix("/index.html") ? 0 : 1, page.text)
+    }
+    return pages.sorted { rank($0) < rank($1) }
+  }
+
+  private static func page(_ word: String, _ build: LocalBuild, _ site: SmokeSite) throws -> PageAddress {
+    if word.contains("://") {
+      let page = try PageAddress(word, in: "PAGE")
+      guard site.holds(page.url.text) else { throw Self.missing(word) }
+      return page
+    }
+    let path = word.hasPrefix("/") ? String(word.dropFirst()) : word
+    for base in build.bases {
+      let page = try PageAddress("\(base.text)/\(path)", in: "PAGE")
+      if site.holds(page.url.text) { return page }
+    }
+    throw missing(word)
+  }
+
+  private static func missing(_ word: String) -> Failure {
+    Failure(
+      "\(word) isn't a page of the build; name one by its path in the folder, such as index.html, or by its URL",
+      name: "no-files")
+  }
+
+  /// Puts the pictures where they are wanted: `1-index.html.png`.
+  private func save(_ jobs: [EngineJob]) throws {
+    guard let pictures else { return }
+    try Kernel.makeFolder(pictures)
+    for job in jobs {
+      guard let path = job.screenshot, let picture = try Picture(reading: path) else { continue }
+      let name =
+        job.url.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").last.map(String.init) ?? "page"
+      let safe = String(
+        name.prefix(80).map { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) ? $0 : "_" })
+      try picture.write(to: "\(pictures)/\(job.id)-\(safe).png")
+    }
+  }
+}
+
+/// What became of the pages of a build.
+struct SmokeResult {
+  let verdicts: [SmokeVerdict]
+  /// Pages of the build that were too many.
+  let pagesLeftOut: Int
+  let engine: String
+  let milliseconds: Int64
+
+  var failures: Int { verdicts.reduce(0) { $0 + $1.failures.count } }
+  var notes: Int { verdicts.reduce(0) { $0 + $1.notes.count } }
+  var failedPages: Int { verdicts.count { !$0.failures.isEmpty } }
+
+  /// Nil where every page is fine.
+  var failure: Failure? {
+    failures == 0 ? nil : Failure("smoke test: \(summary)", code: .refused, name: "smoke")
+  }
+
+  /// `2 of 5 pages failed: 3 errors, 1 note, 6.2 s`
+  var summary: String {
+    let seconds = "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+    let pages = Count.text(verdicts.count, "page")
+    let notes = notes > 0 ? ", \(Count.text(notes, "note"))" : ""
+    if failures == 0 { return "\(pages) fine\(notes), \(seconds)" }
+    return "\(failedPages) of \(pages) failed: \(Count.text(failures, "error"))\(notes), \(seconds)"
+  }
+
+  var json: JSONValue {
+    [
+      "engine": .string(engine), "errors": .integer(failures), "failedPages": .integer(failedPages),
+      "milliseconds": .integer(milliseconds), "notes": .integer(notes),
+      "pages": .array(verdicts.map(\.json)), "pagesLeftOut": .integer(pagesLeftOut),
+    ]
+  }
+
+  /// A line for each page, and below it what was found.
+  /// - Parameter onlyFailures: leaves out pages that are fine, and notes.
+  func lines(_ terminal: Terminal, onlyFailures: Bool = false) -> [String] {
+    verdicts.flatMap { verdict -> [String] in
+      let isFine = verdict.failures.isEmpty
+      if isFine, onlyFailures { return [] }
+      let word = isFine ? terminal.colour("fine  ", .green) : terminal.colour("failed", .red)
+      let report = verdict.report
+      let requests = report.requests.filter { $0.source != .engine }.count
+      let line =
+        "\(word)  \(verdict.page.text)  \(Count.text(requests, "request")), first content "
+        + "\(PreviewOutput.milliseconds(report.firstContentfulPaint)), load \(PreviewOutput.milliseconds(report.load))"
+      let findings = verdict.failures + (onlyFailures ? [] : verdict.notes)
+      return [line] + findings.map { "  " + Self.line($0, terminal) }
+    }
+  }
+
+  private static func line(_ finding: SmokeVerdict.Finding, _ terminal: Terminal) -> String {
+    let place = finding.place.isEmpty ? "" : "\(finding.place): "
+    guard let problem = finding.problem else { return "\(place)note: \(finding.text)" }
+    return "\(place)\(terminal.colour("error", .red)): \(finding.text) [\(problem.rawValue)]"
+  }
+}

@@ -1,0 +1,102 @@
+import Manifests
+import Publishing
+import System
+
+/// `xcache smoke`: whether the pages of a build come up, before it is published.
+enum SmokeCommand {
+  static let command = Command(
+    name: "smoke", operands: "[DIR|FILE.zip [PAGE…]]",
+    summary: "open the pages of a build in a web engine before it is published",
+    examples: [
+      .init("dist --base-url https://m.example.com/shop/", "every page of a folder"),
+      .init("dist index.html 'index.html#/cart' --base-url https://m.example.com/shop/", "these pages"),
+      .init("", "all bundles of xcache.json"),
+    ],
+    notes: """
+      Pages are opened in WebKitGTK by xcache-webkit, on a temporary device that holds the build and nothing else.
+      Nothing is asked of an origin, and without --allow-network nothing leaves this machine. A page fails, with exit
+      code 3, in these cases:
+        load     it doesn't load, or not within --timeout
+        script   a script throws an error, or a promise is rejected, and nobody handles it
+        missing  a script, style sheet, image, font or frame below the base URL isn't in the build
+        blank    nothing can be seen on it
+      Other requests that get no answer, such as the app's own API, and errors on the console are notes. PAGE is a
+      path in the folder or a URL, with query and fragment if needed; without PAGE, the HTML documents of the build
+      are opened, those nearest to its top first. 'xcache publish --smoke' does the same before it publishes, beside
+      what else is live in the channel. xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
+      """,
+    options: [
+      .value("bundle", "NAME", "a bundle of xcache.json; repeatable"),
+      .value("base-url", "URL", "the URL that the folder's files will have"),
+      .value("include", "GLOB", "take only matching files; repeatable"),
+      .value("exclude", "GLOB", "skip matching files; repeatable"),
+      .value("max-pages", "N", "open at most so many pages where none is named (default: 50)"),
+      .value("parallel", "N", "pages that are open at a time (default: one for each core, at most 4)"),
+      .flag("allow-network", "ask the network for what the build doesn't have"),
+      PageSize.option, .value("screenshots", "DIR", "save a picture of each page"), PageTimeout.option,
+      Command.all,
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let settings = try Settings.file(from: ".")
+    let bundles = try CheckCommand.sources(
+      arguments, settings, folders: Array(arguments.operands.prefix(1)), requiresBase: true)
+    let size = try PageSize.read(arguments)
+    let timeout = try PageTimeout.read(arguments)
+    let mostPages = try arguments.number("max-pages", in: 1...10_000)
+    let parallel = try arguments.number("parallel", in: 1...8)
+    let pictures = try arguments.value("screenshots")
+    var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
+    smoke.size = size
+    smoke.timeout = timeout
+    smoke.mostPages = mostPages ?? smoke.mostPages
+    smoke.parallel = parallel ?? smoke.parallel
+    smoke.allowsNetwork = arguments.has("allow-network")
+    smoke.pictures = pictures
+    smoke.trace = arguments.trace
+    let result = try smoke.run(bundles, pages: Array(arguments.operands.dropFirst()))
+    remark(result, terminal)
+    if arguments.has("json") {
+      terminal.say(json: result.json, result.failure)
+    } else {
+      terminal.say(list: result.lines(terminal), all: arguments.has("all"))
+      terminal.say(result.summary)
+    }
+    return result.failure?.code ?? .done
+  }
+
+  private static func remark(_ result: SmokeResult, _ terminal: Terminal) {
+    guard result.pagesLeftOut > 0 else { return }
+    terminal.remark(
+      "\(Count.text(result.pagesLeftOut, "page")) of the build weren't opened; --max-pages opens more, or name pages"
+    )
+  }
+
+  /// The same for bundles that are about to be published, beside what else is live in their channel.
+  /// - Throws: `Failure` where a page fails; then nothing may be published.
+  static func before(
+    publishing bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> SmokeResult {
+    var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
+    smoke.trace = arguments.trace
+    var others = try OtherBundles(remote, without: bundles.map(\.name))
+    if let bytes = others?.bytes, bytes > OtherBundles.limit {
+      terminal.remark(
+        "the channel's other bundles have \(Bytes.text(bytes)), too much to fetch for the smoke test: what pages need of "
+          + "them is missing there")
+      others = nil
+    }
+    let result = try smoke.run(bundles, others: others)
+    remark(result, terminal)
+    guard let failure = result.failure else {
+      terminal.remark("smoke test: \(result.summary)")
+      return result
+    }
+    terminal.note(list: result.lines(terminal, onlyFailures: true), all: arguments.has("all"))
+    if arguments.has("json") {
+      terminal.say(json: result.json, failure)
+    }
+    throw Failure("\(failure.message); nothing was published", code: failure.code, name: failure.name)
+  }
+}

@@ -1,0 +1,105 @@
+import Manifests
+
+/// What is wrong with a page of a build, by what the engine saw of it.
+struct SmokeVerdict: Sendable {
+  /// Each fails the test of its page.
+  enum Problem: String, CaseIterable, Sendable {
+    case load, script, missing, blank
+  }
+
+  struct Finding: Hashable, Sendable {
+    /// Nil: worth a look, and no failure.
+    let problem: Problem?
+    let text: String
+    /// `https://…/app.js:12:3`, where one is known.
+    var place = ""
+  }
+
+  let page: PageAddress
+  let report: PageReport
+  let findings: [Finding]
+
+  var failures: [Finding] { findings.filter { $0.problem != nil } }
+  var notes: [Finding] { findings.filter { $0.problem == nil } }
+
+  /// Kinds of requests that are files of a build; what scripts fetch may as well be the app's own API.
+  private static let files: Set<String> = ["document", "script", "style", "image", "font"]
+
+  init(_ page: PageAddress, _ report: PageReport, _ site: SmokeSite, isConfined: Bool = true) {
+    self.page = page
+    self.report = report
+    var findings: [Finding] = []
+    if let failure = report.failure {
+      findings.append(Finding(problem: .load, text: "didn't load: \(failure.onOneLine)"))
+    } else if let status = report.status, status >= 400 {
+      findings.append(Finding(problem: .load, text: "didn't load: status \(status)"))
+    }
+    for error in report.scriptErrors {
+      findings.append(Finding(problem: .script, text: error.text.onOneLine, place: error.place))
+    }
+    var seen: Set<String> = []
+    for request in report.requests where seen.insert("\(request.kind) \(request.url)").inserted {
+      if let finding = Self.finding(request, site, isConfined) { findings.append(finding) }
+    }
+    if report.isBlank, report.failure == nil {
+      findings.append(Finding(problem: .blank, text: "nothing can be seen on the page"))
+    }
+    for message in report.consoleErrors {
+      findings.append(Finding(problem: nil, text: "console: \(message.text.onOneLine)", place: message.place))
+    }
+    self.findings = findings
+  }
+
+  private static func finding(_ request: PageReport.Request, _ site: SmokeSite, _ isConfined: Bool)
+    -> Finding?
+  {
+    if request.source == .device || request.source == .engine { return nil }
+    // What the page broke off itself.
+    if site.holds(request.url) { return nil }
+    if files.contains(request.kind), site.isBelowBase(request.url) {
+      return Finding(problem: .missing, text: "\(request.kind) \(request.url) isn't in the build")
+    }
+    if request.source == .network { return nil }
+    let outcome =
+      isConfined
+      ? "not asked for: it isn't in the build" : request.status.map { "status \($0)" } ?? "no answer"
+    return Finding(problem: nil, text: "\(request.kind) \(request.url): \(outcome)")
+  }
+
+  var json: JSONValue {
+    var members = report.json
+    members["url"] = .string(page.text)
+    members["isFine"] = .bool(failures.isEmpty)
+    members["findings"] = .array(
+      findings.map { finding in
+        [
+          "place": finding.place.isEmpty ? .null : .string(finding.place),
+          "problem": finding.problem.map { .string($0.rawValue) } ?? .null, "text": .string(finding.text),
+        ]
+      })
+    return .object(members)
+  }
+}
+
+/// What a build holds, and which URLs should be its own.
+struct SmokeSite: Sendable {
+  private let keys: Set<String>
+  private let bases: [BaseURL]
+
+  init(_ urls: [ResourceURL], bases: [BaseURL]) {
+    keys = Set(urls.map(\.matchKey))
+    self.bases = bases
+  }
+
+  /// Whether it is there, for a page with or without its query.
+  func holds(_ text: String) -> Bool {
+    guard let url = try? ResourceURL(String(text.prefix { $0 != "#" })) else { return false }
+    if keys.contains(url.matchKey) { return true }
+    guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return false }
+    return keys.contains(plain.matchKey)
+  }
+
+  func isBelowBase(_ text: String) -> Bool {
+    bases.contains { text == $0.text || text.hasPrefix($0.text + "/") || text.hasPrefix($0.text + "?") }
+  }
+}

@@ -1,0 +1,171 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+/// `xcache preview` and `publish --smoke` against an origin, with the stand-in for the engine's program.
+@Suite("Pages of a release") struct PreviewTests {
+  /// Runs a command of a release engineer with the stand-in.
+  private static func run(_ site: Site, _ words: [String], mode: String = "") throws -> Outcome {
+    let scratch = site.scratch
+    for name in ["tmp", "notes"] { try Kernel.makeFolder("\(scratch.path)/\(name)") }
+    let environment = [
+      "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scratch.path, "XDG_CACHE_HOME": scratch.path + "/cache",
+      "TMPDIR": scratch.path + "/tmp", "SWIFT_BACKTRACE": "enable=no", "XCACHE_SERVER": site.url,
+      "XCACHE_TOKEN": site.token, "XCACHE_APP": "shop", "XCACHE_WEBKIT": SmokeTests.engine,
+      "XCACHE_WEBKIT_MODE": mode, "XCACHE_WEBKIT_NOTES": scratch.path + "/notes",
+    ]
+    let outcome = try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
+    #expect(try Folder.textNames(scratch.path + "/tmp") == [], "\(words)")
+    for name in (try? Folder.textNames(scratch.path + "/notes")) ?? [] {
+      let note = String(decoding: try DurableFile.read("\(scratch.path)/notes/\(name)") ?? [], as: UTF8.self)
+      #expect(!note.contains(site.token), "\(name) has the token")
+    }
+    return outcome
+  }
+
+  private static func settings(_ site: Site) throws -> JSONValue {
+    try JSONValue.parse(try DurableFile.read(site.scratch.path + "/notes/settings") ?? [])
+  }
+
+  private static let page = "\(Site.base)/index.html"
+
+  @Test("A page of the newest version, of an older one, of a time and of another channel") func versions()
+    throws
+  {
+    try Site.with { site in
+      for channel in ["online", "test"] {
+        try site.publish(
+          [
+            "index.html": "<!doctype html><title>\(channel) 1</title><body>x<script src=a.js></script>",
+            "a.js": "1",
+          ],
+          "--channel", channel)
+      }
+      try site.publish(
+        ["index.html": "<!doctype html><title>two</title><body>x<script src=a.js></script>"], "--no-check",
+        "all")
+
+      let newest = try Self.run(site, ["preview", Self.page, "--screenshot", "page.png"])
+      #expect(newest.exitCode == 0, "\(newest.errors)")
+      for words in [
+        "\(Self.page)  version 2 of shop online", "title      two", "device     1 request",
+        "network    1 request",
+        "picture    page.png", "engine     Stand-in 1.0", "12 ms to the first content",
+      ] {
+        #expect(newest.output.contains(words), "\(newest.output)")
+      }
+      let picture = try DurableFile.read(site.scratch.path + "/page.png") ?? []
+      #expect(picture.starts(with: [0x89, 0x50, 0x4e, 0x47]))
+      let settings = try Self.settings(site)
+      #expect(settings["confined"]?.bool == false && settings["channel"]?.string == "online")
+      #expect(settings["server"]?.string == site.url && settings["hosts"]?.array == ["m.example.com"])
+
+      let old = try Self.run(site, ["preview", Self.page, "--version", "1", "--offline", "--json"])
+      let document = try JSONValue.parse(Array(old.output.utf8))
+      #expect(
+        document["version"]?.string == "1" && document["title"]?.string == "online 1",
+        "\(old.output)\(old.errors)")
+      #expect(document["isInRelease"]?.bool == true && document["screenshot"]?.isNull == true)
+      #expect(try Self.settings(site)["offline"]?.bool == true)
+      let now = try Self.run(site, ["preview", Self.page, "--at", "now", "--json"])
+      #expect(try JSONValue.parse(Array(now.output.utf8))["title"]?.string == "two", "\(now.errors)")
+      let other = try Self.run(
+        site, ["preview", Self.page, "--channel", "test", "--network", "3g", "--json"])
+      #expect(try JSONValue.parse(Array(other.output.utf8))["title"]?.string == "test 1", "\(other.errors)")
+      #expect(try Self.settings(site)["network"]?["kilobitsPerSecond"]?.integer == 1600)
+
+      let gone = try Self.run(site, ["preview", "https://m.example.com/gone.html", "--offline", "--json"])
+      let problem = try JSONValue.parse(Array(gone.output.utf8))
+      #expect(gone.exitCode == 1 && problem["code"]?.string == "page-failed", "\(gone.output)")
+      #expect(problem["isInRelease"]?.bool == false && problem["failure"]?.string == "the page isn't there")
+    }
+  }
+
+  @Test("Two versions side by side, each with its picture") func compared() throws {
+    try Site.with { site in
+      try site.publish([
+        "index.html": "<!doctype html><title>1</title><body>x<script src=a.js></script>", "a.js": "1",
+      ])
+      try site.publish(
+        ["index.html": "<!doctype html><title>2</title><body>x<script>throw \"broken\"</script>"])
+      for words in [
+        ["preview", Self.page, "--compare", "1", "2", "--screenshot", "page.png"],
+        ["preview", "--compare", "1", Self.page, "--screenshot", "page.png"],
+      ] {
+        let outcome = try Self.run(site, words)
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        let lines = outcome.output.split(separator: "\n")
+        #expect(lines.first == "\(Self.page)  versions 1 and 2 of shop online", "\(outcome.output)")
+        for line in [
+          "requests, device   2 1", "script errors      0 1", "picture            page.1.png page.2.png",
+        ] {
+          let words = line.split(separator: " ")
+          #expect(lines.contains { $0.split(separator: " ") == words }, "\(line) isn't in \(outcome.output)")
+        }
+        #expect(outcome.output.contains("version 2:\n  \(Self.page):7:5: script error: broken"))
+        for version in 1...2 {
+          #expect(try Kernel.status("\(site.scratch.path)/page.\(version).png") != nil)
+          try Kernel.remove("\(site.scratch.path)/page.\(version).png")
+        }
+      }
+      let json = try JSONValue.parse(
+        Array(try Self.run(site, ["preview", Self.page, "--compare", "1", "--json"]).output.utf8))
+      #expect(json["compared"]?.array?.map { $0["title"]?.string } == ["1", "2"])
+    }
+  }
+
+  @Test("publish --smoke releases nothing where a page fails, also as a dry run, and what is fine")
+  func publish() throws {
+    try Site.with { site in
+      let broken = "<!doctype html><body>x<script>throw \"broken\"</script>"
+      let words = ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke"]
+      try site.scratch.folder("dist", ["index.html": broken])
+      for more in [[], ["--dry-run"], ["--dry-run", "--no-upload"]] {
+        let outcome = try Self.run(site, words + more)
+        #expect(outcome.exitCode == 3 && outcome.output.isEmpty, "\(outcome.output)")
+        #expect(outcome.errors.contains("index.html:7:5: error: broken [script]"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("smoke test: 1 of 1 page failed: 1 error"))
+        #expect(outcome.errors.contains("nothing was published"))
+      }
+      let refused = try Self.run(site, words + ["--json"])
+      #expect(try JSONValue.parse(Array(refused.output.utf8))["code"]?.string == "smoke", "\(refused.output)")
+      #expect(try site.web.ask("/configure.json?app=shop").status == 404)
+      let died = try Self.run(site, words, mode: "die-first")
+      #expect(died.exitCode == 1 && died.errors.contains("ended before it was ready"), "\(died.errors)")
+      #expect(try site.web.ask("/configure.json?app=shop").status == 404)
+
+      try site.scratch.folder("dist", ["index.html": "<!doctype html><body>fine"])
+      let released = try Self.run(site, words + ["--json"])
+      let document = try JSONValue.parse(Array(released.output.utf8))
+      #expect(released.exitCode == 0, "\(released.errors)")
+      #expect(
+        document["smoke"]?["errors"]?.integer == 0 && document["version"]?.string == "1", "\(released.output)"
+      )
+    }
+  }
+
+  @Test("What is live of other bundles is there when a bundle is tried, and what it replaces is not")
+  func others() throws {
+    try Site.with(["--public-url", "https://cdn.example.com/x"]) { site in
+      try site.publish(["vendor.js": "1"], as: "common", base: "https://m.example.com/common")
+      try site.publish(["index.html": "<!doctype html><body>x", "old.js": "1"])
+      let words = [
+        "publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke", "--no-check",
+        "all",
+      ]
+      try site.scratch.folder(
+        "dist", ["index.html": "<!doctype html><body>x<script src=/common/vendor.js></script>"])
+      let fine = try Self.run(site, words + ["--json"])
+      #expect(fine.exitCode == 0, "\(fine.output)\(fine.errors)")
+      let pages = try JSONValue.parse(Array(fine.output.utf8))["smoke"]?["pages"]?.array
+      let sources = pages?.first?["requests"]?.array?.map { $0["source"]?.string }
+      #expect(sources == ["device", "device"], "\(fine.output)")
+      try site.scratch.folder("dist", ["index.html": "<!doctype html><body>x<script src=old.js></script>"])
+      let gone = try Self.run(site, words)
+      #expect(
+        gone.exitCode == 3 && gone.errors.contains("script \(Site.base)/old.js isn't in the build"),
+        "\(gone.errors)")
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+/// `xcache smoke`, `preview` and `publish --smoke` with a program in the place of the engine's that can be told to fail.
+@Suite("Pages before a release") struct SmokeTests {
+  static let engine = DurableFile.parent(of: #filePath) + "/Engine/stand_in.py"
+
+  static let page = "<!doctype html><title>Shop</title><body>hello<script src=a.js></script>"
+
+  /// A folder with a build, and what the stand-in notes.
+  struct Bench {
+    let scratch: Scratch
+    let environment: [String: String]
+    var notes: String { scratch.path + "/notes" }
+
+    init(_ files: Files, mode: String = "") throws {
+      scratch = try Scratch()
+      try scratch.folder("dist", files)
+      for name in ["tmp", "notes", "pictures"] { try Kernel.makeFolder("\(scratch.path)/\(name)") }
+      environment = [
+        "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scratch.path, "TMPDIR": scratch.path + "/tmp",
+        "SWIFT_BACKTRACE": "enable=no", "XCACHE_WEBKIT": SmokeTests.engine, "XCACHE_WEBKIT_MODE": mode,
+        "XCACHE_WEBKIT_NOTES": scratch.path + "/notes",
+      ]
+    }
+
+    func start(_ words: String...) throws -> Child {
+      try Child([Binary.path] + words, environment: environment, in: scratch.path)
+    }
+
+    func smoke(_ more: String...) throws -> Outcome {
+      let child = try Child(
+        [Binary.path, "smoke", "dist"] + more + ["--base-url", Site.base], environment: environment,
+        in: scratch.path)
+      return try Outcome(child, seconds: 120)
+    }
+
+    func note(_ name: String) throws -> String {
+      String(decoding: try DurableFile.read("\(notes)/\(name)") ?? [], as: UTF8.self)
+    }
+
+    /// What must be so after every run: no folder and no process is left.
+    func expectNothingLeft(_ comment: Comment? = nil) throws {
+      #expect(try Folder.textNames(scratch.path + "/tmp") == [], comment)
+      for name in ["pid", "grandchild"] {
+        guard let id = pid_t(try note(name)) else { continue }
+        #expect(Wait.until(10) { kill(id, 0) != 0 || SmokeTests.isOver(id) }, "\(name) \(id) still runs")
+      }
+    }
+  }
+
+  /// Whether a process is but waited for, by whoever took it over.
+  static func isOver(_ id: pid_t) -> Bool {
+    let status = String(decoding: (try? DurableFile.read("/proc/\(id)/stat")) ?? [], as: UTF8.self)
+    return status.isEmpty || status.contains(") Z ")
+  }
+
+  @Test("A build whose pages come up passes, and nothing is left of the test") func fine() throws {
+    let bench = try Bench([
+      "index.html": Self.page, "a.js": "1", "part.html": "<p>part", "help/index.html": Self.page,
+      "help/a.js": "2",
+    ])
+    let outcome = try bench.smoke("--screenshots", "pictures")
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    let lines = outcome.output.split(separator: "\n")
+    #expect(
+      lines.count == 3 && lines[0].hasPrefix("fine    \(Site.base)/index.html  2 requests"),
+      "\(outcome.output)")
+    #expect(lines[1].contains("/help/index.html") && lines[2].hasPrefix("2 pages fine, "))
+    #expect(
+      try Folder.textNames(bench.scratch.path + "/pictures") == ["1-index.html.png", "2-index.html.png"])
+    let settings = try JSONValue.parse(Array(bench.note("settings").utf8))
+    #expect(settings["confined"]?.bool == true && settings["offline"]?.bool == false)
+    #expect(settings["hosts"]?.array == ["m.example.com"] && settings["width"]?.integer == 390)
+    try bench.expectNothingLeft()
+  }
+
+  /// A build, and what is said of it.
+  static let failing: [(files: Files, says: [String])] = [
+    (
+      ["index.html": "<!doctype html><body>x<script>throw \"x is not a function\"</script>"],
+      ["\(Site.base)/index.html:7:5: error: x is not a function [script]"]
+    ),
+    (["index.html": page], ["error: script \(Site.base)/a.js isn't in the build [missing]"]),
+    (
+      ["index.html": "<!doctype html><body><!--x--></body>"],
+      ["error: nothing can be seen on the page [blank]"]
+    ),
+    (
+      [
+        "index.html": "<!doctype html><body>x<!--api /user--><!--console oops--><img src=/other/x.png>",
+        "b.html": page,
+      ],
+      [
+        "note: fetch https://m.example.com/user: not asked for: it isn't in the build",
+        "index.html:3: note: console: oops",
+        "note: image https://m.example.com/other/x.png", "1 of 2 pages failed: 1 error, 3 notes",
+      ]
+    ),
+  ]
+
+  @Test("A page that doesn't come up gives exit code 3 and says why", arguments: failing)
+  func fails(_ files: Files, _ says: [String]) throws {
+    let bench = try Bench(files)
+    let outcome = try bench.smoke()
+    #expect(outcome.exitCode == 3, "\(outcome.output)\(outcome.errors)")
+    for words in says { #expect(outcome.output.contains(words), "\(outcome.output)") }
+    let json = try JSONValue.parse(Array(bench.smoke("--json").output.utf8))
+    #expect(json["code"]?.string == "smoke" && json["exitCode"]?.integer == 3)
+    #expect(json["failedPages"]?.integer == 1 && json["pages"]?.array?.isEmpty == false)
+    try bench.expectNothingLeft()
+  }
+
+  /// How the program misbehaves, and what is said of that.
+  static let faults: [(mode: String, says: [String])] = [
+    ("die-first", ["xcache-webkit ended before it was ready: exit code 1", "the display is on fire"]),
+    ("refuse", ["xcache-webkit: Xvfb isn't installed: apt-get install xvfb"]),
+    ("garbage-first", ["wrote what is no answer: Gtk-WARNING"]),
+    ("no-ready", ["no right \"ready\"", "make webkit"]),
+    ("die", ["ended while it showed \(Site.base)/", "signal 9", "segmentation fault in the renderer"]),
+    ("garbage", ["wrote what is no answer: {\"id\":1,"]), ("flood", ["a line of more than 67.1 MB"]),
+    ("member", ["no right \"requests\""]), ("unasked", ["answered what nobody asked: id 99"]),
+    ("keeps-pipe", ["ended while it showed", "signal 9"]), ("no-picture", ["a picture that is no PNG file"]),
+    ("hang", ["said nothing of \(Site.base)/index.html within 21 s and was ended"]),
+  ]
+
+  @Test(
+    "A program that dies, hangs or writes nonsense ends the command with 1 and its reason", arguments: faults)
+  func misbehaves(_ mode: String, _ says: [String]) throws {
+    let bench = try Bench(["index.html": Self.page, "b.html": Self.page, "a.js": "1"], mode: mode)
+    let outcome = try bench.smoke("--timeout", "1", "--parallel", "2", "--screenshots", "pictures", "--json")
+    let problem = try JSONValue.parse(Array(outcome.output.utf8))
+    #expect(outcome.exitCode == 1 && problem["code"]?.string == "engine", "\(outcome.output)")
+    for words in says { #expect(problem["detail"]?.string?.contains(words) == true, "\(outcome.output)") }
+    #expect(!outcome.errors.contains("\u{1b}"))
+    try bench.expectNothingLeft("\(mode)")
+  }
+
+  @Test(
+    "Answers may be late, huge or in any order, amid noise, from a program that won't end",
+    arguments: [
+      "reverse", "huge", "noise", "stubborn",
+    ])
+  func patience(_ mode: String) throws {
+    let bench = try Bench(
+      ["index.html": Self.page + "<!--slow 0.3-->", "b.html": Self.page, "a.js": "1"], mode: mode)
+    let outcome = try bench.smoke("--parallel", "2", "--json")
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    let pages = try JSONValue.parse(Array(outcome.output.utf8))["pages"]?.array ?? []
+    // In the order of the pages, whichever was answered first.
+    #expect(pages.map { $0["url"]?.string } == ["\(Site.base)/index.html", "\(Site.base)/b.html"])
+    try bench.expectNothingLeft("\(mode)")
+  }
+
+  @Test("Ctrl-C ends the program too and removes the folders", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func interrupted(_ signal: Int32) throws {
+    let bench = try Bench(["index.html": Self.page, "a.js": "1"], mode: "hang")
+    let child = try bench.start("smoke", "dist", "--base-url", Site.base)
+    #expect(try Wait.until(60) { try !bench.note("jobs").isEmpty })
+    #expect(try Folder.textNames(bench.scratch.path + "/tmp").count == 1)
+    child.signal(signal)
+    #expect(try child.wait() == 128 + signal)
+    #expect(child.standardOutput.isEmpty && child.standardError.isEmpty, "\(child.standardError)")
+    try bench.expectNothingLeft()
+  }
+
+  @Test("The program gets no token and no descriptor, and its own end is noticed when xcache is killed")
+  func secrets() throws {
+    let bench = try Bench(["index.html": Self.page, "a.js": "1"], mode: "hang")
+    let secret = "xcache_0123456789ab_" + String(repeating: "0123456789abcdef", count: 4)
+    let environment = bench.environment.merging(["XCACHE_TOKEN": secret, "AWS_SECRET_ACCESS_KEY": "s3cret"]) {
+      $1
+    }
+    let child = try Child(
+      [Binary.path, "smoke", "dist", "--base-url", Site.base], environment: environment,
+      in: bench.scratch.path)
+    #expect(try Wait.until(60) { try !bench.note("jobs").isEmpty })
+    for name in try Folder.textNames(bench.notes) {
+      let text = try bench.note(name)
+      #expect(!text.contains(secret) && !text.contains("s3cret"), "\(name)")
+    }
+    let descriptors = try JSONValue.parse(Array(bench.note("descriptors").utf8)).array ?? []
+    #expect(
+      descriptors.count == 3 && descriptors.allSatisfy { $0.string?.hasPrefix("pipe:") == true },
+      "\(descriptors)")
+    child.signal(SIGKILL)
+    _ = try child.wait()
+    guard let id = pid_t(try bench.note("pid")) else { return #expect(Bool(false), "no process") }
+    #expect(Wait.until(10) { kill(id, 0) != 0 || Self.isOver(id) })
+  }
+
+  @Test("Where the program isn't installed, the hint says what to do; where it is named wrongly, so too")
+  func missing() throws {
+    let bench = try Bench(["index.html": Self.page])
+    for (variables, says) in [
+      (["PATH": "/nonexistent"], ["xcache-webkit isn't installed", "make webkit", "XCACHE_WEBKIT"]),
+      (["XCACHE_WEBKIT": "/nonexistent/x"], ["XCACHE_WEBKIT is /nonexistent/x, where no program is"]),
+    ] {
+      var environment = bench.environment.merging(variables) { $1 }
+      if variables["XCACHE_WEBKIT"] == nil { environment["XCACHE_WEBKIT"] = nil }
+      // Beside a copy, so that no program is found beside the one under test.
+      let copy = "\(bench.scratch.path)/bin/xcache"
+      try Kernel.makeFolder(bench.scratch.path + "/bin")
+      try? Kernel.remove(copy)
+      if try !Kernel.link(Binary.path, to: copy) {
+        try bench.scratch.write("bin/xcache", try DurableFile.read(Binary.path) ?? [])
+        try Kernel.setMode(copy, to: 0o755)
+      }
+      let child = try Child(
+        ["/usr/bin/env", copy, "smoke", "dist", "--base-url", Site.base, "--json"], environment: environment,
+        in: bench.scratch.path)
+      let outcome = try Outcome(child)
+      let problem = try JSONValue.parse(Array(outcome.output.utf8))
+      #expect(outcome.exitCode == 1 && problem["code"]?.string == "no-engine", "\(outcome.output)")
+      for words in says { #expect(problem["detail"]?.string?.contains(words) == true, "\(outcome.output)") }
+    }
+  }
+
+  @Test(
+    "Pages may be named, by path or URL; what isn't in the build can't, and a build without pages has none")
+  func pages() throws {
+    let bench = try Bench(["index.html": Self.page, "a.js": "1", "b.html": Self.page])
+    let named = try bench.smoke("/b.html?x=1#/cart", "\(Site.base)/index.html#top", "--json")
+    let pages = try JSONValue.parse(Array(named.output.utf8))["pages"]?.array ?? []
+    #expect(
+      pages.map { $0["url"]?.string } == ["\(Site.base)/b.html?x=1#/cart", "\(Site.base)/index.html#top"])
+    for word in ["c.html", "https://m.example.com/c.html", "https://m.example.org/index.html"] {
+      let outcome = try bench.smoke(word)
+      #expect(
+        outcome.exitCode == 1 && outcome.errors.contains("\(word) isn't a page of the build"),
+        "\(outcome.errors)")
+    }
+    let most = try bench.smoke("--max-pages", "1")
+    #expect(most.exitCode == 0 && most.errors.contains("1 page of the build wasn't opened"), "\(most.errors)")
+    let none = try Bench(["a.js": "1"])
+    let outcome = try none.smoke()
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("the build has no page"), "\(outcome.errors)")
+  }
+}
