@@ -54,7 +54,8 @@
     public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
       if let proxy = host.proxy {
         let former = shown
-        shown = url.hasPrefix("http") ? proxy.shown(url) : nil
+        let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
+        shown = isPage ? proxy.shown(url) : nil
         if let opening, opening != shown { proxy.left(opening) }
         opening = nil
         if let former, former != shown {

@@ -38,6 +38,9 @@ public final class PageProxy: Sendable {
   /// Where each site that is answered for has a blank page of the proxy's own, for views that wait for their page.
   public static let blankPath = "/.well-known/xcache/blank"
 
+  /// Nothing in it, and it tells the next page nothing of itself.
+  static let blankPage = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
+
   /// The user name that goes with `password`.
   public static let user = "xcache"
 

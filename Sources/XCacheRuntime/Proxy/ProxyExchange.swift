@@ -104,10 +104,9 @@ struct ProxyExchange {
 
   // MARK: Answers of the device
 
-  /// A page of the site without anything in it, which tells the next one nothing of itself.
   private func sendBlank() -> Bool {
     let isOpen = connection.answers()
-    let page = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
+    let page = PageProxy.blankPage
     let headers = [
       ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", "\(page.count)"),
       ("Cache-Control", "no-store"), ("Connection", isOpen ? "keep-alive" : "close"),

@@ -91,27 +91,30 @@ public final class PagePool {
 
   private func dropOld() { waiting.removeAll { .now - $0.made >= settings.age || !$0.page.isBlank } }
 
-  /// A view for `url`, which is loading it: one that waited, where the device answers for `url`, else a new one. The next one
-  /// is made once the page is loaded.
+  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one is
+  /// made once the page is loaded.
   ///
-  /// - Throws: as `WebPage.load`.
-  public func open(_ url: String) async throws -> WebPage {
+  /// - Throws: as `WebPage.init`.
+  public func page(for url: String) throws -> WebPage {
     dropOld()
-    guard host.answers(url) else {
+    let page: WebPage
+    if !host.answers(url) {
       var plain = settings.page
       plain.isPlain = true
-      return try await load(url, in: WebPage(host, plain))
+      page = try WebPage(host, plain)
+    } else {
+      page = waiting.isEmpty ? try WebPage(host, settings.page) : waiting.removeFirst().page
     }
-    if waiting.isEmpty { return try await load(url, in: WebPage(host, settings.page)) }
-    let page = waiting.removeFirst().page
-    try await page.replaceBlank(by: url)
-    Task { await fill() }
+    page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
     return page
   }
 
-  private func load(_ url: String, in page: WebPage) async throws -> WebPage {
+  /// A view for `url` that has loaded it.
+  ///
+  /// - Throws: as `WebPage.load`.
+  public func open(_ url: String) async throws -> WebPage {
+    let page = try page(for: url)
     try await page.load(url)
-    Task { await fill() }
     return page
   }
 

@@ -4,6 +4,7 @@ import CWebKitGTK
 extension WebPage {
   /// Waits for a load that `start` begins.
   func loading(_ start: () -> Void) async throws {
+    defer { afterLoad.take()?() }
     do {
       try await awaitLoad(start)
     } catch let error as WebKitError where error.isOfNetworkProcess {

@@ -38,6 +38,8 @@ public final class WebPage {
   private var opening: OpenPage?
   private(set) var shown: OpenPage?
   private var openedAt = ContinuousClock.now
+  /// Called once, when the load that is waited for is over.
+  var afterLoad: (() -> Void)?
   /// Whether a blank page waits here for its place to be taken.
   private(set) var isBlank = false
 
@@ -92,7 +94,7 @@ public final class WebPage {
   /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
   ///   which ends the load.
   public func load(_ url: String) async throws {
-    isBlank = false
+    if isBlank { return try await replaceBlank(by: url) }
     await takeScripts(for: url)
     try await loading {
       opens(url)
