@@ -85,7 +85,6 @@ static inline const char *xcache_download_uri(gpointer download) {
   WebKitURIRequest *request = webkit_download_get_request(WEBKIT_DOWNLOAD(download));
   return request ? webkit_uri_request_get_uri(request) : NULL;
 }
-static inline void xcache_cancel_download(gpointer download) { webkit_download_cancel(WEBKIT_DOWNLOAD(download)); }
 static inline void xcache_cancel_authentication(gpointer request) {
   webkit_authentication_request_cancel(WEBKIT_AUTHENTICATION_REQUEST(request));
 }

@@ -14,7 +14,7 @@ extension PageInspector {
     // Whatever waits for a person would wait for ever.
     answerDialogs(of: view, me)
     refuse(view, me)
-    refuseDownloads(of: page.host.context, me)
+    noteDownloads(of: page.host.context, me)
     followResources(of: view, me)
     connect(
       view, "web-process-terminated", me,
@@ -125,14 +125,14 @@ extension PageInspector {
       } as @convention(c) (gpointer?, gpointer?, WebKitPolicyDecisionType, gpointer?) -> gboolean)
   }
 
-  private func refuseDownloads(of context: UnsafeMutablePointer<WebKitWebContext>, _ me: Held) {
+  /// The host refuses them, since nobody takes them there. To cancel one twice ends the process.
+  private func noteDownloads(of context: UnsafeMutablePointer<WebKitWebContext>, _ me: Held) {
     connect(
       context, "download-started", me,
       { _, download, data in
         nonisolated(unsafe) let me = Held.borrow(data)
         guard let download else { return }
         let url = xcache_download_uri(download).map { String(cString: $0) } ?? ""
-        xcache_cancel_download(download)
         WebActor.assumeIsolated {
           me?.object?.note("refused", "a download of \(url)")
           me?.object?.onDownload()
