@@ -14,6 +14,8 @@ final class Look {
   /// Where a document is on its way to the view.
   private enum Navigation { case none, asked, loading }
   private var navigation = Navigation.none
+  /// Whether a document of the load that is under way is in the view.
+  private var isCommitted = false
   /// Nil while the page loads.
   private var outcome: Result<Void, any Error>?
 
@@ -63,6 +65,9 @@ final class Look {
       do {
         try await page.load(url)
         outcome = .success(())
+      } catch let error as WebKitError where error.isCancelled && isCommitted {
+        // By the page's own `stop()`: what was there is shown.
+        outcome = .success(())
       } catch {
         outcome = .failure(error)
       }
@@ -71,6 +76,12 @@ final class Look {
     if case .success = outcome { await settle(page) }
     note(page)
     if inspector.termination == nil { await picture(page) }
+    // A page may paint late without asking for anything: a splash screen, a timer.
+    let end = min(deadline, .now + Self.patience)
+    while answer.isBlank, answer.failure == nil, inspector.termination == nil, .now < end {
+      try? await Task.sleep(for: .milliseconds(250))
+      await picture(page)
+    }
     if let termination = inspector.termination {
       // Of pages side by side, one may be taken for the other.
       answer.failure =
@@ -84,10 +95,11 @@ final class Look {
 
   private func follow(_ page: WebPage) {
     page.onEvent = { [weak self] event in
+      guard let self else { return }
       switch event {
-      case .started, .redirected: self?.navigation = .asked
-      case .committed: self?.navigation = .loading
-      case .finished, .failed, .terminated: self?.navigation = .none
+      case .started, .redirected: (navigation, isCommitted) = (.asked, false)
+      case .committed: (navigation, isCommitted) = (.loading, true)
+      case .finished, .failed, .terminated: navigation = .none
       }
     }
     // WebKit doesn't say that a navigation has come to its end as a download.

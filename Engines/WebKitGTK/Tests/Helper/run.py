@@ -41,6 +41,9 @@ planted.error();
     "white.html": "<!doctype html><title>white</title><div id=root></div><script>let app</script>",
     "colour.html": "<!doctype html><title>colour</title><body style='background: teal'>",
     "invisible.html": "<!doctype html><title>invisible</title><p style='color: white'>White text on white.</p>",
+    "late.html": """<!doctype html><title>late</title><div id=app></div>
+        <script>setTimeout(() => { app.innerHTML = '<h1>There is text.</h1>' }, 1500)</script>""",
+    "stopped.html": "<!doctype html><title>stopped</title><h1>There is text.</h1><script>onload = () => stop()</script>",
     "ever.html": """<!doctype html><title>ever</title><p>There is text.</p><img src=//m.example.com:PORT/api/hang>""",
     "loop.html": "<!doctype html><title>loop</title><p>There is text.</p><script>while (true) {}</script>",
     "late-loop.html": """<!doctype html><title>late loop</title><p>There is text.</p>
@@ -442,6 +445,10 @@ def empty_pictures(world):
     assert blank == {"white.html": True, "colour.html": True, "invisible.html": False, "good.html": False}, blank
     answer = helper.look("white.html")
     assert answer["firstContentfulPaint"] is None and answer["failure"] is None and answer["load"] > 0, answer
+    # What paints a second and a half later, and what stops its own load, isn't empty.
+    for path in ("late.html", "stopped.html"):
+        answer = helper.look(path)
+        assert answer["failure"] is None and answer["isBlank"] is False, answer
     helper.end()
 
 

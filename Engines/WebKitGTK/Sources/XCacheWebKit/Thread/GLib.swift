@@ -24,6 +24,9 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
     message = error.pointee.message.map { String(cString: $0) } ?? ""
   }
 
+  /// Whether the load was given up: by the page, by whoever shows it, or for another load.
+  public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 }
+
   /// A network process that took the place of one that ended doesn't know a certificate that the engine was told to take.
   static let forgotten = WebKitError("the engine doesn't know the certificate any more", code: 2)
 
