@@ -119,6 +119,12 @@ extension WebKitTests {
       #expect(
         try await end { try await click("/digits.txt", "refused.txt", in: page) }
           == "refused.txt 200 text/plain 100")
+      // A name that leads elsewhere.
+      #expect(
+        try await end {
+          _ = try await page.evaluate(
+            "location.href = '/api/attachment?size=10&name=../../refused.own'; return 1")
+        } == "refused.own 200 application/x-own 10")
       // Broken off.
       #expect(
         try await end {

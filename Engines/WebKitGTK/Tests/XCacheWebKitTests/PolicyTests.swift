@@ -104,6 +104,18 @@ extension WebKitTests {
       try await page.goBack()
       #expect(try await page.evaluate("return signed") == #""loading /index.html""#)
 
+      // Where redirects lead decides.
+      for (target, title) in [
+        ("/net/plain.html", "from the network"), (sites.url("/index.html", "foreign.test"), "foreign"),
+      ] {
+        try await page.load(sites.url("/api/redirect?to=\(target)"))
+        #expect(
+          try await page.evaluate("return [document.title, window.signed === undefined]")
+            == #"["\#(title)",true]"#)
+      }
+      try await page.load(sites.url("/api/redirect?to=/second.html"))
+      #expect(try await page.evaluate("return signed") == #""loading /second.html""#)
+
       // A view that was opened plain, and one that has to stay so.
       let bypassed = try WebPage(app.host)
       try await bypassed.load(sites.url("/net/plain.html"))

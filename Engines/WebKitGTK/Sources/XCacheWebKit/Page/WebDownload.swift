@@ -36,7 +36,7 @@ public final class WebDownload {
     pageURL =
       webkit_download_get_web_view(download).flatMap { webkit_web_view_get_uri($0) }
       .map { String(cString: $0) } ?? ""
-    suggestedName = name
+    suggestedName = Self.withoutFolders(name)
     status = response.map { Int(webkit_uri_response_get_status_code($0)) } ?? 0
     type = response.flatMap { webkit_uri_response_get_mime_type($0) }.map { String(cString: $0) } ?? ""
     let bytes = response.map { webkit_uri_response_get_content_length($0) } ?? 0
@@ -44,6 +44,11 @@ public final class WebDownload {
   }
 
   isolated deinit { g_object_unref(download) }
+
+  private static func withoutFolders(_ name: String) -> String {
+    let last = name.split(separator: "/").last.map(String.init) ?? ""
+    return ["", ".", ".."].contains(last) ? "download" : last
+  }
 
   /// Takes it, and waits until all of it is in a new file at `path`. Where the calling task is cancelled the download is, too.
   ///

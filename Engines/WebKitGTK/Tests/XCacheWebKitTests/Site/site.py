@@ -7,6 +7,7 @@ certificate), and then takes a command a line, each of which is answered by a li
 
   stop | start        the sites; the port stays the same
   log                 what the sites were asked for since the last time, as JSON
+  connections         how many the sites took since the last time
   edit HOST/PATH TEXT has a file say something else, and publishes it
   large HOST/PATH MB  makes a file, each 64 KiB of which begin with their number, and publishes it
   run WORDS           xcache with these words
@@ -52,7 +53,7 @@ def context():
     return made
 
 
-log, log_lock = [], threading.Lock()
+log, taken, log_lock = [], [], threading.Lock()
 recorded = {}
 # Of entries, which the site sends as well.
 HEADERS = {"csp-header.html": {"Content-Security-Policy": "default-src 'self'; style-src 'self'"},
@@ -285,6 +286,8 @@ class Sites(http.server.ThreadingHTTPServer):
             request.settimeout(60)
             request = tls.wrap_socket(request, server_side=True)
             self.live.add(request)
+            with log_lock:
+                taken.append(address)
             self.finish_request(request, address)
         except (OSError, ssl.SSLError):
             pass
@@ -448,6 +451,9 @@ try:
             case "log":
                 with log_lock:
                     answer, log[:] = json.dumps(log), []
+            case "connections":
+                with log_lock:
+                    answer, taken[:] = str(len(taken)), []
             case "edit":
                 open(f"{www}/{words[1]}", "w").write(" ".join(words[2:]))
                 origin.publish()
