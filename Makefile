@@ -128,10 +128,10 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
-test-webkit-ci: packages tools ## the part of test-webkit that proves the most: all page cases with the sites up and stopped, and what is killed (CI runs it)
+test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, what is killed (CI runs it; 2 minutes after building)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
-	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests.sites|LifeTests.(the|aPage)|PoolTests.nothing'
+	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests'
 
 test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core

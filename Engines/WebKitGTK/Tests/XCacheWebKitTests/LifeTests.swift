@@ -150,6 +150,30 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// Another page of the site may use it.
+    @Test func aWorkerGoesOnWithoutItsPage() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      var first: WebPage? = try WebPage(app.host)
+      try await first?.load(sites.url("/second.html"))
+      _ = try await first?.evaluate(
+        """
+        const registration = await navigator.serviceWorker.register('/lonely.js', {scope: '/'});
+        await navigator.serviceWorker.ready;
+        registration.active.postMessage('go');
+        """)
+      _ = try sites.log()
+      // It waits until its page is gone, and says with its last request that it is done.
+      first = nil
+      var asked: [String] = []
+      _ = try await app.until {
+        asked += try sites.log()
+        return !asked.isEmpty
+      }
+      #expect(asked == ["GET m.example.com/api/status?code=201"])
+      await app.end()
+    }
+
     // MARK: A large file
 
     /// Whose bytes they are: the device's, the network's by way of the runtime, or those of a connection that is passed on unread.

@@ -4,7 +4,8 @@ import CWebKitGTK
 /// ended.
 ///
 /// WebKitGTK 2.50 would end the process by itself, but keeps a thread and a descriptor for every fifth process that closes its
-/// connection in that way; none for one that was ended.
+/// connection in that way; none for one that was ended. A process in which a service worker may run is left to it all the same: other
+/// pages of the site use the worker.
 @WebActor
 final class ClosingView {
   private static var all: [ObjectIdentifier: ClosingView] = [:]
@@ -26,12 +27,33 @@ final class ClosingView {
     hasDocument: Bool
   ) {
     let closing = ClosingView(view, window)
-    if hasDocument { closing.leave() } else { closing.end() }
+    if !hasDocument { return closing.end() }
+    all[ObjectIdentifier(closing)] = closing
+    Task { @WebActor in
+      if await closing.hasWorker() { closing.end(endsProcess: false) } else { closing.leave() }
+    }
+  }
+
+  /// Whether the document's site has a service worker; false where the page is too busy to say so.
+  private func hasWorker() async -> Bool {
+    let view = view
+    let script = "return (await navigator.serviceWorker?.getRegistrations() ?? []).length > 0"
+    let answer = try? await awaiting(timeout: .seconds(2)) {
+      // In a world of its own, where the page can't change what is asked.
+      webkit_web_view_call_async_javascript_function(
+        view, script, -1, nil, "xcache-closing", nil, nil, $0, $1)
+    } _: { result, error -> Bool in
+      guard let value = webkit_web_view_call_async_javascript_function_finish(view, result, error) else {
+        return false
+      }
+      defer { g_object_unref(value) }
+      return jsc_value_to_boolean(value) != 0
+    }
+    return answer ?? false
   }
 
   /// Has an empty document take the place of the one that is there, which gets `pagehide` and `unload` and may send its last words.
   private func leave() {
-    Self.all[ObjectIdentifier(self)] = self
     let me = Box(Weak(self))
     connect(
       view, "load-changed", me,
@@ -57,10 +79,10 @@ final class ClosingView {
     }
   }
 
-  private func end() {
+  private func end(endsProcess: Bool = true) {
     if isOver { return }
     isOver = true
-    webkit_web_view_terminate_web_process(view)
+    if endsProcess { webkit_web_view_terminate_web_process(view) }
     if let window { xcache_close_window(window) }
     g_object_unref(view)
     Self.all[ObjectIdentifier(self)] = nil
