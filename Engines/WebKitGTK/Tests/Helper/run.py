@@ -696,15 +696,27 @@ def one_page_that_fails_often(world):
 
 @case
 def nobody_is_told(world):
-    """No polls and no reports: the origin's log names only what the helper may ask for."""
-    def origin_lines():
-        return [line for line in open(f"{world.folder}/origin.log") if "configure" in line or "report" in line]
-    before = origin_lines()
-    helper = Helper(world)
+    """No polls and no reports, although the folder doesn't say that it polled just now."""
+    folder = world.device()
+    for name in os.listdir(folder):
+        if name not in ("files", "index.json"):
+            path = f"{folder}/{name}"
+            os.remove(path) if os.path.isfile(path) else shutil.rmtree(path)
+    helper = Helper(world, folder=folder, server=f"http://127.0.0.1:{world.plain.port}")
+    world.asked()
     for name in ("good.html", "error.html", "moves.html"):
-        helper.look(name)
+        assert helper.look(name)["failure"] is None
     helper.end()
-    assert origin_lines() == before
+    assert world.asked() == []
+
+
+@case
+def only_answers_on_standard_output(world):
+    """GLib's messages go there, unless somebody sees to it."""
+    helper = Helper(world, env={"G_MESSAGES_DEBUG": "all"})
+    assert helper.look("good.html")["failure"] is None
+    assert helper.said() != ""
+    helper.end()
 
 
 @case
