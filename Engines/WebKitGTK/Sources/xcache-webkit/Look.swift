@@ -151,7 +151,7 @@ final class Look {
     // A page that still runs a script may not answer at all.
     let isDone = outcome != nil
     do {
-      let measures = try await page.measures(timeout: isDone ? .seconds(5) : .seconds(1))
+      let measures = try await page.measures(timeout: isDone ? .seconds(5) : .seconds(2))
       answer.title = measures.title
       answer.firstContentfulPaint = measures.firstContentfulPaint
       answer.load = measures.load
