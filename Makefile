@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -143,6 +143,15 @@ test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, and 
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)'
+
+test-preview: packages webkit ## preview, smoke and publish --smoke with the real engine, on planted pages (a minute after building; installs 340 MB)
+	@.ci/packages python3
+	swift build --product xcache $(STRICT)
+	Tests/Preview/run.py .build/debug/xcache .build/release/xcache-webkit
+
+bench-preview: build webkit ## what smoke and preview say of five published front ends, and of one with planted faults (2 minutes; installs 340 MB)
+	@.ci/packages python3 python3-pip
+	Tests/Preview/run.py $(XCACHE) .build/release/xcache-webkit --fronts
 
 test-scheme: packages ## run real pages on the custom scheme in WebKitGTK, PAGES times (1): bodies, cookies, redirects (installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core

@@ -64,21 +64,25 @@ import Testing
       let old = try Self.run(site, ["preview", Self.page, "--version", "1", "--offline", "--json"])
       let document = try JSONValue.parse(Array(old.output.utf8))
       #expect(
-        document["version"]?.string == "1" && document["title"]?.string == "online 1",
+        document["version"]?.string == "1" && document["page"]?["title"]?.string == "online 1",
         "\(old.output)\(old.errors)")
       #expect(document["isInRelease"]?.bool == true && document["screenshot"]?.isNull == true)
       #expect(try Self.settings(site)["offline"]?.bool == true)
       let now = try Self.run(site, ["preview", Self.page, "--at", "now", "--json"])
-      #expect(try JSONValue.parse(Array(now.output.utf8))["title"]?.string == "two", "\(now.errors)")
+      #expect(try JSONValue.parse(Array(now.output.utf8))["page"]?["title"]?.string == "two", "\(now.errors)")
       let other = try Self.run(
         site, ["preview", Self.page, "--channel", "test", "--network", "3g", "--json"])
-      #expect(try JSONValue.parse(Array(other.output.utf8))["title"]?.string == "test 1", "\(other.errors)")
+      #expect(
+        try JSONValue.parse(Array(other.output.utf8))["page"]?["title"]?.string == "test 1", "\(other.errors)"
+      )
       #expect(try Self.settings(site)["network"]?["kilobitsPerSecond"]?.integer == 1600)
 
       let gone = try Self.run(site, ["preview", "https://m.example.com/gone.html", "--offline", "--json"])
       let problem = try JSONValue.parse(Array(gone.output.utf8))
       #expect(gone.exitCode == 1 && problem["code"]?.string == "page-failed", "\(gone.output)")
-      #expect(problem["isInRelease"]?.bool == false && problem["failure"]?.string == "the page isn't there")
+      #expect(
+        problem["isInRelease"]?.bool == false && problem["page"]?["failure"]?.string == "the page isn't there"
+      )
     }
   }
 
@@ -111,7 +115,7 @@ import Testing
       }
       let json = try JSONValue.parse(
         Array(try Self.run(site, ["preview", Self.page, "--compare", "1", "--json"]).output.utf8))
-      #expect(json["compared"]?.array?.map { $0["title"]?.string } == ["1", "2"])
+      #expect(json["compared"]?.array?.map { $0["page"]?["title"]?.string } == ["1", "2"])
     }
   }
 

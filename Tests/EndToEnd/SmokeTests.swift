@@ -234,6 +234,9 @@ import Testing
     }
     let most = try bench.smoke("--max-pages", "1")
     #expect(most.exitCode == 0 && most.errors.contains("1 page of the build wasn't opened"), "\(most.errors)")
+    let index = try bench.smoke("/", "--index", "--json")
+    let root = try JSONValue.parse(Array(index.output.utf8))["pages"]?.array?.first
+    #expect(root?["url"]?.string == "\(Site.base)/", "\(index.output)\(index.errors)")
     let none = try Bench(["a.js": "1"])
     let outcome = try none.smoke()
     #expect(outcome.exitCode == 1 && outcome.errors.contains("the build has no page"), "\(outcome.errors)")

@@ -14,7 +14,9 @@ import Testing
       #"{"url":"\#($0.url)","source":"\#($0.source)","kind":"\#($0.kind)","status":404,"bytes":0}"#
     }
     let scriptErrors = more.contains("scriptErrors") ? "" : #""scriptErrors":[],"#
-    let text = #"{"id":1,"console":[],\#(scriptErrors)"requests":[\#(list.joined(separator: ","))],\#(more)}"#
+    let console = more.contains("console") ? "" : #""console":[],"#
+    let text =
+      #"{"id":1,\#(console)\#(scriptErrors)"requests":[\#(list.joined(separator: ","))],\#(more)}"#
     let site = SmokeSite(
       try ["index.html", "a.js", "dir/"].map { try ResourceURL("\(base)/\($0)") },
       bases: [try BaseURL(base + "/")])
@@ -39,7 +41,8 @@ import Testing
     ("network", "script", "https://cdn.example.org/a.js", ""),
     // Broken off by the page, or asked for with a query that the build doesn't know.
     ("failed", "script", "\(base)/a.js", ""), ("missing", "document", "\(base)/index.html?a=1#b", ""),
-    ("failed", "image", "not a URL", "note"),
+    // A device takes these for two files.
+    ("missing", "script", "\(base)/a.js?v=1", "missing"), ("failed", "image", "not a URL", "note"),
   ]
 
   @Test(
@@ -62,6 +65,16 @@ import Testing
   @Test("Script errors, blank pages and loads that fail are failures", arguments: reports)
   func reported(_ more: String, _ problems: [String]) throws {
     #expect(try Self.verdict(more: more).failures.compactMap { $0.problem?.rawValue } == problems)
+  }
+
+  @Test("What the console says of a file that is told as missing isn't told again") func console() throws {
+    let console = ["<img> could not be loaded: \(Self.base)/gone.png", "oops"].map {
+      #"{"level":"error","text":"\#($0)"}"#
+    }
+    let verdict = try Self.verdict(
+      [("missing", "image", "\(Self.base)/gone.png")],
+      more: #""isBlank":false,"console":[\#(console.joined(separator: ","))]"#)
+    #expect(verdict.failures.count == 1 && verdict.notes.map(\.text) == ["console: oops"])
   }
 
   @Test("Why there is no answer is said as it is: the network wasn't asked, or what it said") func notes()

@@ -106,11 +106,12 @@ struct PreviewedPage {
   }
 
   var json: JSONObject {
-    var members = report.json
+    var members = JSONObject()
     members["app"] = .string(app)
     members["channel"] = .string(channel)
     members["engine"] = .string(engine)
     members["isInRelease"] = .bool(isListed)
+    members["page"] = .object(report.json)
     members["screenshot"] = screenshot.map { .string($0) } ?? .null
     members["url"] = .string(address)
     members["version"] = .string(version)

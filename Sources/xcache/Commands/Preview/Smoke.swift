@@ -87,13 +87,13 @@ struct Smoke {
   private static func page(_ word: String, _ build: LocalBuild, _ site: SmokeSite) throws -> PageAddress {
     if word.contains("://") {
       let page = try PageAddress(word, in: "PAGE")
-      guard site.holds(page.url.text) else { throw Self.missing(word) }
+      guard site.holds(page.url.text, isPage: true) else { throw Self.missing(word) }
       return page
     }
     let path = word.hasPrefix("/") ? String(word.dropFirst()) : word
     for base in build.bases {
       let page = try PageAddress("\(base.text)/\(path)", in: "PAGE")
-      if site.holds(page.url.text) { return page }
+      if site.holds(page.url.text, isPage: true) { return page }
     }
     throw missing(word)
   }

@@ -10,7 +10,7 @@ enum SmokeCommand {
     examples: [
       .init("dist --base-url https://m.example.com/shop/", "every page of a folder"),
       .init("dist index.html 'index.html#/cart' --base-url https://m.example.com/shop/", "these pages"),
-      .init("", "all bundles of xcache.json"),
+      .init("--allow-network", "all bundles of xcache.json, whose pages need their API"),
     ],
     notes: """
       Pages are opened in WebKitGTK by xcache-webkit, on a temporary device that holds the build and nothing else.
@@ -19,7 +19,7 @@ enum SmokeCommand {
         load     it doesn't load, or not within --timeout
         script   a script throws an error, or a promise is rejected, and nobody handles it
         missing  a script, style sheet, image, font or frame below the base URL isn't in the build
-        blank    nothing can be seen on it
+        blank    nothing can be seen on it; a page that waits for its API needs --allow-network
       Other requests that get no answer, such as the app's own API, and errors on the console are notes. PAGE is a
       path in the folder or a URL, with query and fragment if needed; without PAGE, the HTML documents of the build
       are opened, those nearest to its top first. 'xcache publish --smoke' does the same before it publishes, beside
@@ -30,18 +30,23 @@ enum SmokeCommand {
       .value("base-url", "URL", "the URL that the folder's files will have"),
       .value("include", "GLOB", "take only matching files; repeatable"),
       .value("exclude", "GLOB", "skip matching files; repeatable"),
+      .flag("index", "also open dir/index.html as dir/, as publish --index has it"),
       .value("max-pages", "N", "open at most so many pages where none is named (default: 50)"),
       .value("parallel", "N", "pages that are open at a time (default: one for each core, at most 4)"),
-      .flag("allow-network", "ask the network for what the build doesn't have"),
+      networkOption,
       PageSize.option, .value("screenshots", "DIR", "save a picture of each page"), PageTimeout.option,
       Command.all,
     ],
     run: run)
 
+  static let networkOption = Option.flag(
+    "allow-network", "in the smoke test, ask the network for what the build doesn't have, such as an API")
+
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let settings = try Settings.file(from: ".")
     let bundles = try CheckCommand.sources(
-      arguments, settings, folders: Array(arguments.operands.prefix(1)), requiresBase: true)
+      arguments, settings, folders: Array(arguments.operands.prefix(1)), requiresBase: true,
+      mapsIndex: arguments.has("index") ? true : nil)
     let size = try PageSize.read(arguments)
     let timeout = try PageTimeout.read(arguments)
     let mostPages = try arguments.number("max-pages", in: 1...10_000)
@@ -68,8 +73,9 @@ enum SmokeCommand {
 
   private static func remark(_ result: SmokeResult, _ terminal: Terminal) {
     guard result.pagesLeftOut > 0 else { return }
+    let verb = result.pagesLeftOut == 1 ? "wasn't" : "weren't"
     terminal.remark(
-      "\(Count.text(result.pagesLeftOut, "page")) of the build weren't opened; --max-pages opens more, or name pages"
+      "\(Count.text(result.pagesLeftOut, "page")) of the build \(verb) opened; --max-pages opens more, or name pages"
     )
   }
 
@@ -80,6 +86,7 @@ enum SmokeCommand {
   ) throws -> SmokeResult {
     var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
     smoke.trace = arguments.trace
+    smoke.allowsNetwork = arguments.has(networkOption.name)
     var others = try OtherBundles(remote, without: bundles.map(\.name))
     if let bytes = others?.bytes, bytes > OtherBundles.limit {
       terminal.remark(

@@ -13,6 +13,8 @@ struct SmokeVerdict: Sendable {
     let text: String
     /// `https://…/app.js:12:3`, where one is known.
     var place = ""
+    /// Of a request.
+    var url: String?
   }
 
   let page: PageAddress
@@ -42,9 +44,15 @@ struct SmokeVerdict: Sendable {
       if let finding = Self.finding(request, site, isConfined) { findings.append(finding) }
     }
     if report.isBlank, report.failure == nil {
-      findings.append(Finding(problem: .blank, text: "nothing can be seen on the page"))
+      let unasked = isConfined ? findings.count { $0.problem == nil } : 0
+      let hint =
+        unasked == 0
+        ? "" : "; \(Count.text(unasked, "request")) of it had no answer, and --allow-network asks the network"
+      findings.append(Finding(problem: .blank, text: "nothing can be seen on the page\(hint)"))
     }
-    for message in report.consoleErrors {
+    // An engine tells of a file that it didn't get once more.
+    let told = findings.compactMap(\.url)
+    for message in report.consoleErrors where !told.contains(where: message.text.contains) {
       findings.append(Finding(problem: nil, text: "console: \(message.text.onOneLine)", place: message.place))
     }
     self.findings = findings
@@ -55,15 +63,19 @@ struct SmokeVerdict: Sendable {
   {
     if request.source == .device || request.source == .engine { return nil }
     // What the page broke off itself.
-    if site.holds(request.url) { return nil }
+    if site.holds(request.url, isPage: request.kind == "document") { return nil }
     if files.contains(request.kind), site.isBelowBase(request.url) {
-      return Finding(problem: .missing, text: "\(request.kind) \(request.url) isn't in the build")
+      let hint =
+        site.holds(request.url, isPage: true)
+        ? ", which has it without the query: devices take these for two files" : ""
+      return Finding(
+        problem: .missing, text: "\(request.kind) \(request.url) isn't in the build\(hint)", url: request.url)
     }
     if request.source == .network { return nil }
     let outcome =
       isConfined
       ? "not asked for: it isn't in the build" : request.status.map { "status \($0)" } ?? "no answer"
-    return Finding(problem: nil, text: "\(request.kind) \(request.url): \(outcome)")
+    return Finding(problem: nil, text: "\(request.kind) \(request.url): \(outcome)", url: request.url)
   }
 
   var json: JSONValue {
@@ -91,11 +103,13 @@ struct SmokeSite: Sendable {
     self.bases = bases
   }
 
-  /// Whether it is there, for a page with or without its query.
-  func holds(_ text: String) -> Bool {
+  /// - Parameter isPage: whether it is there without its query, too, which a page's address may have.
+  func holds(_ text: String, isPage: Bool) -> Bool {
     guard let url = try? ResourceURL(String(text.prefix { $0 != "#" })) else { return false }
     if keys.contains(url.matchKey) { return true }
-    guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return false }
+    guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else {
+      return false
+    }
     return keys.contains(plain.matchKey)
   }
 

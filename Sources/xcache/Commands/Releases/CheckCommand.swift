@@ -83,7 +83,8 @@ enum CheckCommand {
   /// The build that the arguments name: folders, or bundles of `xcache.json`.
   /// - Parameter requiresBase: whether somebody has to say which URLs the files will have.
   static func sources(
-    _ arguments: Arguments, _ settings: Settings, folders: [String], requiresBase: Bool = false
+    _ arguments: Arguments, _ settings: Settings, folders: [String], requiresBase: Bool = false,
+    mapsIndex: Bool? = nil
   ) throws -> [BundleSource] {
     let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
     let include = try PublishCommand.globs("include", arguments)
@@ -115,7 +116,7 @@ enum CheckCommand {
     return try bundles.map { bundle in
       var bundle = bundle
       bundle.narrow(include: include, exclude: exclude)
-      return try bundle.source(baseURL: base)
+      return try bundle.source(baseURL: base, mapsIndex: mapsIndex)
     }
   }
 }

@@ -50,6 +50,7 @@ enum PublishCommand {
       CheckCommand.noCheck,
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
+      SmokeCommand.networkOption,
       .flag("rehash", "read every file, ignoring the hash cache"),
     ],
     run: run)
@@ -77,6 +78,9 @@ enum PublishCommand {
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    if !arguments.has("smoke"), arguments.has(SmokeCommand.networkOption.name) {
+      throw UsageError("--allow-network can only be used with --smoke")
+    }
     let smoke =
       arguments.has("smoke")
       ? try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) : nil
