@@ -273,10 +273,21 @@ extension Runtime {
 
 extension PageProxy {
   /// The page for which the engine is about to load `url`; `shown` follows, or `left`.
-  public func open(_ url: String) -> OpenPage {
+  public func open(_ url: String) -> OpenPage { opens(url, isTold: true) }
+
+  /// The engine asks for a document that nobody told of: links lead there.
+  func opensUntold(_ url: String) -> OpenPage { opens(url, isTold: false) }
+
+  private func opens(_ url: String, isTold: Bool) -> OpenPage {
     let page = runtime.open(url)
-    for left in pages.opens(page) { runtime.close(left) }
+    for left in pages.opens(page, isTold: isTold) { runtime.close(left) }
     return page
+  }
+
+  /// The request for a page's document is answered.
+  /// - Parameter isShown: whether there is something that an engine shows as a page.
+  func answered(_ page: OpenPage, isShown: Bool) {
+    if pages.answered(page, isShown: isShown) { runtime.close(page) }
   }
 
   /// The engine shows `url` in a view: gives its page, which is a new one where nobody told of it.
