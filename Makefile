@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-scheme test-preview bench-preview
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -21,6 +21,12 @@ packages:
 
 build: packages ## build the release binary, .build/release/xcache
 	swift build $(RELEASE) --product xcache
+
+webkit: packages ## build .build/release/xcache-webkit, the engine of preview and smoke (installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build $(RELEASE) --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit
+	@mkdir -p .build/release
+	install .build/webkit/release/xcache-webkit .build/release/xcache-webkit
 
 deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
 	@.ci/packages debhelper dpkg-dev chrpath
@@ -81,7 +87,7 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
 
-conformance-python: ## run the device in Python (Examples/python) against the cases for polls, patches, files, deltas, packs and the copy
+conformance-python: ## run the devices in Python (Examples/python) against the cases for polls, patches and packs; files, deltas and the copy
 	@.ci/packages python3 python3-zstandard
 	Tests/Conformance/python.sh
 
@@ -113,14 +119,30 @@ site: ## build the documentation as a website, .build/site/pages; a warning fail
 	@.ci/packages python3 python3-venv
 	@docs/site/python docs/site/build.py .build/site
 
-test-docs: build ## check the documentation: its links, its commands and their output, its JSON Schemas, its website
-	@.ci/packages python3 python3-venv curl
+test-docs: build ## check the documentation: its links, its examples and their output, its JSON Schemas, its website
+	@.ci/packages python3 python3-venv python3-zstandard curl openssl
 	Tests/Docs/run.sh $(XCACHE)
 
 test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
+
+test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, what is killed (CI runs it; 2 minutes after building)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests'
+
+test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
+	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
+
+test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, and read a file of 1 GB, with what both leave in memory (10 minutes; installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)'
 
 test-preview: packages webkit ## preview, smoke and publish --smoke with the real engine, on planted pages (a minute after building; installs 340 MB)
 	@.ci/packages python3
@@ -172,10 +194,10 @@ bench-open: build ## how fast pages open by the web runtime, in Chromium over a 
 	@.ci/packages chromium
 	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
 
-bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (15 minutes; RECORD=FILE RUNS=N; installs 340 MB)
+bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
 	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
-	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS))
+	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(CHART),--chart $(CHART))
 
 bench-archive: build ## a bundle zip against zip -6
 	@Benchmarks/archive.sh

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """How fast pages open in WebKitGTK over a slow line: by itself, and from a runtime's cache, in new views and in views that wait.
 
-    Benchmarks/open_webkit.py XCACHE BENCH [--runs N] [--record FILE]      BENCH: open-bench of Engines/WebKitGTK, a release build
+    Benchmarks/open_webkit.py XCACHE BENCH [--runs N] [--record FILE] [--chart FILE]
+                                                       BENCH: open-bench of Engines/WebKitGTK, a release build
 
 The front ends, the line and `--record` are those of open.py, behind TLS. Each page asks for data, which its server takes 300 ms to
 answer, and for the same once more by another name; the first call is in the channel's prefetch config. The runs alternate; the tables
 have medians, in milliseconds from the app's wish to open the page: first contentful paint, load, the data of the first call and of the
 second, and what the line carried before load. (l) is a page in a view that waited, without a runtime, from a server without a limit.
 """
-import argparse, json, os, pathlib, ssl, statistics, subprocess, sys, tempfile, time
+import argparse, html, json, os, pathlib, ssl, statistics, subprocess, sys, tempfile, time
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser")]
@@ -23,9 +24,9 @@ HOST = "m.localhost"
 SCRIPT = """<script>addEventListener('DOMContentLoaded', () => {
   for (const name of ['shown', 'other']) fetch('/api?' + name).then((r) => r.json()).then(() => { window[name + 'At'] = Date.now(); });
 });</script>"""
-WORDS = {"a": "WebKit, empty cache", "b": "WebKit, its HTTP cache", "c": "WebKit, after a release", "d": "ours, new view",
-         "e": "ours, view that waited", "f": "ours, waited, after the release", "g": "ours, waited, offline",
-         "l": "WebKit, waited, local server"}
+WORDS = {"a": "WebKit, empty cache", "b": "WebKit, its HTTP cache", "c": "WebKit, after a release", "d": "xcache, new view",
+         "e": "xcache, preloaded view", "f": "the same after a release", "g": "the same offline",
+         "l": "WebKit, preloaded, local server"}
 COLUMNS = ("began", "fcp", "load", "data", "other", "bytes")
 
 
@@ -123,7 +124,7 @@ class Bench:
         first = self.deploy(front, 0)
         config = f"{self.folder}/prefetch.json"
         with open(config, "w") as file:
-            json.dump([{"url": f"{self.base[:-1]}{path}index.html", "interfaces": [
+            json.dump([{"url": f"{self.base[:-1]}{path}", "interfaces": [
                 {"api": f"{self.base}api?shown", "method": "GET", "urlParam": True}]}], file)
         self.origin.run("prefetch", "push", config, "--app", self.app)
         nobody, cached, local = (Visitor(self, False) for _ in range(3))
@@ -153,6 +154,8 @@ class Bench:
             self.set(**FAST, refuse=False)
             for key, release in zip("abcdefgl", (0, 0, 1, 0, 0, 1, 1, 0)):
                 assert results[key]["title"] == f"release {release}", (key, results[key])
+            used = ours.does({"act": "counts"})["used"]
+            assert used >= 3, f"{used} of the calls that were sent ahead of (d), (e) and (f) met their page"
             return results
         finally:
             for visitor in (nobody, cached, local, ours):
@@ -184,10 +187,39 @@ def show(lines):
         bars = (("above the local server's FCP, ms", median["e"]["fcp"] - median["l"]["fcp"], 60), ("FCP, ms", median["e"]["fcp"], 300),
                 ("bytes after a release, of WebKit's, %", 100 * median["f"]["bytes"] / max(1, median["c"]["bytes"]), 10))
         for words, value, most in bars:
-            print(f"  {'FAILED ' if value > most else ''}view that waited, {words}: {value:.1f} (bar: {most})")
+            print(f"  {'FAILED ' if value > most else ''}preloaded view, {words}: {value:.1f} (bar: {most})")
             if value > most:
                 missed.append(words)
     return missed
+
+
+def medians(lines, name, key, what):
+    return statistics.median([line["ways"][key][what] for line in lines if line["front"] == name])
+
+
+def chart(lines):
+    """An SVG: first contentful paint of each front end, WebKit by itself beside ours."""
+    ways = [("a", "#a9b6c3"), ("b", "#a9b6c3"), ("c", "#a9b6c3"), ("d", "#2f6f9f"), ("e", "#2f6f9f"), ("f", "#2f6f9f"), ("g", "#2f6f9f")]
+    fronts = list(dict.fromkeys(line["front"] for line in lines))
+    most = max(medians(lines, name, key, "fcp") for name in fronts for key, _ in ways)
+    left, wide, row, top = 200, 170, 22, 58
+    width, height = left + (wide + 50) * len(fronts) + 12, top + row * len(ways) + 12
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+           "<title>Seconds until a page's first contentful paint in WebKitGTK: by itself, and with its files on the device.</title>",
+           "<style>text{font:13px system-ui,sans-serif;fill:#1c2733}.title{font-weight:600}</style>",
+           f'<rect width="{width}" height="{height}" fill="#fff"/>',
+           f'<text class="title" x="12" y="22">Seconds to first contentful paint, {LINE["delay"]} ms each way, {LINE["rate"]} Mbit/s '
+           f"({len(lines) // len(fronts)} runs, medians)</text>"]
+    out += [f'<text class="title" x="{left + (wide + 50) * place}" y="46">{html.escape(name)}</text>' for place, name in enumerate(fronts)]
+    for place, (key, colour) in enumerate(ways):
+        y = top + row * place
+        out.append(f'<text x="12" y="{y + 14}">{html.escape(WORDS[key])}</text>')
+        for column, name in enumerate(fronts):
+            x, value = left + (wide + 50) * column, medians(lines, name, key, "fcp")
+            size = max(1, round(wide * value / most))
+            out.append(f'<rect x="{x}" y="{y + 2}" width="{size}" height="16" rx="2" fill="{colour}"/>'
+                       f'<text x="{x + size + 6}" y="{y + 14}">{value / 1000:.2f}</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
 
 
 def main():
@@ -196,6 +228,7 @@ def main():
     parser.add_argument("bench", help="open-bench")
     parser.add_argument("--runs", type=int, default=15, help="over the slow line (15)")
     parser.add_argument("--record", metavar="FILE", help="a JSON line for each run; where it has some, the tables are of them, too")
+    parser.add_argument("--chart", metavar="FILE", help="where to draw the medians, as SVG")
     options = parser.parse_args()
     engine = subprocess.run(["pkg-config", "--modversion", "webkit2gtk-4.1"], capture_output=True, text=True).stdout.strip()
     record = Record(options.record, {"engine": f"WebKitGTK {engine}"})
@@ -208,6 +241,8 @@ def main():
                 print(f"  run {number + 1} of {options.runs}", file=sys.stderr)
         finally:
             bench.close()
+    if options.chart and record.lines:
+        pathlib.Path(options.chart).write_text(chart(record.lines))
     return 1 if show(record.lines) else 0
 
 

@@ -4,7 +4,10 @@ import PackageDescription
 // A package of its own: WebKitGTK's libraries take 340 MB, which nothing else here needs.
 let package = Package(
   name: "xcache-webkit",
-  products: [.library(name: "XCacheWebKit", targets: ["XCacheWebKit"])],
+  products: [
+    .library(name: "XCacheWebKit", targets: ["XCacheWebKit"]),
+    .executable(name: "xcache-webkit", targets: ["xcache-webkit"]),
+  ],
   dependencies: [.package(name: "xcache", path: "../..")],
   targets: [
     .systemLibrary(
@@ -14,6 +17,15 @@ let package = Package(
       dependencies: [
         "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+      ]),
+    // What `xcache preview` and `xcache smoke` look at pages with.
+    .target(name: "CHelper"),
+    .executableTarget(
+      name: "xcache-webkit",
+      dependencies: [
+        "CHelper", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
+        .product(name: "XCacheRuntime", package: "xcache"),
       ]),
     // What tests and benchmarks share.
     .target(

@@ -1,4 +1,5 @@
 import CZlib
+import System
 
 /// The gzip coding (RFC 1952) by zlib.
 package enum Gzip {

@@ -1,3 +1,5 @@
+import System
+
 /// The frames of a pack: zstd (RFC 8878), without the magic number, over a file that the device holds or over nothing.
 package enum PackFrame {
   static let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]

@@ -1,4 +1,5 @@
 import CZlib
+import System
 
 #if canImport(CBrotli)
   import CBrotli

@@ -239,6 +239,7 @@ open class URLSessionConfiguration: NSObject, @unchecked Sendable {
 
 open class URLSession: NSObject, @unchecked Sendable {
   public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
+  public init(configuration: URLSessionConfiguration) {}
   public init(
     configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
   ) {}

@@ -97,7 +97,7 @@ public final class NWListener: @unchecked Sendable {
   public func cancel() {}
 }
 
-// macOS 14, iOS 17
+@available(macOS 14.0, iOS 17.0, *)
 public struct ProxyConfiguration: Sendable {
   public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
   public mutating func applyCredential(username: String, password: String) {}

@@ -11,7 +11,7 @@ import Network
   open class func `default`() -> WKWebsiteDataStore { fatalError() }
   open class func nonPersistent() -> WKWebsiteDataStore { fatalError() }
   open var httpCookieStore: WKHTTPCookieStore { fatalError() }
-  // macOS 14, iOS 17
+  @available(macOS 14.0, iOS 17.0, *)
   public var proxyConfigurations: [ProxyConfiguration] { get { [] } set {} }
 }
 

@@ -1,15 +1,29 @@
 #!/bin/bash
-# Runs the device in Python (Examples/python) against the cases for what it does: polls, manifests and patches, files, deltas,
-# packs, the static copy and the switch.   Tests/Conformance/python.sh
+# Runs the devices in Python (Examples/python) against the cases for what they do: the minimal one against those for polls, patches
+# and packs, the other one also against those for manifests, files, deltas, the static copy and the switch.
+#   Tests/Conformance/python.sh
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 # Debian's python3, which has Debian's zstandard; another one in PATH may not.
 python=python3
 "$python" -c 'import zstandard' 2>/dev/null || python=/usr/bin/python3
 failed=0
-for cases in poll- answer- file- delta- pack- copy- switch-; do
-  printf '%s ' "$cases"
-  "$python" Tests/Conformance/run.py --only "$cases" --except Examples/python/except.txt "$python" Examples/python/device.py 2>/dev/null ||
+
+# check LIST CASES [OPTION]: runs the cases whose ids contain CASES, without those of LIST.
+check() {
+  printf '%s ' "$2"
+  "$python" Tests/Conformance/run.py --only "$2" --except "Examples/python/$1" "$python" Examples/python/conformance.py "${@:3}" 2>/dev/null ||
     failed=1
-done
+}
+
+lines=$(grep -c . Examples/python/device.py)
+echo "the minimal device, device.py, $lines lines:"
+if [ "$lines" -ge 200 ]; then
+  echo "it should have fewer than 200 lines" >&2
+  failed=1
+fi
+for cases in poll- answer-38 answer-39 answer-4 pack-; do check except.txt "$cases"; done
+"$python" Tests/Conformance/python_vectors.py || failed=1
+echo "with complete.py:"
+for cases in poll- answer- file- delta- pack- copy- switch-; do check except-complete.txt "$cases" --complete; done
 exit $failed

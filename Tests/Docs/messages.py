@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the program still says what docs/troubleshooting.md quotes.   messages.py
+"""Checks that the program still says what docs/troubleshooting.md quotes, and that docs/openapi lists its codes.   messages.py
 
 Two thirds of a message's words have to be in pairs that the source has outside of comments. Words that are the reader's own don't
 count: numbers, URLs, what is in quotes, and the names of the page's examples.
@@ -12,8 +12,9 @@ NAMES = {"online", "shop", "other", "other.", "main", "data", "phone", "site", "
 
 
 def sources():
-    """The text of all Swift, with strings that are written in pieces joined."""
-    text = "\n".join(path.read_text() for path in sorted((ROOT / "Sources").rglob("*.swift")))
+    """The text of all Swift and of the web runtime, with strings that are written in pieces joined."""
+    files = [*sorted((ROOT / "Sources").rglob("*.swift")), *sorted((ROOT / "public/runtime/src").rglob("*.js"))]
+    text = "\n".join(path.read_text() for path in files)
     text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
     text = re.sub(r'"\s*\+\s*"', "", text)
     text = re.sub(r"\\\n\s*", "", text).replace('\\"', '"')
@@ -40,9 +41,15 @@ def main():
             count += 1
             if share(words, text) < 2 / 3 and " ".join(words) not in text:
                 wrong.append(f"docs/troubleshooting.md: the program no longer says: {message}")
+    table = (ROOT / "docs/openapi/README.md").read_text().split("## Codes")[1]
+    listed = {code for row in re.findall(r"^\|[^|]*\|([^|]*)\|", table, re.M)[2:] for code in re.findall(r"`([a-z-]+)`", row)}
+    origin = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin").rglob("*.swift")))
+    codes = set(re.findall(r'(?:Problem|init)\(\s*\.\w+, "([a-z]+(?:-[a-z]+)*)"', origin))
+    wrong += [f"docs/openapi/README.md: the origin has the code {code}, too" for code in sorted(codes - listed)]
+    wrong += [f"docs/openapi/README.md: the origin no longer has the code {code}" for code in sorted(listed - codes)]
     if wrong:
         raise SystemExit("\n".join(wrong))
-    print(f"messages: the program has the {count} messages of docs/troubleshooting.md")
+    print(f"messages: the program has the {count} messages of docs/troubleshooting.md, and docs/openapi all {len(codes)} codes of the API")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,15 @@ import Testing
     #expect(await runtime.scripts(for: RuntimeBench.page) == [])
   }
 
+  @Test func documentsOfTheAppHaveThePatterns() async throws {
+    let runtime = try await bench.runtime { $0.device.hosts = ["M.test", "*.example.com"] }
+    #expect(
+      runtime.scriptPatterns == [
+        "https://m.test/*", "http://m.test/*", "https://*.example.com/*", "http://*.example.com/*",
+      ])
+    await runtime.close()
+  }
+
   @Test func withoutAKeyThereAreNone() async throws {
     origin.serve(bytes("r"), at: Self.download("a"))
     serve(1, [Self.script("a")])

@@ -71,7 +71,7 @@ SCHEMAS = {
             "config": {"type": "array", "items": {"type": "object", "required": ["interfaces", "url"], "properties": {
                 "url": HTTP, "interfaces": {"type": "array", "items": {"type": "object", "required": ["api", "method"], "properties": {
                     "api": HTTP, "method": {"type": "string"}, "urlParam": {"type": "boolean"}, "bodyParam": {"type": "boolean"},
-                    "body": True}}}}}}}})),
+                    "body": True, "paramTypes": {"type": "object", "additionalProperties": {"const": "number"}}}}}}}}}})),
     "policy": ("What apps leave alone, switch off or inject", answer({
         "type": "object", "required": ["bypass", "intercept", "scripts", "version"], "properties": {
             "bypass": {"type": "array", "items": {"type": "string", "pattern": "^(https?|\\*)://"}},
@@ -79,8 +79,8 @@ SCHEMAS = {
                                                                                 {"type": "null"}]}},
             "intercept": {"type": "boolean"}, "httpdns": {"const": False}, "version": VERSION,
             "until": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
-            "scripts": {"type": "array", "items": {"type": "object", "required": ["sha256", "signature"], "properties": {
-                "sha256": SHA256, "signature": {"type": "string", "pattern": "^[A-Za-z0-9+/]{86}==$"}}}}}})),
+            "scripts": {"type": "array", "items": {"type": "object", "required": ["download", "name", "sha256", "signature"], "properties": {
+                "download": HTTP, "name": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}, "sha256": SHA256, "signature": {"type": "string", "pattern": "^[A-Za-z0-9+/]{86}==$"}}}}}})),
     "info": ("The newest manifest's URLs, for clients that know only file lists", {
         "type": "object", "required": ["files", "version"], "properties": {
             "files": {"type": "array", "items": LISTED}, "version": {"type": "string", "pattern": "^[0-9a-f]{20}$"}}}),

@@ -11,7 +11,7 @@
   public struct WebHostSettings {
     /// How pages reach the device.
     public enum Way: Sendable {
-      /// By a proxy inside the app: pages keep their real addresses. Needs iOS 17 or macOS 14.
+      /// By a proxy inside the app: pages keep their real addresses. Needs iOS 17 or macOS 14; before those it is `scheme`.
       case proxy
       /// By a scheme of the app's own, for engines without a proxy: pages have `xcache-https:` addresses, and some of what pages do
       /// doesn't work (docs/guide-ios.md).
@@ -49,6 +49,8 @@
     /// Where the engine believes the proxy to be; nil: it has none.
     private var port: UInt16?
     private var watch: Task<Void, Never>?
+    /// The policy's, signed.
+    private(set) var policyScripts: [PageScript] = []
     /// What pages say of themselves in every request; nil until the first one was asked.
     var userAgent: String?
 
@@ -61,7 +63,7 @@
       self.hosts = hosts
       (store, cookies, network) = (settings.store, settings.cookies, settings.network)
       cookies.attach(store.httpCookieStore)
-      let isProxy = settings.way == .proxy
+      let isProxy = settings.way == .proxy && Self.hasProxies
       // Made in both ways: it knows which pages are open.
       proxy = runtime.map { PageProxy($0, transport: settings.transport, network: settings.network) }
       listener = isProxy ? proxy.map { NetworkProxyListener($0) } : nil
@@ -110,9 +112,17 @@
       guard port != self.port else { return }
       self.port = port
       // Setting them may end loads that are under way, so that they are only set where they changed.
-      store.proxyConfigurations = port.flatMap { Self.configuration(proxy, $0, hosts) }.map { [$0] } ?? []
+      if #available(iOS 17, macOS 14, *) {
+        store.proxyConfigurations = port.flatMap { Self.configuration(proxy, $0, hosts) }.map { [$0] } ?? []
+      }
     }
 
+    /// Whether the system lets an app name a proxy for its pages.
+    private static var hasProxies: Bool {
+      if #available(iOS 17, macOS 14, *) { true } else { false }
+    }
+
+    @available(iOS 17, macOS 14, *)
     private static func configuration(
       _ proxy: PageProxy, _ port: UInt16, _ hosts: [String]
     ) -> ProxyConfiguration? {
@@ -148,6 +158,9 @@
 
     /// Whether a page of this address would be answered from the device.
     func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
+
+    /// Looks which scripts the policy has now.
+    func takeScripts() async { policyScripts = await runtime?.scripts() ?? [] }
 
     /// The address by which a page is loaded.
     func address(of url: String) -> String {

@@ -27,6 +27,7 @@
         let address = navigationAction.request.url?.absoluteString
       else { return decisionHandler(policy) }
       let real = CustomScheme.real(address)
+      chooseScripts(for: real ?? address)
       let wanted = host.address(of: real ?? address)
       // One with the id of a body stays as it is: its page takes the id out.
       guard (real == nil) != (CustomScheme.real(wanted) == nil), let url = URL(string: wanted),
@@ -45,6 +46,7 @@
     public func webView(
       _ webView: WKWebView, didReceiveServerRedirectForProvisionalNavigation navigation: WKNavigation!
     ) {
+      chooseScripts(for: url)
       onEvent(.redirected)
     }
 
@@ -52,7 +54,8 @@
     public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
       if let proxy = host.proxy {
         let former = shown
-        shown = url.hasPrefix("http") ? proxy.shown(url) : nil
+        let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
+        shown = isPage ? proxy.shown(url) : nil
         if let opening, opening != shown { proxy.left(opening) }
         opening = nil
         if let former, former != shown {

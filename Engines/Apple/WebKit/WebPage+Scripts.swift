@@ -8,6 +8,13 @@
     private var controller: WKUserContentController { view.configuration.userContentController }
     private static var watchWorld: WKContentWorld { .world(name: PageWatch.name) }
 
+    /// The policy's scripts for the page that is loaded next; none for one that is left alone. Links and redirects lead from one to the
+    /// other.
+    func chooseScripts(for url: String) {
+      guard host.runtime != nil, !settings.isPlain else { return }
+      setScripts(host.answers(url) ? host.policyScripts : [])
+    }
+
     /// Puts the app's scripts, and those of the policy, into the documents that are loaded from now on.
     func setScripts(_ policy: [PageScript]) {
       controller.removeAllUserScripts()

@@ -34,6 +34,11 @@
     var shown: OpenPage?
     private(set) var openedAt = ContinuousClock.now
     private var reloads = ReloadLimit()
+    private var loads = 0
+    /// Called once, when the load that is waited for is over.
+    var afterLoad: (() -> Void)?
+    /// Whether a blank page waits here for its place to be taken.
+    private(set) var isBlank = false
 
     /// A view in `host`.
     public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) {
@@ -71,18 +76,42 @@
 
     /// Loads a page and waits until it is loaded.
     ///
-    /// - Throws: `WebPageError` where it can't be, `CancellationError` where another load took its place.
+    /// - Throws: `WebPageError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
+    ///   which ends the load.
     public func load(_ url: String) async throws {
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
-      if let runtime = host.runtime, !settings.isPlain {
-        // Those of the policy that are signed; none for a page that is left alone.
-        setScripts(await runtime.scripts(for: url))
-      }
+      if !settings.isPlain, host.answers(url) { await host.takeScripts() }
+      chooseScripts(for: url)
       await host.trustOwnCertificates()
       await learnUserAgent()
+      if isBlank { return try await replaceBlank(by: url, at: address) }
       try await loading {
         opens(url)
         return view.load(URLRequest(url: address))
+      }
+    }
+
+    /// Loads the device's own blank page of a site, which is no page to the runtime.
+    func loadBlank(of site: String) async throws {
+      guard let address = URL(string: host.address(of: site + PageProxy.blankPath)) else {
+        throw WebPageError("\(site): no address")
+      }
+      await host.trustOwnCertificates()
+      await learnUserAgent()
+      try await loading { view.load(URLRequest(url: address)) }
+      isBlank = true
+    }
+
+    /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
+    private func replaceBlank(by url: String, at address: URL) async throws {
+      isBlank = false
+      let view = view
+      try await awaitLoad {
+        opens(url)
+        Task { @MainActor in
+          _ = try? await view.callAsyncJavaScript(
+            "location.replace(url)", arguments: ["url": address.absoluteString], contentWorld: .defaultClient)
+        }
       }
     }
 
@@ -100,12 +129,32 @@
     }
 
     private func loading(_ start: () -> WKNavigation?) async throws {
-      try await withCheckedThrowingContinuation { continuation in
-        resume(CancellationError())
-        waiting = continuation
+      try await awaitLoad {
         navigation = start()
         if navigation == nil { resume(WebPageError("there is nothing to load")) }
       }
+    }
+
+    private func awaitLoad(_ start: () -> Void) async throws {
+      defer { afterLoad.take()?() }
+      loads += 1
+      let number = loads
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          resume(CancellationError())
+          waiting = continuation
+          start()
+        }
+      } onCancel: {
+        Task { @MainActor [weak self] in self?.stop(number) }
+      }
+    }
+
+    /// Ends a load that is waited for: without it, a page that was closed would live until its server answers.
+    private func stop(_ number: Int) {
+      guard number == loads, waiting != nil else { return }
+      resume(CancellationError())
+      view.stopLoading()
     }
 
     /// Tells the runtime of a page before it is loaded.
@@ -147,6 +196,7 @@
       let address = (shown ?? opening)?.url
       for page in [opening, shown] { if let page { host.proxy?.left(page) } }
       (opening, shown) = (nil, nil)
+      isBlank = false
       onEvent(.terminated)
       resume(WebPageError("the content process ended"))
       guard settings.reloadsAfterTermination, let address, reloads.allows(at: Clock.continuousNanoseconds())

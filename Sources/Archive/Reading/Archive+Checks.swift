@@ -1,3 +1,5 @@
+import System
+
 extension Archive {
   /// Where each name is.
   /// - Throws: `sameName`, also where a file has the name of a folder that others are in.

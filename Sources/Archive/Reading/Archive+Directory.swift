@@ -1,3 +1,5 @@
+import System
+
 extension Archive {
   /// Where an archive's directory is.
   struct Directory {

@@ -1,3 +1,5 @@
+import System
+
 /// Writes one archive to a sink, entry after entry, and its directory at the end.
 ///
 /// Equal names and bytes in equal order give equal archives: time stamps are 1980-01-01, modes 0644, the level of

@@ -1,3 +1,5 @@
+import System
+
 /// The zstd coding (RFC 8878): libzstd codes, and either it or `ZstdDecoder` decodes.
 package enum Zstd {
   /// RFC 9659: a decoder need not accept a window of more than 8 MiB in the `zstd` content coding.

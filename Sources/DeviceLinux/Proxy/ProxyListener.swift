@@ -30,8 +30,11 @@ public final class ProxyListener: Sendable {
     try accept(on: socket.release())
   }
 
-  /// The address for an engine's proxy settings, password included.
+  /// The address for an engine's proxy settings, password included. An engine that uses libsoup shows this password to each server.
   public var address: String { "http://\(PageProxy.user):\(proxy.password)@127.0.0.1:\(port)" }
+
+  /// The same for SOCKS 5, whose password goes no further than here.
+  public var socksAddress: String { "socks5://\(PageProxy.user):\(proxy.password)@127.0.0.1:\(port)" }
 
   /// Whether it listens.
   public var isListening: Bool { state.withLock { $0.socket != nil } }

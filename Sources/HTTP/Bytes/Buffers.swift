@@ -1,3 +1,5 @@
+import Backports
+
 /// Immutable bytes that many answers share, held at one address until the last owner lets go.
 package final class SharedBytes: @unchecked Sendable {
   // Unchecked: the memory is written only in the initialisers, before anyone else can see it.

@@ -1,3 +1,5 @@
+import Backports
+
 /// Finds the client behind trusted proxies.
 package enum ForwardedFor {
   /// Who asks, as the proxies say it; the request's peer where that isn't a trusted one.

@@ -1,3 +1,5 @@
+import Backports
+
 /// An IP address as 128 bits; IPv4 as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
 package struct PeerAddress: Sendable, Hashable {
   /// The first 64 bits.
@@ -96,7 +98,12 @@ extension PeerAddress {
   }
 
   private static func ipv6(_ text: RawSpan) -> PeerAddress? {
-    var groups = InlineArray<8, UInt16>(repeating: 0)
+    #if canImport(Darwin)
+      // InlineArray needs iOS 26.
+      var groups = [UInt16](repeating: 0, count: 8)
+    #else
+      var groups = InlineArray<8, UInt16>(repeating: 0)
+    #endif
     var count = 0
     var gap: Int?
     var index = 0
@@ -128,7 +135,7 @@ extension PeerAddress {
       }
     }
     guard gap == nil ? count == 8 : count < 8 else { return nil }
-    return joined(groups, count, gap ?? 8)
+    return joined(groups.span, count, gap ?? 8)
   }
 
   private static func hexGroup(_ part: RawSpan) -> UInt16? {
@@ -142,7 +149,7 @@ extension PeerAddress {
   }
 
   /// The groups before the gap at the front, the rest at the back.
-  private static func joined(_ groups: InlineArray<8, UInt16>, _ count: Int, _ gap: Int) -> PeerAddress {
+  private static func joined(_ groups: Span<UInt16>, _ count: Int, _ gap: Int) -> PeerAddress {
     var high: UInt64 = 0
     var low: UInt64 = 0
     for index in 0..<count {

@@ -1,3 +1,5 @@
+import Backports
+
 /// Walks the `name=value` pairs of a query, without allocating.
 ///
 /// Names and values are as they were sent; see `formDecoded…` for what they spell.
@@ -87,13 +89,19 @@ extension RawSpan {
   package var formDecodedDecimal: UInt64? {
     // Digits stand for themselves in any client's encoding; the escaped form is the rare one.
     if let number = decimal { return number }
-    return formDecoded?.bytes.decimal
+    guard let decoded = formDecoded else { return nil }
+    return decoded.bytes.decimal
   }
 }
 
 /// Up to 64 bytes held in place, for names decoded from a request without allocating.
 package struct ShortText: Sendable {
-  private var storage = InlineArray<64, UInt8>(repeating: 0)
+  #if canImport(Darwin)
+    // InlineArray needs iOS 26.
+    private var storage = [UInt8](repeating: 0, count: 64)
+  #else
+    private var storage = InlineArray<64, UInt8>(repeating: 0)
+  #endif
   /// How many bytes it has.
   package private(set) var count = 0
 

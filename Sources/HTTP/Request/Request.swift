@@ -1,3 +1,5 @@
+import Backports
+
 /// A parsed request, alive only during the call that hands it over: its pieces are in the connection's buffer.
 package struct Request: ~Escapable {
   /// Where in the bytes everything stands.

@@ -23,7 +23,12 @@ package struct RequestHead: Sendable {
   /// The client waits to be told to send its body.
   package var expectsContinue = false
   /// Where the first value of each field that is `present` stands, without blanks around it.
-  package var fields = InlineArray<26, ByteSlice>(repeating: .absent)
+  #if canImport(Darwin)
+    // InlineArray needs iOS 26.
+    package var fields = [ByteSlice](repeating: .absent, count: 26)
+  #else
+    package var fields = InlineArray<26, ByteSlice>(repeating: .absent)
+  #endif
   /// The known fields that are there, one bit each.
   package var present: UInt32 = 0
   /// The known fields that stand on more than one line, one bit each.

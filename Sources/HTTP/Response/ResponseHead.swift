@@ -1,3 +1,5 @@
+import Backports
+
 /// An answer's status line and fields as bytes that many answers share.
 ///
 /// Date, Server, Connection and the empty line are not in it: the server writes them for each answer.

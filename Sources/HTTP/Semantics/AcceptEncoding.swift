@@ -1,7 +1,12 @@
 /// Which content codings a client takes, and how gladly (RFC 9110 §12.5.3).
 package struct AcceptEncoding: Sendable, Equatable {
   /// Weights in thousandths by coding; nil where the field says nothing of it.
-  private var weights = InlineArray<4, Int16>(repeating: -1)
+  #if canImport(Darwin)
+    // InlineArray needs iOS 26.
+    private var weights = [Int16](repeating: -1, count: 4)
+  #else
+    private var weights = InlineArray<4, Int16>(repeating: -1)
+  #endif
   private var others: Int16 = -1
 
   /// What a request says; without the field any coding may be answered, and identity is the safe one.

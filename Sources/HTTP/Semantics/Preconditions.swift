@@ -1,3 +1,5 @@
+import Backports
+
 /// The conditions of a request, weighed in the order of RFC 9110 §13.2.2.
 package enum Preconditions {
   /// What the conditions come to.

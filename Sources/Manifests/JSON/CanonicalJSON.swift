@@ -45,7 +45,7 @@ package enum CanonicalJSON {
   }
 
   private static func needsEscapes(_ text: String) -> Bool {
-    let bytes = text.utf8Span.span
+    let bytes = text.utf8Bytes
     for i in bytes.indices where isEscaped(bytes[i]) { return true }
     return false
   }

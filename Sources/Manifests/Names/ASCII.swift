@@ -56,18 +56,26 @@ enum ASCII {
 package enum UTF8Order {
   /// Whether both are the same bytes: `==` takes two spellings of one character as equal.
   package static func areEqual(_ a: String, _ b: String) -> Bool {
-    let left = a.utf8Span.span
-    let right = b.utf8Span.span
-    guard left.count == right.count else { return false }
-    for i in left.indices where left[i] != right[i] { return false }
-    return true
+    #if canImport(Darwin)
+      return a.utf8.elementsEqual(b.utf8)
+    #else
+      let left = a.utf8Bytes
+      let right = b.utf8Bytes
+      guard left.count == right.count else { return false }
+      for i in left.indices where left[i] != right[i] { return false }
+      return true
+    #endif
   }
 
   /// Whether `a` comes before `b`, byte by byte.
   package static func precedes(_ a: String, _ b: String) -> Bool {
-    let left = a.utf8Span.span
-    let right = b.utf8Span.span
-    for i in 0..<min(left.count, right.count) where left[i] != right[i] { return left[i] < right[i] }
-    return left.count < right.count
+    #if canImport(Darwin)
+      return a.utf8.lexicographicallyPrecedes(b.utf8)
+    #else
+      let left = a.utf8Bytes
+      let right = b.utf8Bytes
+      for i in 0..<min(left.count, right.count) where left[i] != right[i] { return left[i] < right[i] }
+      return left.count < right.count
+    #endif
   }
 }

@@ -24,7 +24,7 @@ package enum PercentEncoding {
 
   /// Appends what `encodePercents` gives to `out`.
   static func append(encodingPercentsOf text: String, to out: inout [UInt8]) {
-    let bytes = text.utf8Span.span
+    let bytes = text.utf8Bytes
     for i in bytes.indices {
       out.append(bytes[i])
       if bytes[i] == UInt8(ascii: "%") {

@@ -7,7 +7,7 @@ enum PlainURL {
   private static let longestHost = 63
 
   static func isPlain(_ text: String) -> Bool {
-    let bytes = text.utf8Span.span
+    let bytes = text.utf8Bytes
     guard bytes.count <= ResourceURL.limit, let host = hostStart(bytes), let path = pathStart(bytes, host)
     else {
       return false
@@ -28,7 +28,7 @@ enum PlainURL {
     return true
   }
 
-  private static func hostStart(_ bytes: Span<UInt8>) -> Int? {
+  private static func hostStart(_ bytes: UTF8Bytes) -> Int? {
     func begins(with scheme: StaticString) -> Bool {
       guard bytes.count > scheme.utf8CodeUnitCount else { return false }
       for i in 0..<scheme.utf8CodeUnitCount where bytes[i] != scheme.utf8Start[i] { return false }
@@ -38,7 +38,7 @@ enum PlainURL {
   }
 
   /// Where the path begins; nil unless the host before it is a plain name.
-  private static func pathStart(_ bytes: Span<UInt8>, _ start: Int) -> Int? {
+  private static func pathStart(_ bytes: UTF8Bytes, _ start: Int) -> Int? {
     var label = start
     var i = start
     while i < bytes.count, kinds[Int(bytes[i])] & inHost != 0 {

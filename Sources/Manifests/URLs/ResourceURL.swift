@@ -23,7 +23,7 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
 
   /// A URL whose text is that of another one: it isn't parsed again.
   package init(serialised text: String) {
-    let bytes = text.utf8Span.span
+    let bytes = text.utf8Bytes
     var at = 8
     func advance(to byte: UInt8) { while at < bytes.count, bytes[at] != byte { at += 1 } }
     advance(to: UInt8(ascii: "/"))

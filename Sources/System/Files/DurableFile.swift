@@ -1,10 +1,9 @@
 import Libc
-import Synchronization
 
 /// Small files that are either the old or the new one after a power cut, never half of each.
 package enum DurableFile {
   /// Numbers temporary names, so that two threads that write one file don't write into each other's.
-  private static let counter = Atomic<Int>(0)
+  private static let counter = Locked(0)
 
   /// Writes `bytes` as `path`: a temporary name beside it, fsync, rename, fsync of the folder.
   /// - Parameter replaces: whether a file of that name makes way.
@@ -12,7 +11,11 @@ package enum DurableFile {
   package static func write(
     _ bytes: [UInt8], to path: String, mode: mode_t = 0o644, replaces: Bool = true
   ) throws(SystemError) {
-    let temporary = "\(path).\(getpid())-\(counter.add(1, ordering: .relaxed).newValue).tmp"
+    let number = counter.withLock { number in
+      number &+= 1
+      return number
+    }
+    let temporary = "\(path).\(getpid())-\(number).tmp"
     do throws(SystemError) {
       let file = try Kernel.open(temporary, [.write, .create, .truncate], mode: mode)
       try Kernel.write(bytes.span.bytes, to: file, path: path)

@@ -1,28 +1,58 @@
 import Libc
-import Synchronization
 
-/// A value that one thread at a time may touch.
-///
-/// `Mutex` on Linux is a futex that ThreadSanitizer doesn't see, so each hand-over is told to it.
-package final class Locked<Value: ~Copyable>: Sendable {
-  private let mutex: Mutex<Value>
+#if canImport(Darwin)
+  /// A value that one thread at a time may touch.
+  package final class Locked<Value: ~Copyable>: Sendable {
+    // Only touched between lock and unlock of `mutex`. `Mutex` of Synchronization needs iOS 18.
+    nonisolated(unsafe) private var value: Value
+    nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-  package init(_ value: consuming sending Value) {
-    mutex = Mutex(value)
-  }
+    package init(_ value: consuming sending Value) {
+      self.value = value
+      mutex.initialize(to: pthread_mutex_t())
+      pthread_mutex_init(mutex, nil)
+    }
 
-  /// Runs `body` with the value, alone.
-  package func withLock<Result: ~Copyable, Failure: Error>(
-    _ body: (inout sending Value) throws(Failure) -> sending Result
-  ) throws(Failure) -> sending Result {
-    let mark = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-    return try mutex.withLock { (value) throws(Failure) -> sending Result in
-      Native.sanitizerAcquires(mark)
-      defer { Native.sanitizerReleases(mark) }
+    deinit {
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    /// Runs `body` with the value, alone.
+    package func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
       return try body(&value)
     }
   }
-}
+#else
+  import Synchronization
+
+  /// A value that one thread at a time may touch.
+  ///
+  /// `Mutex` on Linux is a futex that ThreadSanitizer doesn't see, so each hand-over is told to it.
+  package final class Locked<Value: ~Copyable>: Sendable {
+    private let mutex: Mutex<Value>
+
+    package init(_ value: consuming sending Value) {
+      mutex = Mutex(value)
+    }
+
+    /// Runs `body` with the value, alone.
+    package func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      let mark = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+      return try mutex.withLock { (value) throws(Failure) -> sending Result in
+        Native.sanitizerAcquires(mark)
+        defer { Native.sanitizerReleases(mark) }
+        return try body(&value)
+      }
+    }
+  }
+#endif
 
 /// A value that one thread at a time may touch, and on whose changes threads can wait.
 package final class Monitor<Value>: @unchecked Sendable {

@@ -1,5 +1,4 @@
 import Libc
-import Synchronization
 
 /// A thread of the operating system, joined by its owner, or left to itself when the owner lets go of it.
 package final class OSThread: Sendable {
@@ -9,7 +8,7 @@ package final class OSThread: Sendable {
   #else
     private let handle: Native.Thread
   #endif
-  private let isJoined = Atomic<Bool>(false)
+  private let isJoined = Locked(false)
 
   /// Starts `body` on a new thread; `name` (15 bytes at most) shows in `top -H`.
   ///
@@ -42,12 +41,12 @@ package final class OSThread: Sendable {
 
   /// Waits until the thread has ended; called once.
   package func join() {
-    isJoined.store(true, ordering: .relaxed)
+    isJoined.withLock { $0 = true }
     pthread_join(handle, nil)
   }
 
   // pthread_create(3): a thread that is neither joined nor detached keeps its stack after its end.
-  deinit { if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) } }
+  deinit { if !isJoined.withLock({ $0 }) { pthread_detach(handle) } }
 }
 
 extension OSThread {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Work that a few threads share, and that is done when the call comes back.
 package enum Parallel {
   /// Runs `body` on `threads` threads, this one among them, and comes back when all have ended.
@@ -33,7 +31,7 @@ package enum Parallel {
 
   private final class Job<Failure: Error>: Sendable {
     let failure = Locked<Failure?>(nil)
-    private let next = Atomic<Int>(0)
+    private let next = Locked(0)
     private let count: Int
     private let body: @Sendable (Int) throws(Failure) -> Void
 
@@ -44,7 +42,10 @@ package enum Parallel {
 
     func work() {
       while failure.withLock({ $0 == nil }) {
-        let index = next.add(1, ordering: .relaxed).oldValue
+        let index = next.withLock { next in
+          defer { next += 1 }
+          return next
+        }
         guard index < count else { return }
         do throws(Failure) {
           try body(index)

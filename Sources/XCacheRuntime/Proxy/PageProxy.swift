@@ -18,10 +18,15 @@ public final class PageProxy: Sendable {
   let transport: any PageTransport
   let network: any ProxyNetwork
   let pages = ProxyPages()
-  /// What the engine sends in `Proxy-Authorization`; without it there is no connection.
+  /// What the engine sends with SOCKS, or in `Proxy-Authorization`; without it there is no connection.
   public let password: String
   private let expected: [UInt8]
   private let sites = Locked(Sites())
+  /// Names that TLS is ended for although nothing is held of them.
+  private let moreHosts: [String]
+  /// Told of each request, on the thread that serves it.
+  let observer: (@Sendable (ProxyReport) -> Void)?
+  private let reports = Locked<UInt64>(0)
 
   private struct Sites {
     /// Hosts whose certificate of this device's the engine takes.
@@ -33,6 +38,9 @@ public final class PageProxy: Sendable {
   /// Where each site that is answered for has a blank page of the proxy's own, for views that wait for their page.
   public static let blankPath = "/.well-known/xcache/blank"
 
+  /// Nothing in it, and it tells the next page nothing of itself.
+  static let blankPage = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
+
   /// The user name that goes with `password`.
   public static let user = "xcache"
 
@@ -40,7 +48,14 @@ public final class PageProxy: Sendable {
   ///   - runtime: answers what the device holds.
   ///   - transport: how requests go on to their servers.
   ///   - network: what the system gives.
-  public init(_ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork) {
+  ///   - moreHosts: names of the app's whose requests go through `transport` although the device holds nothing of them.
+  ///   - observer: told of each request, on the thread that serves it.
+  public init(
+    _ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork, moreHosts: [String] = [],
+    observer: (@Sendable (ProxyReport) -> Void)? = nil
+  ) {
+    self.moreHosts = moreHosts
+    self.observer = observer
     self.runtime = runtime
     self.transport = transport
     self.network = network
@@ -55,10 +70,18 @@ public final class PageProxy: Sendable {
   /// Serves a connection of the engine's until it ends; on a thread that may block.
   public func serve(_ stream: any ProxyStream) {
     defer { stream.close() }
-    let connection = ProxyConnection(stream)
+    var first: UInt8 = 0
+    let count = withUnsafeMutableBytes(of: &first) {
+      stream.read(into: $0, within: ProxyConnection.idleMilliseconds)
+    }
+    guard count == 1 else { return }
+    if first == SOCKSHandshake.version { return serveSOCKS(stream) }
+    let connection = ProxyConnection(stream, after: [first])
     while let head = connection.next() {
       guard isAuthorized(head) else {
-        let isOpen = connection.answers()
+        // libsoup, WebKitGTK's, sends the next CONNECT on the same connection with the proxy's own address in the place of the
+        // server's, and takes what it then meets for the server.
+        let isOpen = connection.answers() && head.method != "CONNECT"
         let answer = ProxyHead.answer(
           407,
           [
@@ -74,11 +97,23 @@ public final class PageProxy: Sendable {
     }
   }
 
-  /// Compared in a time that tells nothing of where they differ.
   private func isAuthorized(_ head: ProxyHead) -> Bool {
-    let given = Array((head.header("proxy-authorization") ?? "").utf8)
+    Self.isSame(Array((head.header("proxy-authorization") ?? "").utf8), expected)
+  }
+
+  /// Compared in a time that tells nothing of where they differ.
+  private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
     guard given.count == expected.count else { return false }
     return zip(given, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  private func serveSOCKS(_ stream: any ProxyStream) {
+    let (user, password) = (Array(Self.user.utf8), Array(password.utf8))
+    let site = SOCKSHandshake(stream).site { Self.isSame($0, user) && Self.isSame($1, password) }
+    guard let site else { return }
+    open(
+      site, stream,
+      (SOCKSHandshake.Reply.succeeded.bytes, SOCKSHandshake.Reply.hostUnreachable.bytes), rest: { [] })
   }
 
   private func refuse(_ status: Int, _ stream: any ProxyStream) {
@@ -91,11 +126,23 @@ public final class PageProxy: Sendable {
     guard connection.answers(), let url = try? ResourceURL("https://\(head.target)/") else {
       return refuse(400, stream)
     }
-    guard endsTLS(for: url) else { return tunnel(url, connection) }
-    guard stream.write(ProxyHead.answer(200, [])) else { return }
-    guard let inner = network.secure(stream, as: String(url.host)) else { return }
+    // Where there is no server the connection ends, as without a proxy: libsoup takes an answer for the page's own, of the server's
+    // origin, and one without a type for a download.
+    open(url, stream, (ProxyHead.answer(200, []), []), rest: connection.takeRest)
+  }
+
+  /// Answers for a site, or passes its connection on.
+  /// - Parameters:
+  ///   - replies: to the engine, where there is a connection and where there is none.
+  ///   - rest: what arrived behind the engine's request.
+  private func open(
+    _ site: ResourceURL, _ stream: any ProxyStream, _ replies: (yes: [UInt8], no: [UInt8]),
+    rest: () -> [UInt8]
+  ) {
+    guard endsTLS(for: site) else { return tunnel(site, stream, replies, rest: rest) }
+    guard stream.write(replies.yes), let inner = network.secure(stream, as: String(site.host)) else { return }
     defer { inner.close() }
-    serve(inner, as: url)
+    serve(inner, as: site)
   }
 
   private func serve(_ stream: any ProxyStream, as site: ResourceURL) {
@@ -134,7 +181,8 @@ public final class PageProxy: Sendable {
     }
     if let known { return known }
     // A walk over the manifest.
-    let hosts = device.hosts
+    let held = device.hosts
+    let hosts = held + moreHosts.filter { !held.contains($0) && device.isAllowed("https://\($0)/") }
     sites.withLock { $0.held = (hosts, version, now) }
     return hosts
   }
@@ -142,35 +190,48 @@ public final class PageProxy: Sendable {
   /// Nanoseconds for which the hosts of a version hold: calls to others may be sent ahead without another version.
   private static let freshness: UInt64 = 10_000_000_000
 
+  func nextReport() -> UInt64 {
+    reports.withLock { last in
+      last += 1
+      return last
+    }
+  }
+
   /// The engine takes this device's certificate for `host`; before that its connections are passed on unread.
   public func trusts(_ host: String) { sites.withLock { _ = $0.trusted.insert(host) } }
 
-  private func tunnel(_ url: ResourceURL, _ connection: ProxyConnection) {
+  private func tunnel(
+    _ site: ResourceURL, _ stream: any ProxyStream, _ replies: (yes: [UInt8], no: [UInt8]),
+    rest: () -> [UInt8]
+  ) {
     do throws(TransportError) {
       let server = try network.connect(
-        to: String(url.host), port: url.port, isSecure: false, isCancelled: { connection.stream.isGone })
+        to: String(site.host), port: site.port, isSecure: false, isCancelled: { stream.isGone })
       defer { server.close() }
-      let rest = connection.takeRest()
-      guard connection.stream.write(ProxyHead.answer(200, [])), rest.isEmpty || server.write(rest) else {
-        return
-      }
-      ProxyTunnel.join(connection.stream, server)
+      let rest = rest()
+      guard stream.write(replies.yes), rest.isEmpty || server.write(rest) else { return }
+      ProxyTunnel.join(stream, server)
     } catch {
-      // The end of the connection, as without a proxy: libsoup takes an answer for the page's own, of the server's origin, and one without
-      // a type for a download.
+      if !replies.no.isEmpty { _ = stream.write(replies.no) }
     }
   }
 
   private func webSocket(_ head: ProxyHead, _ site: ResourceURL, _ connection: ProxyConnection) {
-    do throws(TransportError) {
-      let server = try network.connect(
-        to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
-      defer { server.close() }
-      guard server.write(head.passedOn + connection.takeRest()) else { return }
-      ProxyTunnel.join(connection.stream, server)
-    } catch {
-      // As where there is no server: the connection ends without an answer.
-    }
+    var report = ProxyReport(
+      id: nextReport(), url: "https://\(site.authority)\(head.target)", method: head.method,
+      destination: .other)
+    observer?(report)
+    let server = try? network.connect(
+      to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
+    // What is said on it is between the two.
+    if server != nil { (report.source, report.status) = (.network, 101) }
+    report.end()
+    observer?(report)
+    // Without one the connection ends without an answer, as where there is no server.
+    guard let server else { return }
+    defer { server.close() }
+    guard server.write(head.passedOn + connection.takeRest()) else { return }
+    ProxyTunnel.join(connection.stream, server)
   }
 }
 

@@ -11,18 +11,26 @@ final class ProxyConnection {
   private var piece: [UInt8] = []
   private var isBodyOver = true
 
+  /// What was read of the stream before.
+  private var early: ArraySlice<UInt8>
+
+  /// How long a connection without a request is kept.
+  static let idleMilliseconds = 600_000
+
   /// Engines keep connections for minutes, and may send a request at the moment in which one is closed.
   private static let rules: ConnectionRules = {
     var timeouts = Timeouts()
-    timeouts.idle = 600 * Timeouts.second
+    timeouts.idle = UInt64(idleMilliseconds) / 1000 * Timeouts.second
     timeouts.body = 300 * Timeouts.second
     return ConnectionRules(
       request: RequestLimits(headBytes: 65_535, targetBytes: 32_768, fieldCount: 200), requests: .max,
       discardedBody: 1 << 20, timeouts: timeouts)
   }()
 
-  init(_ stream: any ProxyStream) {
+  /// - Parameter early: bytes that were read of `stream` already.
+  init(_ stream: any ProxyStream, after early: [UInt8] = []) {
     self.stream = stream
+    self.early = early[...]
     http = HTTPConnection(Self.rules, Clock.monotonicNanoseconds())
   }
 
@@ -90,7 +98,9 @@ final class ProxyConnection {
 
   private func read() -> Bool {
     let space = workspace.input.space()
-    guard let count = stream.read(into: space, within: milliseconds) else { return false }
+    guard let count = take(into: space) ?? stream.read(into: space, within: milliseconds) else {
+      return false
+    }
     if count == 0 {
       http.inputEnded()
     } else {
@@ -98,6 +108,15 @@ final class ProxyConnection {
       http.received(count, filled: false, Clock.monotonicNanoseconds())
     }
     return true
+  }
+
+  /// Nil where there is nothing early any more.
+  private func take(into space: UnsafeMutableRawBufferPointer) -> Int? {
+    if early.isEmpty { return nil }
+    let count = min(early.count, space.count)
+    space.copyBytes(from: early.prefix(count))
+    early = early.dropFirst(count)
+    return count
   }
 
   private func readBody(upTo size: Int) -> Bool {

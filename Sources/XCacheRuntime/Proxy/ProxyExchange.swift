@@ -27,6 +27,16 @@ struct ProxyExchange {
   /// Answers; false where the connection is over.
   func run() -> Bool {
     if head.target == PageProxy.blankPath { return sendBlank() }
+    var report = ProxyReport(id: proxy.nextReport(), url: url, method: head.method, destination: destination)
+    proxy.observer?(report)
+    defer {
+      report.end()
+      proxy.observer?(report)
+    }
+    return answer(&report)
+  }
+
+  private func answer(_ report: inout ProxyReport) -> Bool {
     let page = page()
     let request = PageRequest(
       // WebKit sends the proxy's password inside the tunnel, too: no header of the page's.
@@ -34,11 +44,13 @@ struct ProxyExchange {
       mode: mode,
       // Whether an answer without credentials would do isn't told; one with them always does.
       hasCredentials: true, page: page)
-    if isForeign { return fromNetwork(request) }
+    if isForeign { return fromNetwork(request, &report) }
     let runtime = proxy.runtime
     switch Task.waiting(for: { await runtime.answer(request) }) {
-    case .local(let answer): return send(answer)
-    case .network: return fromNetwork(request)
+    case .local(let answer):
+      (report.source, report.status, report.bytes) = (.device, answer.status, answer.body.count)
+      return send(answer)
+    case .network: return fromNetwork(request, &report)
     }
   }
 
@@ -92,10 +104,9 @@ struct ProxyExchange {
 
   // MARK: Answers of the device
 
-  /// A page of the site without anything in it, which tells the next one nothing of itself.
   private func sendBlank() -> Bool {
     let isOpen = connection.answers()
-    let page = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
+    let page = PageProxy.blankPage
     let headers = [
       ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", "\(page.count)"),
       ("Cache-Control", "no-store"), ("Connection", isOpen ? "keep-alive" : "close"),
@@ -137,7 +148,7 @@ struct ProxyExchange {
 
   // MARK: Answers of the network
 
-  private func fromNetwork(_ request: PageRequest) -> Bool {
+  private func fromNetwork(_ request: PageRequest, _ report: inout ProxyReport) -> Bool {
     guard let body = body() else { return false }
     var sent = NetworkRequest(url, method: head.method, headers: request.headers, body: body)
     if case .stream = body {
@@ -145,12 +156,19 @@ struct ProxyExchange {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }
       let runtime = proxy.runtime
       if let ahead = Task.waiting(for: { await runtime.prefetched(request, body: bytes) }) {
+        (report.source, report.status) = (.network, ahead.head.status)
+        report.bytes = Int64(ahead.body.count)
         return send(ahead)
       }
     }
     let stream = connection.stream
     sent.isCancelled = { stream.isGone }
     let relay = ProxyRelay(connection, isHEAD: head.method == "HEAD")
+    defer {
+      if relay.status != 0 {
+        (report.source, report.status, report.bytes) = (.network, relay.status, relay.sent)
+      }
+    }
     do throws(TransportError) {
       try proxy.transport.send(sent, begin: relay.begin, receive: relay.receive)
       proxy.runtime.passed(request, status: relay.status)
@@ -210,6 +228,8 @@ struct ProxyExchange {
 /// Writes an answer of the network's as it comes.
 private final class ProxyRelay {
   private(set) var status = 0
+  /// Bytes of the body that came.
+  private(set) var sent: Int64 = 0
   private let connection: ProxyConnection
   private let isHEAD: Bool
   private var isOpen = false
@@ -236,6 +256,7 @@ private final class ProxyRelay {
 
   func receive(_ bytes: RawSpan) -> Bool {
     if bytes.byteCount == 0 { return true }
+    sent += Int64(bytes.byteCount)
     if isChunked {
       var chunk = Array("\(String(bytes.byteCount, radix: 16))\r\n".utf8)
       bytes.withUnsafeBytes { chunk.append(contentsOf: $0) }

@@ -38,6 +38,7 @@ public final class PageScheme: Sendable {
     guard let asked = SchemeRequest(request, isOwn: runtime.names) else {
       throw TransportError(.other, "\(request.url): no address of the app's hosts, or not for who asks")
     }
+    if asked.isBlank { return try giveBlank(request.url, begin, receive) }
     if asked.isOfCookies { return try await answerCookies(asked, begin, receive) }
     var sent = asked.request
     let bytes = try await self.body(&sent, asked, given: body)
@@ -71,6 +72,17 @@ public final class PageScheme: Sendable {
     // A type without a body: it was lost on its way, as a worker's is. Better none than one that a server takes for empty.
     runtime.lostBody(sent)
     throw TransportError(.other, "\(sent.url): the body of the request was lost on its way from the page")
+  }
+
+  /// The page that views wait with for theirs.
+  private func giveBlank(
+    _ url: String, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    let headers = [("Content-Type", "text/html;charset=UTF-8"), ("Cache-Control", "no-store")]
+    let page = PageProxy.blankPage
+    guard begin(NetworkHead(status: 200, headers: headers, url: url)), receive(page.span.bytes) else {
+      throw Self.ended
+    }
   }
 
   private func give(

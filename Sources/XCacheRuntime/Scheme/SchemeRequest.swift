@@ -53,6 +53,9 @@ struct SchemeRequest: Sendable {
   /// Whether its redirects change an address that somebody sees.
   var isNavigation: Bool { request.destination == .document || request.destination == .frame }
 
+  /// Whether it is the page with nothing in it.
+  var isBlank: Bool { (try? ResourceURL(request.url)).map { $0.path == PageProxy.blankPath } ?? false }
+
   /// Whether it is the script's that stands in for `document.cookie`.
   var isOfCookies: Bool {
     (try? ResourceURL(request.url)).map { $0.path == CustomScheme.cookiePath } ?? false

@@ -53,6 +53,17 @@ import XCacheClient
     #expect(transport.sent.isEmpty)
   }
 
+  @Test func theBlankPageIsOurOwn() async throws {
+    let transport = FakePageTransport()
+    let scheme = try await scheme(transport)
+    let page = await ask(
+      scheme, "xcache-https://m.test" + PageProxy.blankPath, destination: .document, mode: .navigate)
+    #expect(page.head?.status == 200 && page.body == PageProxy.blankPage)
+    let foreign = await ask(
+      scheme, "xcache-https://bank.test" + PageProxy.blankPath, destination: .document, mode: .navigate)
+    #expect(foreign.head == nil && transport.sent.isEmpty)
+  }
+
   @Test func theRestComesFromTheNetwork() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)

@@ -23,7 +23,7 @@ enum Bench {
 
   /// The other lines.
   struct Act: Decodable {
-    /// `launch`: takes what is published. `wait`: has a view wait. `open`: opens `url`.
+    /// `launch`: takes what is published. `wait`: has a view wait. `open`: opens `url`. `counts`: of the calls sent ahead.
     let act: String
     let url: String?
     /// Whether in the view that waits.
@@ -85,6 +85,8 @@ final class Visitor {
     case "launch":
       _ = await runtime?.handle(.launch)
       return #"{"version":"\#(runtime?.version ?? "0")"}"#
+    case "counts":
+      return #"{"used":\#(runtime?.prefetchCounts.used ?? 0)}"#
     case "wait":
       try await waits()
       return "{}"

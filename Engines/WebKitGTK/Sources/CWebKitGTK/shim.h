@@ -40,3 +40,54 @@ static inline SoupCookie *xcache_cookie(const char *header, const char *url) {
   if (uri) g_uri_unref(uri);
   return cookie;
 }
+
+// The address of the answer that a decision is about, where it is for the document of a view; else NULL.
+static inline const char *xcache_document_url(gpointer decision) {
+  WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
+  return webkit_response_policy_decision_is_main_frame_main_resource(response)
+             ? webkit_uri_response_get_uri(webkit_response_policy_decision_get_response(response))
+             : NULL;
+}
+
+// Where a decision about a navigation leads; NULL where it is about something else.
+static inline const char *xcache_navigation_uri(gpointer decision) {
+  if (!WEBKIT_IS_NAVIGATION_POLICY_DECISION(decision)) return NULL;
+  WebKitNavigationAction *action =
+    webkit_navigation_policy_decision_get_navigation_action(WEBKIT_NAVIGATION_POLICY_DECISION(decision));
+  return webkit_uri_request_get_uri(webkit_navigation_action_get_request(action));
+}
+
+static inline void xcache_ignore(gpointer decision) { webkit_policy_decision_ignore(WEBKIT_POLICY_DECISION(decision)); }
+
+// A header of a request, or of an answer; NULL where there is none.
+static inline const char *xcache_request_header(WebKitURIRequest *request, const char *name) {
+  SoupMessageHeaders *headers = webkit_uri_request_get_http_headers(request);
+  return headers ? soup_message_headers_get_one(headers, name) : NULL;
+}
+
+// Whether a picture is of one colour; one that can't be read isn't.
+static inline gboolean xcache_is_plain(cairo_surface_t *surface) {
+  cairo_surface_flush(surface);
+  const unsigned char *data = cairo_image_surface_get_data(surface);
+  int width = cairo_image_surface_get_width(surface), height = cairo_image_surface_get_height(surface);
+  int stride = cairo_image_surface_get_stride(surface);
+  if (!data || width <= 0 || height <= 0) return FALSE;
+  guint32 first = *(const guint32 *)data;
+  for (int y = 0; y < height; y++) {
+    const guint32 *row = (const guint32 *)(data + (size_t)y * stride);
+    for (int x = 0; x < width; x++)
+      if (row[x] != first) return FALSE;
+  }
+  return TRUE;
+}
+
+static inline const char *xcache_download_uri(gpointer download) {
+  WebKitURIRequest *request = webkit_download_get_request(WEBKIT_DOWNLOAD(download));
+  return request ? webkit_uri_request_get_uri(request) : NULL;
+}
+static inline void xcache_cancel_authentication(gpointer request) {
+  webkit_authentication_request_cancel(WEBKIT_AUTHENTICATION_REQUEST(request));
+}
+static inline void xcache_cancel_file_chooser(gpointer request) {
+  webkit_file_chooser_request_cancel(WEBKIT_FILE_CHOOSER_REQUEST(request));
+}

@@ -1,47 +1,17 @@
 import Foundation
+import Glibc
 import Testing
 import XCacheRuntime
 
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What an engine does beside loading pages: policy, views that wait, what is killed, and who gets nothing.
+  /// What an engine does beside loading pages: pages that aren't the device's, views that wait, what is killed.
   @Suite(.serialized)
   @WebActor
   struct EngineTests {
     private func title(_ page: WebPage) async throws -> String? {
       try await page.evaluate("return document.title")
-    }
-
-    /// Polls until the policy is another one: devices poll every 30 seconds at most.
-    private func takePolicy(_ app: App) async throws {
-      let events = app.runtime.events
-      let polling = Task {
-        while !Task.isCancelled {
-          await app.runtime.handle(.push)
-          try await Task.sleep(for: .milliseconds(500))
-        }
-      }
-      for await event in events { if case .policyChanged = event { break } }
-      polling.cancel()
-    }
-
-    @Test func theKillSwitchWhilePagesAreOpen() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      try app.host.trust(sites.told.certificate, for: "m.example.com")
-      let page = try WebPage(app.host)
-      try await page.load(sites.url("/second.html"))
-      #expect(try sites.log() == [])
-      try sites.tell("run policy kill -m test")
-      try await takePolicy(app)
-      let before = app.runtime.counts
-      try await page.reload()
-      #expect(try await title(page) == "\"second\"")
-      #expect(try sites.log().contains("GET m.example.com/second.html"))
-      let after = app.runtime.counts
-      #expect(after.memory + after.disk == before.memory + before.disk)
-      await app.end()
     }
 
     @Test func aBypassedPageAndAForeignOne() async throws {
@@ -114,42 +84,6 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func scriptsAreSigned() async throws {
-      let sites = try Sites()
-      let key = try sites.tell("script good window.signed = document.readyState + (window.signed || '')")
-      try sites.tell("script bad window.forged = true")
-      let app = try await App(
-        sites, hosts: Sites.hosts + ["127.0.0.1"], scriptKey: [UInt8](Data(base64Encoded: key) ?? Data()))
-      let page = try WebPage(app.host)
-      try await page.load(sites.url("/index.html"))
-      #expect(try await page.evaluate("return [signed, window.forged === undefined]") == #"["loading",true]"#)
-      await app.end()
-    }
-
-    @Test func aViewThatWaitedLeavesNothing() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      let pool = PagePool(app.host, .init(site: sites.url("")))
-      await pool.fill()
-      #expect(pool.count == 1)
-      let first = try await pool.open(sites.url("/second.html"))
-      #expect(try await title(first) == "\"second\"")
-      let seen = try await first.evaluate(
-        "sessionStorage.mine = 1; window.mine = 1; return [history.length, document.referrer, location.pathname]"
-      )
-      #expect(seen == #"[1,"","/second.html"]"#)
-      #expect(await app.until { pool.count == 1 })
-      let second = try await pool.open(sites.url("/second.html"))
-      let left = try await second.evaluate(
-        "return [window.mine === undefined, sessionStorage.length, history.length]")
-      #expect(left == "[true,0,1]")
-      #expect(try sites.log() == [])
-      #expect(await app.until { pool.count == 1 })
-      pool.memoryIsShort()
-      #expect(pool.count == 0)
-      await app.end()
-    }
-
     @Test func pagesTellHowTheyDo() async throws {
       let sites = try Sites()
       let app = try await App(sites)
@@ -164,90 +98,121 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func whatIsKilledComesBack() async throws {
+    /// The proxy dies, and another process has its port before it listens again.
+    @Test func theProxysPortIsTaken() async throws {
       let sites = try Sites()
-      let app = try await App(sites)
+      try sites.tell("list m.localhost")
+      let app = try await App(sites, hosts: Sites.hosts + ["m.localhost"])
+      try app.host.trust(sites.told.certificate, for: "m.localhost")
       let page = try WebPage(app.host)
-      try await page.load(sites.url("/index.html"))
-
-      var hasEnded = false
-      page.onEvent = { if $0 == .terminated { hasEnded = true } }
-      page.terminate()
-      #expect(await app.until { hasEnded })
-      try await page.load(sites.url("/second.html"))
-      #expect(try await title(page) == "\"second\"")
-
-      app.host.killProxy()
-      #expect(await app.until { (try? await page.load(sites.url("/index.html"))) != nil })
-      #expect(try await page.evaluate("return (await (await fetch('/digits.txt')).text()).length") == "100")
-
-      let network = try #require(Processes.children(named: "WebKitNetworkPr").first)
-      kill(network, SIGKILL)
-      #expect(await app.until { !Processes.children(named: "WebKitNetworkPr").contains(network) })
-      #expect(await app.until { (try? await page.load(sites.url("/second.html"))) != nil })
-      #expect(try await title(page) == "\"second\"")
-      #expect(try sites.log().filter { !$0.contains("/api/") } == [])
-      await app.end()
-    }
-
-    @Test func whoIsNotTrustedGetsNothing() async throws {
-      let sites = try Sites()
-      let app = try await App(sites, trustsSites: false)
-      let port = try #require(app.host.proxyPort)
-      let answers = try JSONDecoder().decode([String].self, from: Data(try sites.tell("knock \(port)").utf8))
-      #expect(answers.count == 3 && answers.allSatisfy { $0.hasPrefix("HTTP/1.1 407 ") })
-      let page = try WebPage(app.host)
-      await #expect(throws: WebKitError.self) { try await page.load(sites.url("/", "bad.test")) }
-      // A server of a named host whose certificate nobody signed.
-      try await page.load(sites.url("/second.html"))
-      #expect(
-        try await page.evaluate("return await fetch('/api/echo').catch(e => e.name)") == "\"TypeError\"")
+      try await page.load(sites.url("/index.html", "m.localhost"))
+      #expect(try await title(page) == "\"listed\"")
       #expect(try sites.log() == [])
+      let port = try #require(app.host.proxyPort)
+      var hasEnded = false
+      page.onEvent = { if $0 == .finished { hasEnded = true } }
+      app.host.killProxy()
+      // Nothing else runs on WebKit's thread before this is done.
+      let squatter = try Squatter(port)
+      #expect(await app.until { hasEnded })
+      #expect(try await title(page) == "\"by the site\"")
+      #expect(try sites.log() == ["GET m.localhost/index.html"])
+      let other = try WebPage(app.host)
+      try await other.load(sites.url("/index.html", "m.localhost"))
+      #expect(try await title(other) == "\"by the site\"")
+
+      // The port is free, and pages are the device's again.
+      squatter.leave()
+      #expect(
+        try await app.until {
+          try? await page.load(sites.url("/index.html", "m.localhost"))
+          return try await title(page) == "\"listed\""
+        })
       await app.end()
     }
 
-    /// 500 with XCACHE_LONG_TESTS.
-    @Test func pagesOpenedAndClosed() async throws {
+    /// Requests take their turns on a few connections, passed on or not.
+    @Test func connectionsAreUsedAgain() async throws {
       let sites = try Sites()
       let app = try await App(sites)
-      let count = ProcessInfo.processInfo.environment["XCACHE_LONG_TESTS"] == nil ? 15 : 500
-      func openAndClose() async throws {
-        let page = try WebPage(app.host)
-        try await page.load(sites.url("/second.html"))
+      let page = try WebPage(app.host)
+      for host in ["m.example.com", "foreign.test"] {
+        try await page.load(sites.url("/index.html", host))
+        try sites.tell("connections")
+        _ = try await page.evaluate(
+          """
+          for (let i = 0; i < 20; i++) await (await fetch('/api/echo')).text();
+          await Promise.all(Array.from({length: 20}, async () => (await fetch('/api/echo')).text()));
+          return 1;
+          """)
+        let count = try #require(Int(try sites.tell("connections")))
+        #expect(count <= 6, "\(host)")
       }
-      for _ in 0..<5 { try await openAndClose() }
-      #expect(await app.until { Processes.children(named: "WebKitWebProces").isEmpty })
-      let (descriptors, memory) = (Processes.descriptors, Processes.residentBytes)
-      for _ in 0..<count { try await openAndClose() }
-      #expect(await app.until { Processes.children(named: "WebKitWebProces").isEmpty })
-      // Connections of the engine's that wait for the next page.
-      #expect(await app.until { Processes.descriptors <= descriptors + 8 })
-      #expect(Processes.residentBytes - memory < 20 << 20)
+      await app.end()
+    }
+
+    /// A service worker's requests and the update of its script, with no page of its own left.
+    @Test func aWorkerWithoutAPage() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      _ = try await page.evaluate(
+        """
+        const registration = await navigator.serviceWorker.register('/lonely.js', {scope: '/'});
+        await navigator.serviceWorker.ready;
+        registration.active.postMessage('go');
+        return 1
+        """)
+      // It waits until its page is gone, and says with its last request that it is done.
+      try await page.load("about:blank")
+      var asked: [String] = []
+      #expect(
+        try await app.until {
+          asked += try sites.log()
+          return !asked.isEmpty
+        })
+      // The device holds the rest.
+      #expect(asked == ["GET m.example.com/api/status?code=201"])
+      try await page.load(sites.url("/frame.html"))
+      let got = try await page.evaluate(
+        """
+        let got;
+        for (let i = 0; i < 300 && !(got && got.length === 5); i++) {
+          await new Promise(done => setTimeout(done, 20));
+          const found = await caches.match('/lonely-result');
+          got = found && await found.json();
+        }
+        return [typeof BackgroundFetchManager, got];
+        """)
+      #expect(got == #"["undefined",[0,100,"shared text\n","object",201]]"#)
       await app.end()
     }
   }
 }
 
-/// This process and its children, as /proc has them.
-enum Processes {
-  static func children(named name: String) -> [pid_t] {
-    let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    return all.compactMap { pid_t($0) }.filter { id in
-      guard let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-        let end = stat.lastIndex(of: ")")
-      else { return false }
-      let fields = stat[end...].split(separator: " ")
-      return stat.contains("(\(name)") && fields.count > 2 && fields[2] == "\(getpid())" && fields[1] != "Z"
+/// Has a port of this machine.
+private final class Squatter {
+  private let socket: Int32
+
+  init(_ port: UInt16) throws {
+    // WebKit's processes would keep it.
+    socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var one: Int32 = 1
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, 4)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    for _ in 0..<500 {
+      let result = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, 16) }
+      }
+      if result == 0, listen(socket, 8) == 0 { return }
+      usleep(10_000)
     }
+    throw Sites.Failed(what: "port \(port) stays taken")
   }
 
-  static var descriptors: Int {
-    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
-  }
-
-  static var residentBytes: Int {
-    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return pages * 4096
-  }
+  func leave() { close(socket) }
 }

@@ -77,11 +77,13 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
 final class App {
   let runtime: Runtime
   let host: WebHost
+  let network: LinuxProxyNetwork
   let sites: Sites
   let folder: URL
 
   init(
-    _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true
+    _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
+    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil
   ) async throws {
     self.sites = sites
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
@@ -89,15 +91,38 @@ final class App {
     var device = DeviceSettings(
       folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)
     device.scriptKey = scriptKey
-    runtime = try await Runtime(RuntimeSettings(device), transport: CurlTransport(resolver: LocalNames()))
+    device.diskLimit = diskLimit
+    var runtimeSettings = RuntimeSettings(device)
+    runtimeSettings.pageDeadline = pageDeadline
+    runtime = try await Runtime(runtimeSettings, transport: CurlTransport(resolver: LocalNames()))
     await runtime.handle(.launch)
     var settings = WebHostSettings()
     settings.transport = CurlPageTransport(
       connectSeconds: 3, resolver: LocalNames(), authorities: trustsSites ? sites.told.authorities : nil)
-    settings.network = LinuxProxyNetwork(authorities: sites.told.authorities, resolver: LocalNames())
+    network = LinuxProxyNetwork(
+      authorities: trustsSites ? sites.told.authorities : nil, resolver: LocalNames())
+    settings.network = network
     host = try WebHost(runtime, settings)
     // Connections that are passed on unread meet the sites' own certificate.
     try host.trust(sites.told.certificate, for: "foreign.test")
+  }
+
+  /// Polls until the policy is another one: devices poll every 30 seconds at most.
+  func takePolicy() async throws {
+    let events = runtime.events
+    let polling = Task {
+      while !Task.isCancelled {
+        await runtime.handle(.push)
+        try await Task.sleep(for: .milliseconds(500))
+      }
+    }
+    for await event in events { if case .policyChanged = event { break } }
+    polling.cancel()
+  }
+
+  /// Has the engine take the sites' own certificates, for connections that are passed on or go past the proxy.
+  func trustSites() throws {
+    for name in Sites.hosts { try host.trust(sites.told.certificate, for: name) }
   }
 
   /// Ends the runtime and removes what was kept.

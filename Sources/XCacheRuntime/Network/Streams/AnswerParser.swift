@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// Takes an answer of HTTP/1.1 apart as its bytes arrive (RFC 9112): its head, its body without framing, and its end.
 ///

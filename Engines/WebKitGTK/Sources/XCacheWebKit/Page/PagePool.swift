@@ -30,8 +30,12 @@ public final class PagePool {
 
   private let host: WebHost
   private let settings: Settings
+  /// Oldest first.
   private var waiting: [Warm] = []
   private var filling: Task<Void, Never>?
+  /// Views that an earlier one is making aren't wanted any more.
+  private var round = 0
+  private var aging: Task<Void, any Error>?
 
   /// A pool without views; `fill` makes them.
   public init(_ host: WebHost, _ settings: Settings) {
@@ -39,7 +43,7 @@ public final class PagePool {
     self.settings = settings
   }
 
-  isolated deinit { filling?.cancel() }
+  isolated deinit { aging?.cancel() }
 
   /// How many views wait.
   public var count: Int { waiting.count }
@@ -47,16 +51,16 @@ public final class PagePool {
   /// Makes the views that are missing, one after another, and comes back when they wait.
   public func fill() async {
     if filling == nil {
-      filling = Task { @WebActor [weak self] in
-        while let self, !Task.isCancelled, await self.add() {}
-        self?.filling = nil
+      filling = Task { @WebActor [weak self, round] in
+        while let self, await self.add(round) {}
+        if let self, self.round == round { self.filling = nil }
       }
     }
     await filling?.value
   }
 
   /// - Returns: whether another one may be missing.
-  private func add() async -> Bool {
+  private func add(_ round: Int) async -> Bool {
     dropOld()
     guard waiting.count < settings.size, let proxy = host.proxy, host.answers(settings.site + "/"),
       let page = try? WebPage(host, settings.page)
@@ -66,40 +70,62 @@ public final class PagePool {
     } catch {
       return false
     }
-    guard !Task.isCancelled else { return false }
+    guard round == self.round else { return false }
     waiting.append(Warm(page: page, made: .now))
+    age()
     return true
   }
 
-  private func dropOld() { waiting.removeAll { .now - $0.made > settings.age || !$0.page.isBlank } }
+  /// Lets the oldest view go when its time is over, and has another take its place.
+  private func age() {
+    aging?.cancel()
+    guard let oldest = waiting.first else { return }
+    aging = Task { @WebActor [weak self, settings] in
+      try await Task.sleep(until: oldest.made + settings.age, clock: .continuous)
+      guard let self else { return }
+      self.dropOld()
+      await self.fill()
+      // Where none could be made, the next page has them made.
+    }
+  }
 
-  /// A view for `url`, which is loading it: one that waited, where the device answers for `url`, else a new one. The next one
-  /// is made once the page is loaded.
+  private func dropOld() { waiting.removeAll { .now - $0.made >= settings.age || !$0.page.isBlank } }
+
+  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one is
+  /// made once the page is loaded.
+  ///
+  /// - Throws: as `WebPage.init`.
+  public func page(for url: String) throws -> WebPage {
+    dropOld()
+    let page: WebPage
+    if !host.answers(url) {
+      var plain = settings.page
+      plain.isPlain = true
+      page = try WebPage(host, plain)
+    } else {
+      page = waiting.isEmpty ? try WebPage(host, settings.page) : waiting.removeFirst().page
+    }
+    page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
+    return page
+  }
+
+  /// A view for `url` that has loaded it.
   ///
   /// - Throws: as `WebPage.load`.
   public func open(_ url: String) async throws -> WebPage {
-    dropOld()
-    guard host.answers(url) else {
-      var plain = settings.page
-      plain.isPlain = true
-      return try await load(url, in: WebPage(host, plain))
-    }
-    if waiting.isEmpty { return try await load(url, in: WebPage(host, settings.page)) }
-    let page = waiting.removeFirst().page
-    try await page.replaceBlank(by: url)
-    Task { await fill() }
-    return page
-  }
-
-  private func load(_ url: String, in page: WebPage) async throws -> WebPage {
+    let page = try page(for: url)
     try await page.load(url)
-    Task { await fill() }
     return page
   }
 
-  /// Lets all views go: the system told the app that there is little memory.
+  /// Lets all views go: the system told the app that there is little memory. The next page that is opened has others made.
   public func memoryIsShort() {
-    filling?.cancel()
+    round += 1
+    filling = nil
+    aging?.cancel()
     waiting = []
   }
+
+  /// Those that wait, for tests.
+  package var pages: [WebPage] { waiting.map(\.page) }
 }

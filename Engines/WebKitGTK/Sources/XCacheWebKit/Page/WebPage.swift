@@ -15,21 +15,31 @@ public final class WebPage {
 
   let host: WebHost
   let view: UnsafeMutablePointer<WebKitWebView>
-  private let manager: UnsafeMutablePointer<WebKitUserContentManager>
+  let manager: UnsafeMutablePointer<WebKitUserContentManager>
+  let isPlain: Bool
+  /// Of the policy's scripts, those that the next document gets.
+  var injected: [String] = []
+  let inspector: PageInspector?
   /// The app's own.
-  private let scripts: [UserScript]
+  let scripts: [UserScript]
   /// What shows the app's handlers to pages; nil: there are none.
-  private let receiver: UserScript?
+  let receiver: UserScript?
   private let window: UnsafeMutablePointer<GtkWindow>?
   /// Told of each event.
   public var onEvent: (Event) -> Void = { _ in }
-  private var waiting: CheckedContinuation<Void, any Error>?
-  private var hasStarted = false
-  private var loadError: WebKitError?
+  var waiting: CheckedContinuation<Void, any Error>?
+  var loads = 0
+  var hasStarted = false
+  private var hasDocument = false
+  var loadError: WebKitError?
+  /// What couldn't be loaded last.
+  private var failedURL: String?
   /// What is on its way, and what is shown.
   private var opening: OpenPage?
   private(set) var shown: OpenPage?
   private var openedAt = ContinuousClock.now
+  /// Called once, when the load that is waited for is over.
+  var afterLoad: (() -> Void)?
   /// Whether a blank page waits here for its place to be taken.
   private(set) var isBlank = false
 
@@ -49,14 +59,19 @@ public final class WebPage {
       webkit_settings_set_hardware_acceleration_policy(
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
     }
+    isPlain = settings.isPlain
     scripts = settings.isPlain ? [] : settings.scripts
+    inspector = settings.inspector
     receiver =
       settings.messages.isEmpty && settings.replies.isEmpty
       ? nil
       : PageBridge.receiver(messages: Array(settings.messages.keys), replies: Array(settings.replies.keys))
     setScripts([])
     connectSignals()
-    if host.runtime != nil { try addWatch() }
+    connectResponses()
+    host.opened(self)
+    if host.runtime != nil, settings.isWatched { try addWatch() }
+    try inspector?.attach(to: self)
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
@@ -64,8 +79,7 @@ public final class WebPage {
   isolated deinit {
     resume(CancellationError())
     for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
-    if let window { xcache_close_window(window) }
-    g_object_unref(view)
+    ClosingView.close(view, in: window, hasDocument: hasDocument && !isBlank)
     g_object_unref(manager)
   }
 
@@ -77,9 +91,10 @@ public final class WebPage {
 
   /// Loads a page and waits until it is loaded.
   ///
-  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place.
+  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
+  ///   which ends the load.
   public func load(_ url: String) async throws {
-    isBlank = false
+    if isBlank { return try await replaceBlank(by: url) }
     await takeScripts(for: url)
     try await loading {
       opens(url)
@@ -120,12 +135,18 @@ public final class WebPage {
 
   /// Loads what is shown once more, and waits until it is loaded.
   public func reload() async throws {
+    await takeScripts(for: url)
     try await loading { webkit_web_view_reload(view) }
   }
 
   /// Goes back in the view's history, and waits until that is loaded.
   public func goBack() async throws {
     try await loading { webkit_web_view_go_back(view) }
+  }
+
+  /// Goes forward in the view's history, and waits until that is loaded.
+  public func goForward() async throws {
+    try await loading { webkit_web_view_go_forward(view) }
   }
 
   /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
@@ -163,14 +184,6 @@ public final class WebPage {
 
   /// Ends the web process as the system would; the next load starts another one.
   public func terminate() { webkit_web_view_terminate_web_process(view) }
-
-  private func loading(_ start: () -> Void) async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      resume(CancellationError())
-      (waiting, hasStarted, loadError) = (continuation, false, nil)
-      start()
-    }
-  }
 }
 
 /// What WebKit tells of a load.
@@ -198,14 +211,19 @@ extension WebPage {
         ) -> gboolean)
     connect(
       view, "load-failed-with-tls-errors", me,
-      { _, url, _, _, data in
-        nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+      { _, url, certificate, _, data in
+        nonisolated(unsafe) let (me, shown) = (Box<Weak<WebPage>>.borrow(data), certificate)
         let url = url.map { String(cString: $0) } ?? ""
         WebActor.assumeIsolated {
-          me?.object?.failed(url, WebKitError("the server's certificate isn't trusted"))
+          guard let page = me?.object else { return }
+          let isOwn = shown.map(page.host.trusts) ?? false
+          page.failed(url, isOwn ? .forgotten : WebKitError("the server's certificate isn't trusted"))
         }
         return 1
-      } as @convention(c) (gpointer?, UnsafePointer<CChar>?, gpointer?, UInt32, gpointer?) -> gboolean)
+      }
+        as @convention(c) (
+          gpointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<GTlsCertificate>?, UInt32, gpointer?
+        ) -> gboolean)
     connect(
       view, "web-process-terminated", me,
       { _, _, data in
@@ -218,10 +236,11 @@ extension WebPage {
     switch event {
     case WEBKIT_LOAD_STARTED:
       // The load before this one may have failed just now.
-      (hasStarted, loadError) = (true, nil)
+      (hasStarted, loadError, failedURL) = (true, nil, nil)
       onEvent(.started)
     case WEBKIT_LOAD_REDIRECTED: onEvent(.redirected)
     case WEBKIT_LOAD_COMMITTED:
+      hasDocument = true
       committed()
       onEvent(.committed)
     default:
@@ -244,60 +263,37 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    loadError = error
+    (loadError, failedURL) = (error, url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
   }
 
+  /// The engine goes to the network from now on, and a page of the app's with it.
+  func proxyIsGone() {
+    if let failedURL, host.runtime?.names(failedURL) == true {
+      webkit_web_view_load_uri(view, failedURL)
+    } else if let shown, host.runtime?.names(shown.url) == true {
+      webkit_web_view_reload(view)
+    }
+  }
+
   private func terminated() {
-    isBlank = false
+    (isBlank, hasDocument) = (false, false)
     onEvent(.terminated)
     if let shown { host.proxy?.left(shown) }
     shown = nil
     resume(WebKitError("the web process ended"))
   }
 
-  private func resume(_ error: (any Error)?) {
+  func resume(_ error: (any Error)?) {
     guard let continuation = waiting.take() else { return }
     if let error { continuation.resume(throwing: error) } else { continuation.resume() }
   }
 }
 
-/// Scripts and messages.
+/// Messages.
 extension WebPage {
-  /// Those of the policy that are signed, for the page that is loaded next; none for one that is left alone.
-  private func takeScripts(for url: String) async {
-    guard let runtime = host.runtime else { return }
-    setScripts(await runtime.scripts(for: url).map { UserScript($0.source, forMainFrameOnly: true) })
-  }
-
-  private func setScripts(_ policy: [UserScript]) {
-    webkit_user_content_manager_remove_all_scripts(manager)
-    if host.runtime != nil {
-      add(UserScript(PageWatch.script, forMainFrameOnly: true), world: PageWatch.name)
-    }
-    if let receiver {
-      add(PageBridge.sender, world: PageBridge.world)
-      add(receiver)
-    }
-    for script in policy + scripts { add(script) }
-  }
-
-  /// - Parameter world: nil: the page's own.
-  private func add(_ script: UserScript, world: String? = nil) {
-    let frames =
-      script.isForMainFrameOnly ? WEBKIT_USER_CONTENT_INJECT_TOP_FRAME : WEBKIT_USER_CONTENT_INJECT_ALL_FRAMES
-    let time =
-      script.injectionTime == .documentStart
-      ? WEBKIT_USER_SCRIPT_INJECT_AT_DOCUMENT_START : WEBKIT_USER_SCRIPT_INJECT_AT_DOCUMENT_END
-    let made =
-      world.map { webkit_user_script_new_for_world(script.source, frames, time, $0, nil, nil) }
-      ?? webkit_user_script_new(script.source, frames, time, nil, nil)
-    webkit_user_content_manager_add_script(manager, made)
-    webkit_user_script_unref(made)
-  }
-
   /// What the runtime is told of the page that is shown, by the page itself.
   private func addWatch() throws {
     let me = Weak(self)

@@ -34,6 +34,11 @@ public struct WebPageSettings: Sendable {
   public var messages: [String: MessageHandler] = [:]
   /// The same, with an answer.
   public var replies: [String: ReplyHandler] = [:]
+  /// Notes what documents of the view do, and answers for the person who isn't there; nil: nobody does.
+  public var inspector: PageInspector?
+  /// Whether the runtime is told how the page does. A tool that opens pages which may fail doesn't want one that failed twice
+  /// to come from the network.
+  public var isWatched = true
   /// In pixels.
   public var width = 412
   /// In pixels.

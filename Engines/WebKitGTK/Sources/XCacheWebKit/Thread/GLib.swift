@@ -24,9 +24,18 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
     message = error.pointee.message.map { String(cString: $0) } ?? ""
   }
 
-  init(_ message: String) {
+  /// Whether the load was given up: by the page, by whoever shows it, or for another load.
+  public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 }
+
+  /// A network process that took the place of one that ended doesn't know a certificate that the engine was told to take.
+  static let forgotten = WebKitError("the engine doesn't know the certificate any more", code: 2)
+
+  /// What loads end with whose network process ended: an internal error, or that the next process hasn't been told everything yet.
+  var isOfNetworkProcess: Bool { self == .forgotten || domain == "WebKitErrorDomain" && code == 300 }
+
+  init(_ message: String, code: Int = 1) {
     domain = "xcache"
-    code = 1
+    self.code = code
     self.message = message
   }
 }
@@ -60,6 +69,16 @@ func takeString(_ text: UnsafeMutablePointer<CChar>?) -> String? {
   guard let text else { return nil }
   defer { g_free(text) }
   return String(cString: text)
+}
+
+/// Strings as C has them, a list that nil ends; nil for nil.
+func withCStrings<Result>(
+  _ strings: [String]?, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) throws -> Result
+) rethrows -> Result {
+  guard let strings else { return try body(nil) }
+  let copies = strings.map { strdup($0) }
+  defer { for copy in copies { free(copy) } }
+  return try body(copies.map { UnsafePointer($0) } + [nil])
 }
 
 /// Connects a C function of any shape to a signal. Its last parameter is `box`, which lives as long as the connection.

@@ -10,3 +10,5 @@ const bytes = (count, value) => new Uint8Array(count).fill(value);
 const cdn = url => location.origin.replace('m.example.com', 'cdn.example.com') + url;
 const until = async test => { for (let i = 0; i < 500; i++) { const value = await test(); if (value) return value; await new Promise(d => setTimeout(d, 10)); } return 'never' };
 
+const received = async url => JSON.parse(await until(async () => { const r = await fetch(url.replace('/record?', '/recorded?')); return r.status === 200 && await r.text(); }));
+const submit = async (enctype, hasFile) => { const url = recordingURL(), i = add('iframe', {name: 'form' + url}), f = add('form', {method: 'post', action: url, target: i.name, enctype}), field = (name, fields) => f.append(Object.assign(document.createElement('input'), {name}, fields)); field('k', {value: 'v ü'}); if (hasFile) { const d = new DataTransfer(); d.items.add(ownFile()); field('file', {type: 'file', files: d.files}); } else field('l', {value: '=&'}); const l = once(i, 'load'); f.submit(); await l; i.remove(); f.remove(); return url; };

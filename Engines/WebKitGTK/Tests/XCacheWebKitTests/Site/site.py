@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """The sites of the WebKit tests behind TLS, with a real origin beside them: site.py FOLDER XCACHE
 
-Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, and
-bad.test, whose certificate nobody signed. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
+Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, bad.test,
+whose certificate nobody signed, and m.localhost, which the system finds without the tests' resolver. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
 certificate), and then takes a command a line, each of which is answered by a line:
 
   stop | start        the sites; the port stays the same
   log                 what the sites were asked for since the last time, as JSON
+  connections         how many the sites took since the last time
   edit HOST/PATH TEXT has a file say something else, and publishes it
+  large HOST/PATH MB  makes a file, each 64 KiB of which begin with their number, and publishes it
   run WORDS           xcache with these words
-  knock PORT          what a proxy there says to who has no password
+  ask WORDS           the same, with what it prints as JSON
+  list HOST           publishes other pages for a host than it has, with the title "listed"
+  knock PORT          what a proxy there says to who has no password, or a wrong one
+  forward PORT PASSWORD  another port, where m.example.com of that proxy answers
   script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
   quit
 """
@@ -19,7 +24,7 @@ import urllib.parse
 folder, xcache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 here = os.path.dirname(os.path.abspath(__file__))
 www = f"{folder}/www"
-HOSTS = ["m.example.com", "cdn.example.com", "foreign.test"]
+HOSTS = ["m.example.com", "cdn.example.com", "foreign.test", "m.localhost"]
 
 
 def openssl(*words):
@@ -48,10 +53,32 @@ def context():
     return made
 
 
-log, log_lock = [], threading.Lock()
+log, taken, log_lock = [], [], threading.Lock()
+recorded = {}
+# Of entries, which the site sends as well.
+HEADERS = {"csp-header.html": {"Content-Security-Policy": "default-src 'self'; style-src 'self'"},
+           "framed-by-nobody.html": {"X-Frame-Options": "DENY"}}
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
          "png": "image/png", "ttf": "font/ttf", "json": "application/json", "wasm": "application/wasm",
          "txt": "text/plain; charset=utf-8", "bin": "application/octet-stream"}
+
+
+class Part:
+    """Some of a file, which may be larger than memory."""
+
+    def __init__(self, path, start, count):
+        self.path, self.start, self.count = path, start, count
+
+    def __len__(self):
+        return self.count
+
+    def pieces(self):
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            left = self.count
+            while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                left -= len(piece)
+                yield piece
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -89,7 +116,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                 self.send_header(name.replace("_", "-"), one)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            for piece in body.pieces() if isinstance(body, Part) else [body]:
+                self.wfile.write(piece)
 
     def allow(self):
         if origin := self.headers.get("Origin"):
@@ -111,17 +139,17 @@ class Site(http.server.BaseHTTPRequestHandler):
         path = f"{www}/{host}{urllib.parse.unquote(url.path)}"
         if not os.path.isfile(path):
             return self.missing(query, body)
-        data = open(path, "rb").read()
+        size = os.path.getsize(path)
         type = TYPES.get(path.rsplit(".", 1)[-1], "application/octet-stream")
         found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
         if found and (found[1] or found[2]):
-            size = len(data)
             start, end = (int(found[1]), int(found[2] or size - 1)) if found[1] else (max(0, size - int(found[2])), size - 1)
             if start >= size:
                 return self.send(b"", 416, type, Content_Range=f"bytes */{size}")
             end = min(end, size - 1)
-            return self.send(data[start:end + 1], 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
-        self.send(data, 200, type, Accept_Ranges="bytes", Cache_Control="no-cache")
+            return self.send(Part(path, start, end + 1 - start), 206, type, Content_Range=f"bytes {start}-{end}/{size}", Accept_Ranges="bytes")
+        own = HEADERS.get(url.path.lstrip("/"), {}) if host == "m.example.com" else {}
+        self.send(Part(path, 0, size), 200, type, Accept_Ranges="bytes", Cache_Control="no-cache", **own)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_ANY
 
@@ -137,8 +165,21 @@ class Site(http.server.BaseHTTPRequestHandler):
                               "length": len(body), "text": body[:2000].decode("latin-1"),
                               "sha256": hashlib.sha256(body).hexdigest(), "own": self.headers.get("X-Own"),
                               "cookie": self.headers.get("Cookie"), "referer": self.headers.get("Referer"),
-                              "origin": self.headers.get("Origin"), "accept": self.headers.get("Accept-Encoding")}),
+                              "origin": self.headers.get("Origin"),
+                              "proxy": self.headers.get("Proxy-Authorization"), "accept": self.headers.get("Accept-Encoding")}),
                   type="application/json", Cache_Control="no-store")
+
+    def api_record(self, query, body):
+        """Keeps a body, with the boundary of a multipart one replaced by B."""
+        type = self.headers.get("Content-Type")
+        if boundary := re.search("boundary=(.+)", type or ""):
+            type = type.replace(boundary[1], "B")
+            body = body.replace(boundary[1].encode(), b"B")
+        recorded[query["key"]] = json.dumps([self.command, type, body.hex()])
+        self.send("recorded")
+
+    def api_recorded(self, query, body):
+        self.send(recorded.get(query["key"], ""), 200 if query["key"] in recorded else 404, Cache_Control="no-store")
 
     def api_form(self, query, body):
         self.send(f"<!doctype html><pre>{self.command} {body.decode('latin-1').replace('<', '&lt;')}</pre>",
@@ -169,6 +210,19 @@ class Site(http.server.BaseHTTPRequestHandler):
         while size > 0:
             self.wfile.write(piece[:size])
             size -= len(piece)
+
+    def api_attachment(self, query, body):
+        size = int(query["size"])
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-own; charset=x")
+        self.send_header("Content-Disposition", f'attachment; filename="{query["name"]}"')
+        self.send_header("Content-Length", str(size))
+        self.end_headers()
+        self.wfile.write((bytes(range(256)) * (size // 256 + 1))[:size // 2 if "breaks" in query else size])
+        self.wfile.flush()
+        if "breaks" in query:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def api_pieces(self, query, body):
         self.send_response(200)
@@ -232,6 +286,8 @@ class Sites(http.server.ThreadingHTTPServer):
             request.settimeout(60)
             request = tls.wrap_socket(request, server_side=True)
             self.live.add(request)
+            with log_lock:
+                taken.append(address)
             self.finish_request(request, address)
         except (OSError, ssl.SSLError):
             pass
@@ -290,23 +346,75 @@ class Origin:
 
     def run(self, *words):
         made = subprocess.run([xcache, *words, "--server", self.server, "--app", "shop", "--token", self.token],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, cwd=folder)
         if made.returncode:
             raise SystemExit(f"xcache {' '.join(words)}: {made.stdout}{made.stderr}")
+        return made.stdout
 
     def publish(self):
-        for host in ("m.example.com", "cdn.example.com"):
-            self.run("publish", f"{www}/{host}", "--bundle", host.split(".")[0], "--base-url",
-                     f"https://{host}:{port}/", "--no-check", "all", "--now", "--exclude", "net/**")
+        bundles = {host.split(".")[0]: {"dirs": [f"www/{host}"], "baseURL": f"https://{host}:{port}/",
+                                        "exclude": ["net/**"], "headers": HEADERS if host == "m.example.com" else {}}
+                   for host in ("m.example.com", "cdn.example.com")}
+        json.dump({"bundles": bundles}, open(f"{folder}/xcache.json", "w"))
+        self.run("publish", "--no-check", "all", "--now")
 
 
 def knock(number):
     said = []
+    wrong = base64.b64encode(b"xcache:" + b"0" * 48).decode()
     for line in ("CONNECT m.example.com:443", "GET http://m.example.com/index.html", "GET /index.html"):
+        for field in ("", f"Proxy-Authorization: Basic {wrong}\r\n"):
+            with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
+                client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n{field}\r\n".encode())
+                said.append(client.recv(100).split(b"\r\n")[0].decode())
+    for greeting, more in ((b"\5\1\0", b""), (b"\5\2\0\2", b"\1\6xcache\x30" + b"0" * 48)):
         with socket.create_connection(("127.0.0.1", number), timeout=10) as client:
-            client.sendall(f"{line} HTTP/1.1\r\nHost: m.example.com\r\n\r\n".encode())
-            said.append(client.recv(100).split(b"\r\n")[0].decode())
+            client.sendall(greeting)
+            answer = client.recv(2)
+            if more:
+                client.sendall(more)
+                answer = client.recv(2)
+            said.append(answer.hex() + client.recv(100).hex())
     return json.dumps(said)
+
+
+def forward(proxy, password):
+    server = socket.create_server(("127.0.0.1", 0))
+    key = base64.b64encode(f"xcache:{password}".encode()).decode()
+
+    def pass_on(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def serve():
+        while True:
+            client, _ = server.accept()
+            inner = socket.create_connection(("127.0.0.1", proxy))
+            inner.sendall(f"CONNECT m.example.com:{port} HTTP/1.1\r\nHost: m.example.com\r\n"
+                          f"Proxy-Authorization: Basic {key}\r\n\r\n".encode())
+            said = b""
+            while not said.endswith(b"\r\n\r\n"):
+                said += inner.recv(1)
+            for ends in ((client, inner), (inner, client)):
+                threading.Thread(target=pass_on, args=ends, daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    return str(server.getsockname()[1])
+
+
+def list_other(host):
+    os.makedirs(f"{folder}/listed")
+    for name in ("index.html", "text.txt"):
+        open(f"{folder}/listed/{name}", "w").write("<!doctype html><title>listed</title>")
+    origin.run("publish", f"{folder}/listed", "--bundle", "listed", "--base-url", f"https://{host}:{port}/",
+               "--no-check", "all", "--now")
 
 
 def script(kind, text):
@@ -343,10 +451,21 @@ try:
             case "log":
                 with log_lock:
                     answer, log[:] = json.dumps(log), []
+            case "connections":
+                with log_lock:
+                    answer, taken[:] = str(len(taken)), []
             case "edit":
                 open(f"{www}/{words[1]}", "w").write(" ".join(words[2:]))
                 origin.publish()
+            case "large":
+                with open(f"{www}/{words[1]}", "wb") as file:
+                    for number in range(int(words[2]) * 16):
+                        file.write(number.to_bytes(4, "big") + bytes(65532))
+                origin.publish()
             case "run": origin.run(*words[1:])
+            case "ask": answer = json.dumps(json.loads(origin.run(*words[1:])))
+            case "list": list_other(words[1])
+            case "forward": answer = forward(int(words[1]), words[2])
             case "knock": answer = knock(int(words[1]))
             case "script": answer = script(words[1], " ".join(words[2:]))
         print(answer, flush=True)

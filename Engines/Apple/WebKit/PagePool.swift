@@ -1,0 +1,115 @@
+#if canImport(WebKit)
+  import WebKit
+  import XCacheRuntime
+
+  /// Views that wait for their page: their content processes run, and a blank page of the app's own site is loaded in them, so that
+  /// a page needs neither.
+  ///
+  /// Each is used once: a page that was shown leaves nothing for the next. Pages that the device doesn't answer get a new view
+  /// without any of this.
+  @MainActor
+  public final class PagePool {
+    /// How many views wait, and how long.
+    public struct Settings: Sendable {
+      /// The site of the app's pages: `https://m.example.com`.
+      public var site: String
+      /// Views that wait at a time.
+      public var size = 1
+      /// How long one waits before another takes its place.
+      public var age: Duration = .seconds(600)
+      /// What views are made with.
+      public var page = WebPageSettings()
+
+      /// A pool for pages of `site`.
+      public init(site: String) { self.site = site }
+    }
+
+    private struct Warm {
+      let page: WebPage
+      let made: ContinuousClock.Instant
+    }
+
+    private let host: WebHost
+    private let settings: Settings
+    /// Oldest first.
+    private var waiting: [Warm] = []
+    private var filling: Task<Void, Never>?
+    /// Views that an earlier one is making aren't wanted any more.
+    private var round = 0
+    private var aging: Task<Void, any Error>?
+
+    /// A pool without views; `fill` makes them.
+    public init(_ host: WebHost, _ settings: Settings) {
+      self.host = host
+      self.settings = settings
+    }
+
+    deinit { aging?.cancel() }
+
+    /// How many views wait.
+    public var count: Int { waiting.count }
+
+    /// Makes the views that are missing, one after another, and comes back when they wait.
+    public func fill() async {
+      if filling == nil {
+        filling = Task { @MainActor [weak self, round] in
+          while let self, await self.add(round) {}
+          if let self, self.round == round { self.filling = nil }
+        }
+      }
+      await filling?.value
+    }
+
+    /// - Returns: whether another one may be missing.
+    private func add(_ round: Int) async -> Bool {
+      dropOld()
+      guard round == self.round, waiting.count < settings.size, host.answers(settings.site + "/") else {
+        return false
+      }
+      let page = WebPage(host, settings.page)
+      guard (try? await page.loadBlank(of: settings.site)) != nil, round == self.round else { return false }
+      waiting.append(Warm(page: page, made: .now))
+      age()
+      return true
+    }
+
+    /// Lets the oldest view go when its time is over, and has another take its place.
+    private func age() {
+      aging?.cancel()
+      guard let oldest = waiting.first else { return }
+      aging = Task { @MainActor [weak self, settings] in
+        try await Task.sleep(until: oldest.made + settings.age, clock: .continuous)
+        guard let self else { return }
+        self.dropOld()
+        await self.fill()
+      }
+    }
+
+    /// Those whose content process the system ended aren't blank any more.
+    private func dropOld() { waiting.removeAll { .now - $0.made >= settings.age || !$0.page.isBlank } }
+
+    /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one
+    /// is made once the page is loaded.
+    public func page(for url: String) -> WebPage {
+      dropOld()
+      let page: WebPage
+      if !host.answers(url) {
+        var plain = settings.page
+        plain.isPlain = true
+        page = WebPage(host, plain)
+      } else {
+        page = waiting.isEmpty ? WebPage(host, settings.page) : waiting.removeFirst().page
+      }
+      page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
+      return page
+    }
+
+    /// Lets all views go, as the system asks for where there is little memory. The next page that is opened has others made.
+    public func memoryIsShort() {
+      round += 1
+      filling = nil
+      aging?.cancel()
+      waiting = []
+    }
+  }
+#endif

@@ -1,0 +1,89 @@
+import CWebKitGTK
+import Foundation
+
+/// What a page says of itself once it is loaded.
+public struct PageMeasures: Sendable, Decodable {
+  /// The document's.
+  public var title: String
+  /// Milliseconds after the navigation began; nil: nothing was painted.
+  public var firstContentfulPaint: Double?
+  /// Milliseconds after the navigation began; nil: it isn't loaded.
+  public var load: Double?
+  /// Whether there is text, or something drawn, where it can be seen.
+  public var hasContent: Bool
+}
+
+extension WebHost {
+  /// Of the engine's library: `2.50.6`.
+  public nonisolated static var engineVersion: String {
+    "\(webkit_get_major_version()).\(webkit_get_minor_version()).\(webkit_get_micro_version())"
+  }
+}
+
+extension WebPage {
+  /// The status of the answer that the document came with; nil: there was none.
+  public var status: Int? {
+    guard let resource = webkit_web_view_get_main_resource(view),
+      let response = webkit_web_resource_get_response(resource)
+    else { return nil }
+    let status = Int(webkit_uri_response_get_status_code(response))
+    return status == 0 ? nil : status
+  }
+
+  /// Ends what is on its way.
+  public func stopLoading() { webkit_web_view_stop_loading(view) }
+
+  /// What the page says of itself, which its own scripts don't see.
+  ///
+  /// - Throws: `WebKitError` where it gives no answer in time, such as while a script of its runs without end.
+  public func measures(timeout: Duration = .seconds(5)) async throws -> PageMeasures {
+    let script = """
+      // What was painted last is in the list after the next frame; a page that isn't painted has none.
+      await new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 500) });
+      const paint = performance.getEntriesByName('first-contentful-paint')[0];
+      const [entry] = performance.getEntriesByType('navigation');
+      const seen = element => {
+        const {width, height, bottom, right} = element.getBoundingClientRect();
+        return width > 1 && height > 1 && bottom > 0 && right > 0 && element.checkVisibility({visibilityProperty: true});
+      };
+      const drawn = 'img, svg, canvas, video, iframe, embed, object, input, button, select, textarea';
+      const {body} = document;
+      const hasContent = !!body && (body.innerText.trim() !== '' || [...body.querySelectorAll(drawn)].slice(0, 2000).some(seen));
+      return {title: document.title.slice(0, 1000), hasContent,
+        firstContentfulPaint: paint ? paint.startTime : null,
+        load: entry && entry.loadEventEnd > 0 ? entry.loadEventEnd : null};
+      """
+    let view = view
+    let json = try await awaiting(timeout: timeout) {
+      webkit_web_view_call_async_javascript_function(
+        view, script, -1, nil, PageInspector.world, nil, nil, $0, $1)
+    } _: { result, error -> String? in
+      guard let value = webkit_web_view_call_async_javascript_function_finish(view, result, error) else {
+        return nil
+      }
+      defer { g_object_unref(value) }
+      return takeString(jsc_value_to_json(value, 0))
+    }
+    return try JSONDecoder().decode(PageMeasures.self, from: Data((json ?? "null").utf8))
+  }
+
+  /// Draws what is seen, and writes it as a PNG where a path is given.
+  ///
+  /// - Returns: whether it is of one colour.
+  /// - Throws: where it can't be drawn or written.
+  public func picture(to path: String?, timeout: Duration = .seconds(10)) async throws -> Bool {
+    let view = view
+    let drawn = try await awaiting(timeout: timeout) {
+      webkit_web_view_get_snapshot(
+        view, WEBKIT_SNAPSHOT_REGION_VISIBLE, WEBKIT_SNAPSHOT_OPTIONS_NONE, nil, $0, $1)
+    } _: { result, error -> (isPlain: Bool, isWritten: Bool)? in
+      guard let surface = webkit_web_view_get_snapshot_finish(view, result, error) else { return nil }
+      defer { cairo_surface_destroy(surface) }
+      let isWritten = path.map { cairo_surface_write_to_png(surface, $0) == CAIRO_STATUS_SUCCESS }
+      return (xcache_is_plain(surface) != 0, isWritten ?? true)
+    }
+    guard let drawn else { throw WebKitError("the page couldn't be drawn") }
+    if !drawn.isWritten { throw WebKitError("the picture couldn't be written to \(path ?? "")") }
+    return drawn.isPlain
+  }
+}

@@ -1,0 +1,155 @@
+import CWebKitGTK
+import Foundation
+
+/// A file that a page has the engine download, by a link with `download` or an answer that is an attachment: WKDownload.
+///
+/// `WebHost.onDownload` gets it when the answer's head is there. One that isn't saved is refused, and nothing of it is written.
+@WebActor
+public final class WebDownload {
+  /// Where it comes from.
+  public let url: String
+  /// The address of the page that is shown in the view it was asked for in.
+  public let pageURL: String
+  /// A name for the file, from the page or the answer. It has no folder in it, but anybody may have chosen it.
+  public let suggestedName: String
+  /// The answer's status.
+  public let status: Int
+  /// The answer's type, without parameters.
+  public let type: String
+  /// Bytes, where the answer says how many.
+  public let length: Int64?
+
+  private let download: UnsafeMutablePointer<WebKitDownload>
+  private enum State {
+    case offered
+    case running(CheckedContinuation<Void, any Error>)
+    case ended
+  }
+  private var state = State.offered
+  private var failure: WebKitError?
+
+  init(_ download: UnsafeMutablePointer<WebKitDownload>, named name: String) {
+    self.download = download
+    g_object_ref(download)
+    let response = webkit_download_get_response(download)
+    url = response.flatMap { webkit_uri_response_get_uri($0) }.map { String(cString: $0) } ?? ""
+    pageURL =
+      webkit_download_get_web_view(download).flatMap { webkit_web_view_get_uri($0) }
+      .map { String(cString: $0) } ?? ""
+    suggestedName = Self.withoutFolders(name)
+    status = response.map { Int(webkit_uri_response_get_status_code($0)) } ?? 0
+    type = response.flatMap { webkit_uri_response_get_mime_type($0) }.map { String(cString: $0) } ?? ""
+    let bytes = response.map { webkit_uri_response_get_content_length($0) } ?? 0
+    length = bytes > 0 ? Int64(clamping: bytes) : nil
+  }
+
+  isolated deinit { g_object_unref(download) }
+
+  private static func withoutFolders(_ name: String) -> String {
+    let last = name.split(separator: "/").last.map(String.init) ?? ""
+    return ["", ".", ".."].contains(last) ? "download" : last
+  }
+
+  /// Takes it, and waits until all of it is in a new file at `path`. Where the calling task is cancelled the download is, too.
+  ///
+  /// - Throws: where there is a file already, it can't be written, or the download broke off; then nothing of it is left.
+  public func save(to path: String) async throws {
+    guard case .offered = state else { throw WebKitError("\(url): this download was taken already") }
+    guard !FileManager.default.fileExists(atPath: path) else {
+      throw WebKitError("\(path): there is a file of that name; choose another one")
+    }
+    let place = URL(fileURLWithPath: path)
+    // WebKit removes the file of a download that fails, be it the download's or not.
+    let partial = place.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).download")
+    defer { try? FileManager.default.removeItem(at: partial) }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        state = .running(continuation)
+        webkit_download_set_destination(download, partial.absoluteString)
+      }
+    } onCancel: {
+      Task { @WebActor in self.cancel() }
+    }
+    try FileManager.default.moveItem(at: partial, to: place)
+  }
+
+  private func cancel() { webkit_download_cancel(download) }
+
+  /// Ends one that nobody took.
+  func refuseUnlessTaken() {
+    guard case .offered = state else { return }
+    state = .ended
+    cancel()
+  }
+
+  func failed(_ error: WebKitError) { failure = error }
+
+  func finished() {
+    defer { state = .ended }
+    guard case .running(let continuation) = state else { return }
+    if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
+  }
+}
+
+/// A host's downloads that are under way.
+@WebActor
+final class WebDownloads {
+  /// Decides; nil: every download is refused.
+  var onDownload: (@WebActor (WebDownload) async -> Void)?
+  private var running: [UnsafeMutablePointer<WebKitDownload>: WebDownload] = [:]
+
+  /// Without a handler here WebKit writes whatever a page offers into the user's folder for downloads.
+  init(_ context: UnsafeMutablePointer<WebKitWebContext>) {
+    connect(
+      context, "download-started", Box(Weak(self)),
+      { _, object, data in
+        nonisolated(unsafe) let (me, download) = (Box<Weak<WebDownloads>>.borrow(data), object)
+        WebActor.assumeIsolated {
+          guard let downloads = me?.object, downloads.onDownload != nil else {
+            return webkit_download_cancel(download)
+          }
+          downloads.started(download)
+        }
+      } as @convention(c) (gpointer, UnsafeMutablePointer<WebKitDownload>, gpointer?) -> Void)
+  }
+
+  private func started(_ download: UnsafeMutablePointer<WebKitDownload>) {
+    let me = Box(Weak(self))
+    connect(
+      download, "decide-destination", me,
+      { object, name, data in
+        nonisolated(unsafe) let (me, download) = (Box<Weak<WebDownloads>>.borrow(data), object)
+        let name = String(cString: name)
+        WebActor.assumeIsolated {
+          guard let downloads = me?.object else { return webkit_download_cancel(download) }
+          downloads.decide(download, name)
+        }
+        // The destination follows, or the end.
+        return 1
+      }
+        as @convention(c) (UnsafeMutablePointer<WebKitDownload>, UnsafePointer<CChar>, gpointer?) -> gboolean)
+    connect(
+      download, "failed", me,
+      { object, error, data in
+        nonisolated(unsafe) let (me, download) = (Box<Weak<WebDownloads>>.borrow(data), object)
+        let error = WebKitError(copying: error)
+        WebActor.assumeIsolated { me?.object?.running[download]?.failed(error) }
+      } as @convention(c) (UnsafeMutablePointer<WebKitDownload>, UnsafePointer<GError>, gpointer?) -> Void)
+    connect(
+      download, "finished", me,
+      { object, data in
+        nonisolated(unsafe) let (me, download) = (Box<Weak<WebDownloads>>.borrow(data), object)
+        WebActor.assumeIsolated { me?.object?.running.removeValue(forKey: download)?.finished() }
+      } as @convention(c) (UnsafeMutablePointer<WebKitDownload>, gpointer?) -> Void)
+  }
+
+  private func decide(_ download: UnsafeMutablePointer<WebKitDownload>, _ name: String) {
+    guard let onDownload else { return webkit_download_cancel(download) }
+    let offered = WebDownload(download, named: name)
+    running[download] = offered
+    Task { @WebActor in
+      await onDownload(offered)
+      offered.refuseUnlessTaken()
+    }
+  }
+}

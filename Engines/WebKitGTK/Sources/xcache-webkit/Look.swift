@@ -1,0 +1,171 @@
+import Foundation
+import XCacheRuntime
+import XCacheWebKit
+
+/// One look at one page.
+@WebActor
+final class Look {
+  private let engine: Engine
+  private let job: Job
+  private let log = RequestLog()
+  private let inspector = PageInspector()
+  private let deadline: ContinuousClock.Instant
+  private var answer: Answer
+  /// Where a document is on its way to the view.
+  private enum Navigation { case none, asked, loading }
+  private var navigation = Navigation.none
+  /// Whether a document of the load that is under way is in the view.
+  private var isCommitted = false
+  /// Nil while the page loads.
+  private var outcome: Result<Void, any Error>?
+
+  /// How long nothing may be asked for until a page counts as done.
+  private static let quiet: Duration = .milliseconds(500)
+  /// How long a page that is loaded may go on asking.
+  private static let patience: Duration = .seconds(5)
+
+  nonisolated init(_ engine: Engine, _ job: Job) {
+    self.engine = engine
+    self.job = job
+    let seconds = min(max(job.timeout ?? 30, 0.1), 3_600)
+    deadline = .now + .seconds(seconds)
+    answer = Answer(job)
+  }
+
+  func run() async -> Answer {
+    guard let scheme = URL(string: job.url)?.scheme?.lowercased(), ["http", "https"].contains(scheme) else {
+      answer.failure = "\(PageInspector.cut(job.url)) is no http or https address"
+      return answer
+    }
+    do {
+      // The page holds its host; both go at the end of this.
+      let host = try engine.host(log)
+      var settings = WebPageSettings()
+      settings.inspector = inspector
+      settings.isWatched = false
+      settings.width = engine.settings.width ?? 1280
+      settings.height = engine.settings.height ?? 800
+      let page = try WebPage(host, settings)
+      await look(at: page)
+      page.terminate()
+    } catch {
+      answer.failure = "\(error)"
+    }
+    answer.requests = log.requests(with: inspector.resources)
+    answer.console = inspector.messages
+    answer.scriptErrors = inspector.scriptErrors
+    return answer
+  }
+
+  private func look(at page: WebPage) async {
+    let url = job.url
+    let ended = engine.memory.count
+    follow(page)
+    let loading = Task { @WebActor in
+      do {
+        try await page.load(url)
+        outcome = .success(())
+      } catch let error as WebKitError where error.isCancelled && isCommitted {
+        // By the page's own `stop()`: what was there is shown.
+        outcome = .success(())
+      } catch {
+        outcome = .failure(error)
+      }
+    }
+    await wait(until: deadline) { outcome != nil || inspector.termination != nil }
+    if case .success = outcome { await settle(page) }
+    note(page)
+    if inspector.termination == nil { await picture(page) }
+    // A page may paint late without asking for anything: a splash screen, a timer.
+    let end = min(deadline, .now + Self.patience)
+    while answer.isBlank, answer.failure == nil, inspector.termination == nil, .now < end {
+      try? await Task.sleep(for: .milliseconds(250))
+      await picture(page)
+    }
+    if let termination = inspector.termination {
+      // Of pages side by side, one may be taken for the other.
+      answer.failure =
+        engine.memory.count > ended
+        ? "the page took more than \(engine.memory.limit) MB of memory" : answer.failure ?? termination
+    }
+    // Else who waits for it would wait for ever.
+    if outcome == nil { page.terminate() }
+    await loading.value
+  }
+
+  private func follow(_ page: WebPage) {
+    page.onEvent = { [weak self] event in
+      guard let self else { return }
+      switch event {
+      case .started, .redirected: (navigation, isCommitted) = (.asked, false)
+      case .committed: (navigation, isCommitted) = (.loading, true)
+      case .finished, .failed, .terminated: navigation = .none
+      }
+    }
+    // WebKit doesn't say that a navigation has come to its end as a download.
+    inspector.onDownload = { [weak self] in
+      if self?.navigation == .asked { self?.navigation = .none }
+    }
+  }
+
+  /// Waits until nothing was asked for a while. Where the page has gone to another one, that one is waited for as the first.
+  private func settle(_ page: WebPage) async {
+    var loaded = ContinuousClock.now - Self.quiet
+    await wait(until: deadline) {
+      let now = ContinuousClock.now
+      if navigation != .none { loaded = now }
+      let (loading, last) = log.activity
+      let isQuiet =
+        now - max(last, inspector.lastRequest) > Self.quiet && loading == 0 && inspector.loading == 0
+      return inspector.termination != nil || navigation == .none && (isQuiet || now - loaded > Self.patience)
+    }
+    // One that goes on and on may be between two.
+    let isGoing = navigation != .none || .now >= deadline && .now - loaded < Self.quiet
+    guard isGoing, inspector.termination == nil else { return }
+    outcome = nil
+    page.stopLoading()
+  }
+
+  private func note(_ page: WebPage) {
+    if !page.url.isEmpty { answer.finalURL = PageInspector.cut(page.url) }
+    answer.status = page.status
+    switch outcome {
+    case .success: break
+    case .failure(let error): answer.failure = inspector.termination ?? describe(error)
+    case nil where inspector.termination == nil:
+      answer.failure = "the page wasn't loaded within \((job.timeout ?? 30).formatted()) seconds"
+    case nil: break
+    }
+  }
+
+  private func describe(_ error: any Error) -> String {
+    let text = PageInspector.cut((error as? WebKitError)?.message ?? "\(error)")
+    let why =
+      engine.settings.confined ?? false
+      ? "; the page is looked at without a network"
+      : engine.settings.offline ?? false ? "; it is offline" : ""
+    return text + why
+  }
+
+  private func picture(_ page: WebPage) async {
+    // A page that still runs a script may not answer at all.
+    let isDone = outcome != nil
+    do {
+      let measures = try await page.measures(timeout: isDone ? .seconds(5) : .seconds(2))
+      answer.title = measures.title
+      answer.firstContentfulPaint = measures.firstContentfulPaint
+      answer.load = measures.load
+      let isPlain = try await page.picture(to: job.screenshot, timeout: isDone ? .seconds(10) : .seconds(2))
+      answer.hasScreenshot = job.screenshot != nil
+      answer.isBlank = isPlain && (measures.firstContentfulPaint == nil || !measures.hasContent)
+    } catch {
+      if isDone, answer.failure == nil {
+        answer.failure = "the page doesn't answer: \((error as? WebKitError)?.message ?? "\(error)")"
+      }
+    }
+  }
+
+  private func wait(until end: ContinuousClock.Instant, _ isDone: () -> Bool) async {
+    while !isDone(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
+  }
+}

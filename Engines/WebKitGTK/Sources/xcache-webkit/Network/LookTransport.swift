@@ -1,0 +1,66 @@
+import XCacheClient
+import XCacheRuntime
+
+/// How requests of pages that the device doesn't answer go on: to their servers, slowly, or nowhere.
+struct LookTransport: PageTransport {
+  let base: any PageTransport
+  let isOffline: Bool
+  let isConfined: Bool
+  let line: Line?
+
+  private static let missing = Array("The build has no such file.\n".utf8)
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    if isConfined {
+      let headers = [("Content-Type", "text/plain"), ("Content-Length", "\(Self.missing.count)")]
+      guard begin(NetworkHead(status: 404, headers: headers, url: request.url)),
+        receive(Self.missing.span.bytes)
+      else { throw TransportError(.stopped, "the page doesn't want it") }
+      return
+    }
+    if isOffline { throw TransportError(.unreachable, "there is no network") }
+    guard let line else { return try base.send(request, begin: begin, receive: receive) }
+    try base.send(
+      request,
+      begin: { head in
+        line.wait()
+        return begin(head)
+      },
+      receive: { bytes in
+        line.carry(bytes.byteCount)
+        return receive(bytes)
+      })
+  }
+}
+
+/// How the runtime gets files that the release lists and the folder hasn't got; there is nothing else that it may ask for.
+struct FileTransport: Transport {
+  let base: any Transport
+  let isOffline: Bool
+  let line: Line?
+
+  func get(
+    _ request: TransportRequest, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    try get(request, begin: { _ in true }, receive: receive)
+  }
+
+  func get(
+    _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) -> TransportReply {
+    if isOffline { throw TransportError(.unreachable, "there is no network") }
+    guard let line else { return try base.get(request, begin: begin, receive: receive) }
+    return try base.get(
+      request,
+      begin: { head in
+        line.wait()
+        return begin(head)
+      },
+      receive: { bytes in
+        line.carry(bytes.byteCount)
+        return receive(bytes)
+      })
+  }
+}

@@ -1,0 +1,191 @@
+import Dispatch
+import Foundation
+import Synchronization
+import XCacheWebKit
+
+/// One run of the helper: settings, pages, the end.
+final class Session: Sendable {
+  private struct Ready: Encodable {
+    let ready = true
+    let engine: String
+    let version: String
+  }
+
+  private struct Failed: Encodable {
+    var id: Int?
+    let error: String
+  }
+
+  private struct State {
+    var engine: Engine?
+    var display: Display?
+    var waiting: [Job] = []
+    var running = 0
+    var most = 1
+    var isEnding = false
+  }
+
+  private let lines: Lines
+  /// What WebKit and Xvfb keep goes here, and goes with this run.
+  private let folder: String
+  private let state = Mutex(State())
+  /// Signals that end it; set by the main thread, before there is another.
+  private nonisolated(unsafe) var signals: [any DispatchSourceSignal] = []
+
+  init() throws {
+    lines = try Lines()
+    var name = Array((FileManager.default.temporaryDirectory.path + "/xcache-webkit-XXXXXX").utf8CString)
+    guard mkdtemp(&name) != nil else { throw Refusal("no folder to be had below \(NSTemporaryDirectory())") }
+    folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Reads until the input ends, on the main thread, and never returns: what the main thread started ends with it.
+  func run(display: String?) -> Never {
+    signal(SIGPIPE, SIG_IGN)
+    endOnSignals()
+    var isFirst = true
+    lines.read { line in
+      if isFirst {
+        isFirst = false
+        begin(line, display: display)
+      } else {
+        take(line)
+      }
+    }
+    end(0)
+  }
+
+  private func endOnSignals() {
+    for number in [SIGTERM, SIGINT, SIGHUP] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { [weak self] in self?.end(128 + number) }
+      source.resume()
+      signals.append(source)
+    }
+  }
+
+  private func begin(_ line: Data, display given: String?) {
+    do {
+      let settings = try Self.decode(Settings.self, line, "the settings")
+      try settings.check()
+      let size = (settings.width ?? 1280, settings.height ?? 800)
+      let display =
+        try given.map { try Display(given: $0) } ?? Display(width: size.0, height: size.1, in: folder)
+      state.withLock {
+        $0.display = display
+        $0.most = settings.parallel ?? 2
+      }
+      setEnvironment(display.name)
+      let folder = folder
+      Task.detached { [self] in
+        do {
+          let engine = try await Engine(settings, folder: folder)
+          state.withLock { $0.engine = engine }
+          lines.write(Ready(engine: engine.name, version: engine.version))
+          startNext()
+        } catch {
+          fail("\(error)")
+        }
+      }
+    } catch {
+      fail("\(error)")
+    }
+  }
+
+  private func fail(_ text: String) {
+    lines.write(Failed(error: text))
+    end(1)
+  }
+
+  /// Before anything else runs that reads it.
+  private func setEnvironment(_ display: String) {
+    let values = [
+      "DISPLAY": display, "GDK_BACKEND": "x11", "LIBGL_ALWAYS_SOFTWARE": "1",
+      "WEBKIT_DISABLE_DMABUF_RENDERER": "1", "NO_AT_BRIDGE": "1", "GIO_USE_VFS": "local",
+      "GSETTINGS_BACKEND": "memory", "XDG_RUNTIME_DIR": folder, "XDG_CACHE_HOME": "\(folder)/cache",
+      "XDG_DATA_HOME": "\(folder)/data", "XDG_CONFIG_HOME": "\(folder)/config", "TMPDIR": folder,
+    ]
+    for (name, value) in values { setenv(name, value, 1) }
+    unsetenv("WAYLAND_DISPLAY")
+    unsetenv("DBUS_SESSION_BUS_ADDRESS")
+  }
+
+  private static func decode<Value: Decodable>(
+    _ type: Value.Type, _ line: Data, _ name: String
+  ) throws -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: line)
+    } catch {
+      let detail =
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "there is no \"\(key.stringValue)\""
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+          "\"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" is of another type"
+        default: "that is no JSON"
+        }
+      throw Refusal("\(name) can't be read: \(detail)")
+    }
+  }
+
+  // MARK: Pages
+
+  private struct Numbered: Decodable { let id: Int? }
+
+  private func take(_ line: Data) {
+    do {
+      let job = try Self.decode(Job.self, line, "the page")
+      state.withLock { $0.waiting.append(job) }
+      startNext()
+    } catch {
+      let id = (try? JSONDecoder().decode(Numbered.self, from: line))?.id
+      lines.write(Failed(id: id, error: "\(error)"))
+    }
+  }
+
+  private func startNext() {
+    while true {
+      let next = state.withLock { state -> (Engine, Job)? in
+        guard let engine = state.engine, state.running < state.most, !state.waiting.isEmpty, !state.isEnding
+        else { return nil }
+        state.running += 1
+        return (engine, state.waiting.removeFirst())
+      }
+      guard let (engine, job) = next else { return }
+      Task.detached { [self] in
+        let answer = await Look(engine, job).run()
+        state.withLock { $0.running -= 1 }
+        guard lines.write(answer) else { end(1) }
+        startNext()
+      }
+    }
+  }
+
+  // MARK: The end
+
+  /// Holds WebKit's thread: it would start the processes again that end now, and end this one with its display.
+  private func stopEngine() {
+    let isHeld = DispatchSemaphore(value: 0)
+    Task.detached { @WebActor in
+      isHeld.signal()
+      while true { sleep(60) }
+    }
+    _ = isHeld.wait(timeout: .now() + .milliseconds(500))
+  }
+
+  /// Ends the process and all that it started.
+  private func end(_ code: Int32) -> Never {
+    let (isFirst, display) = state.withLock { state in
+      defer { state.isEnding = true }
+      return (!state.isEnding, state.display)
+    }
+    // Another thread is about to.
+    if !isFirst { while true { sleep(60) } }
+    if state.withLock({ $0.engine != nil }) { stopEngine() }
+    Children.end { display?.isOwn($0) ?? false }
+    display?.end()
+    try? FileManager.default.removeItem(atPath: folder)
+    // Without what libraries do at the end: their threads are still there.
+    _exit(code)
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+import XCacheRuntime
+
+@testable import XCacheWebKit
+
+extension WebKitTests {
+  /// Who gets nothing, and whose answers are taken.
+  @Suite(.serialized)
+  @WebActor
+  struct SecurityTests {
+    @Test func whoIsNotTrustedGetsNothing() async throws {
+      let sites = try Sites()
+      let app = try await App(sites, trustsSites: false)
+      let port = try #require(app.host.proxyPort)
+      let answers = try JSONDecoder().decode([String].self, from: Data(try sites.tell("knock \(port)").utf8))
+      #expect(answers.count == 8 && answers.prefix(6).allSatisfy { $0.hasPrefix("HTTP/1.1 407 ") })
+      // SOCKS: no method that is taken, and a wrong password.
+      #expect(answers.suffix(2) == ["05ff", "0101"])
+      let page = try WebPage(app.host)
+      await #expect(throws: WebKitError.self) { try await page.load(sites.url("/", "bad.test")) }
+      // A server of a named host whose certificate nobody signed.
+      try await page.load(sites.url("/second.html"))
+      #expect(
+        try await page.evaluate("return await fetch('/api/echo').catch(e => e.name)") == "\"TypeError\"")
+      #expect(
+        try await page.evaluate(
+          """
+          const socket = new WebSocket(location.origin.replace('https', 'wss') + '/socket');
+          return await new Promise(done => { socket.onopen = () => done('open'); socket.onerror = () => done('refused') });
+          """) == "\"refused\"")
+      await #expect(throws: WebKitError.self) { try await page.load(sites.url("/net/plain.html")) }
+      #expect(try sites.log() == [])
+      await app.end()
+    }
+
+    /// What lets the engine through the proxy is nobody else's business.
+    @Test func noServerSeesTheProxysPassword() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      for host in ["m.example.com", "foreign.test"] {
+        try await page.load(sites.url("/index.html", host))
+        #expect(
+          try await page.evaluate("return (await (await fetch('/api/echo')).json()).proxy") == "null",
+          "\(host)")
+      }
+      await app.end()
+    }
+
+    /// An origin lists pages of a host that the app doesn't name: its connections are passed on unread.
+    @Test func anOriginThatListsABank() async throws {
+      let sites = try Sites()
+      try sites.tell("list foreign.test")
+      for (hosts, title) in [(Sites.hosts, "foreign"), (Sites.hosts + ["foreign.test"], "listed")] {
+        let app = try await App(sites, hosts: hosts)
+        _ = try sites.log()
+        let page = try WebPage(app.host)
+        try await page.load(sites.url("/index.html", "foreign.test"))
+        #expect(try await page.evaluate("return document.title") == "\"\(title)\"")
+        let isListed = title == "listed"
+        #expect(try sites.log() == (isListed ? [] : ["GET foreign.test/index.html"]))
+        #expect(app.host.proxy?.hosts.contains("foreign.test") == isListed)
+        try await page.load(sites.url("/second.html"))
+        #expect(
+          try await page.evaluate(
+            "return (await (await fetch('\(sites.url("/text.txt", "foreign.test"))')).text()).trim()")
+            == (isListed ? "\"<!doctype html><title>listed</title>\"" : "\"foreign text\""))
+        await app.end()
+      }
+    }
+
+    /// The certificate that the device made for a host of the app, at another host.
+    @Test func aCertificateIsForItsHostAlone() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let (proxy, port) = (try #require(app.host.proxy), try #require(app.host.proxyPort))
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      let other = try sites.tell("forward \(port) \(proxy.password)")
+      await #expect(throws: WebKitError.self) { try await page.load("https://bad.test:\(other)/second.html") }
+      #expect(try await page.evaluate("return document.title") == "\"second\"")
+      // It is what answers there: an engine that takes it gets so far as to be refused for the host's name.
+      try app.host.trust(try #require(app.network.certificate(for: "m.example.com")), for: "bad.test")
+      try await page.load("https://bad.test:\(other)/second.html")
+      #expect(try await page.evaluate("return document.title") == "\"\"")
+      await app.end()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+"""The minimal device with more of the protocol: the static copy, deltas, coded bodies, retries, and manifests that are checked."""
+import gzip
+import http.client
+import random
+import re
+import sys
+import time
+import urllib.parse
+import zlib
+
+from device import HEADERS, LIMIT, Device, Reader, need, read_answer, request
+
+MEMBERS = {"ctype": "[ -~]+", "download": "[!-~]+", "md5": "[0-9a-f]{32}", "sha256": "[0-9a-f]{64}", "version": "[1-9][0-9]*"}
+URL = re.compile(r"https?://(?=[^/:]*[a-z0-9])[a-z0-9._~-]+(:(?!0)\d{1,5})?/[^\s\"#<>\\`{}\x7f-\U0010ffff]*")
+NOT_SERIALISED = re.compile(r"http://[^/]*:80/|https://[^/]*:443/|[^?]*/(\.|%2[eE]){1,2}(/|\?|$)")
+FAILURES = (OSError, EOFError, ValueError, http.client.HTTPException, zlib.error)
+FINAL = set(range(400, 500)) - {408, 429}
+
+
+class CompleteDevice(Device):
+    def __init__(self, settings):
+        super().__init__(settings)
+        self.notes = {"failures": 0, "back": 0} | self.notes
+        self.deltas, self.coding, self.coded, self.polling = {}, "gzip", False, False
+
+    def poll(self, now):
+        """Rules D-10 to D-16: five failures lead to the static copy; the origin is asked again after longer and longer waits."""
+        polled = self.notes["polled"]
+        if polled is not None and 0 <= now - polled < 1000 * self.notes["interval"]:
+            return
+        if self.settings.get("fallback") and self.notes["failures"] >= 5 and now < self.notes["back"] <= now + 720_000:
+            self.note(polled=now)
+            self.follow()
+        else:
+            self.polling = True
+            super().poll(now)
+
+    def ask(self, pack=False, whole=False):
+        """Asks the origin. Only the first question of a poll counts as failed or good: what is asked because of its answer doesn't."""
+        polling, self.polling = self.polling, False
+        try:
+            data = self.ask_coded(pack, whole)
+        except Exception:
+            failures = self.notes["failures"] + polling
+            wait = min(30_000 * 2 ** min(max(0, failures - 5), 9), 600_000) * random.uniform(0.8, 1.2)
+            if polling:
+                self.note(failures=failures, back=self.notes["polled"] + wait)
+            raise
+        if polling:
+            self.note(failures=0)
+        return data
+
+    def ask_coded(self, pack, whole):
+        """Rule D-7: an answer that was coded, and can't be used, is asked for once more without a coding."""
+        try:
+            self.coding = "gzip"
+            return super().ask(pack, whole)
+        except Exception:
+            self.coding = "identity"
+            need(self.coded, "no answer")
+            return super().ask(pack, whole)
+
+    def follow(self):
+        """Section 10."""
+        held, space = self.notes["version"], "xcache" if self.settings["channel"] == "online" else "xcache_" + self.settings["channel"]
+        copy = f"{self.settings['fallback'].rstrip('/')}/{space}/{self.settings['app']}/"
+        newest = read_answer(self.fetch(copy + "version.json"))["version"]
+        steps = [f"update/{held}-{newest}.json", f"patch/{held}-{newest}.json"] if held != "0" else []
+        for step in steps + ["configure.json"] if int(newest) > int(held) else []:
+            try:
+                data = read_answer(self.fetch(copy + step))
+                return self.switch(data, self.manifest(data)) if int(data["version"]) > int(held) else None
+            except Exception as failure:
+                print(f"{step}: {failure!r}", file=sys.stderr)
+
+    def manifest(self, data):
+        manifest = super().manifest(data)
+        self.check(manifest)
+        return manifest
+
+    def check(self, manifest):
+        """Sections 3 and 4, and the rules D-21 to D-25."""
+        names = {}
+        for url, entry in manifest.items():
+            need(URL.fullmatch(url) and not NOT_SERIALISED.match(url) and len(url) <= 4096, "a URL that can't be")
+            need(all(re.fullmatch(form, entry[member]) for member, form in MEMBERS.items()), "a member that can't be")
+            need(type(entry["size"]) is int and 0 <= entry["size"] < 2**53 and int(entry["version"]) < 2**53, "a number that can't be")
+            headers = [(name.lower(), value) for name, value in entry.get("headers", {}).items() if HEADERS.fullmatch(name)]
+            need(len(dict(headers)) == len(headers), "a header twice")
+            need(all(re.fullmatch("[!-~]([ -~]{0,8190}[!-~])?", value) for _, value in headers), "a header that can't be sent")
+            if self.is_ours(url):
+                need(re.fullmatch(r"https?://[^/?#@]+/[^?#]*", entry["download"]), "a download that can't be")
+                name = urllib.parse.unquote(entry["download"].rsplit("/", 1)[1], errors="strict")
+                need(0 < len(name.encode()) <= 255 and not {"/", "\0"} & set(name) and name not in (".", ".."), "a name that can't be")
+                need(names.setdefault(name, entry["sha256"]) == entry["sha256"], "two files of one name")
+
+    def switch(self, data, manifest):
+        self.deltas = {manifest[url]["sha256"]: delta for url, delta in data.get("deltas", {}).items() if url in manifest}
+        super().switch(data, manifest)
+
+    def file(self, entry):
+        """Section 7 and rule D-54: a delta where there is one, then up to three downloads, the first of which may be coded."""
+        delta = self.deltas.pop(entry["sha256"], None)
+        if delta and self.held(entry) is None:
+            try:
+                self.write("files/" + entry["sha256"], self.decode(delta, entry))
+            except Exception as failure:
+                print(f"a delta of no use: {failure!r}", file=sys.stderr)
+        for self.coding in ("gzip", "identity", "identity"):
+            try:
+                return super().file(entry)
+            except FAILURES as failure:
+                if not self.coded and (isinstance(failure, ValueError) or getattr(failure, "code", 500) in FINAL):
+                    raise
+                time.sleep(0.02)
+        raise ConnectionError("a file that can't be had")
+
+    def decode(self, delta, entry):
+        base = self.held({"sha256": delta["base"]})
+        need(base is not None and type(delta["size"]) is int, "no base")
+        content = self.fetch(delta["download"], delta["size"])
+        need(content[:44] == b"\x5e\x2a\x4d\x18\x20\0\0\0" + bytes.fromhex(delta["base"]) + b"\x28\xb5\x2f\xfd", "no delta over this base")
+        return Reader(content[44:]).frame(len(content), bytes.fromhex(entry["sha256"])[:8], base, entry["size"])
+
+    def fetch(self, url, limit=LIMIT):
+        with request(url, {"Accept-Encoding": self.coding}) as answer:
+            self.coded = answer.headers["Content-Encoding"] == "gzip"
+            content = (gzip.GzipFile(fileobj=answer) if self.coded else answer).read(limit + 1)
+            need(answer.status == 200 and len(content) <= limit, "another status, or too many bytes")
+            if answer.length:
+                raise ConnectionError("a torn body")
+            return content
+
+    def answer(self, url):
+        """Section 4: the first of the URLs that match."""
+        return super().answer(next(listed for listed in self.notes["map"] if match_key(listed) == match_key(url)))
+
+
+def match_key(url):
+    """What is equal for two URLs that match."""
+    def decoded(escape):
+        character = chr(int(escape[1], 16))
+        return character if " " <= character <= "~" and character not in "%/?#\\&=+;" else escape[0]
+    return re.sub("%([0-9A-Fa-f]{2})", decoded, url.split("#")[0])

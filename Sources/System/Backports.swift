@@ -1,0 +1,2 @@
+// Whoever imports System has them, too.
+@_exported import Backports

@@ -1,0 +1,90 @@
+import HTTPDNS
+import Manifests
+
+/// How an engine asks for a connection by SOCKS 5 (RFC 1928), with a user name and password (RFC 1929).
+///
+/// The password goes to the proxy alone. libsoup sends that of an HTTP proxy inside the tunnel, too, to each server.
+struct SOCKSHandshake {
+  /// The first byte that an engine sends.
+  static let version: UInt8 = 5
+
+  /// What becomes of a request (RFC 1928 §6).
+  enum Reply: UInt8 {
+    case succeeded = 0
+    case failed = 1
+    case hostUnreachable = 4
+    case commandNotSupported = 7
+    case addressNotSupported = 8
+
+    /// With the address 0.0.0.0, port 0, which no engine looks at.
+    var bytes: [UInt8] { [SOCKSHandshake.version, rawValue, 0, 1, 0, 0, 0, 0, 0, 0] }
+  }
+
+  private let stream: any ProxyStream
+
+  private static let byPassword: UInt8 = 2
+  private static let noMethod: UInt8 = 0xFF
+  private static let passwordVersion: UInt8 = 1
+  private static let connect: UInt8 = 1
+  /// Milliseconds for each part: an engine sends them at once.
+  private static let timeout = 30_000
+
+  /// - Parameter stream: its first byte was read, and was `version`.
+  init(_ stream: any ProxyStream) { self.stream = stream }
+
+  /// The site that is asked for, to be replied to. Nil where nothing is, or by somebody who isn't allowed to; that was told.
+  func site(_ isAllowed: (_ user: [UInt8], _ password: [UInt8]) -> Bool) -> ResourceURL? {
+    guard let methods = counted() else { return nil }
+    guard methods.contains(Self.byPassword) else {
+      _ = stream.write([Self.version, Self.noMethod])
+      return nil
+    }
+    guard stream.write([Self.version, Self.byPassword]), read(1) == [Self.passwordVersion],
+      let user = counted(), let password = counted()
+    else { return nil }
+    let isAllowed = isAllowed(user, password)
+    guard stream.write([Self.passwordVersion, isAllowed ? 0 : 1]), isAllowed, let head = read(4),
+      head[0] == Self.version
+    else { return nil }
+    return request(head[1], address: head[3])
+  }
+
+  private func request(_ command: UInt8, address type: UInt8) -> ResourceURL? {
+    let host: String?
+    switch type {
+    case 1: host = read(4).flatMap { IPAddress(bytes: $0) }?.authority
+    case 3: host = counted().map { String(decoding: $0, as: UTF8.self) }
+    case 4: host = read(16).flatMap { IPAddress(bytes: $0) }?.authority
+    default: return refuse(.addressNotSupported)
+    }
+    guard let host, let port = read(2) else { return nil }
+    guard command == Self.connect else { return refuse(.commandNotSupported) }
+    // Read as the authority of a URL, so that it is one name in one form.
+    guard let url = try? ResourceURL("https://\(host):\(Int(port[0]) << 8 | Int(port[1]))/") else {
+      return refuse(.failed)
+    }
+    return url
+  }
+
+  private func refuse(_ reply: Reply) -> ResourceURL? {
+    _ = stream.write(reply.bytes)
+    return nil
+  }
+
+  /// As many bytes as the next one says.
+  private func counted() -> [UInt8]? { read(1).flatMap { read(Int($0[0])) } }
+
+  /// So many bytes and no more: what follows may be TLS.
+  private func read(_ count: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let read = bytes.withUnsafeMutableBytes {
+        stream.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), within: Self.timeout)
+      }
+      guard let read, read > 0 else { return nil }
+      filled += read
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Says of every example in the documents how it is checked, and counts them; one that isn't in the table fails.   blocks.py
+
+The table has, for each document, its examples in their order: how each begins, and by what it is checked. What begins with "not" isn't
+checked, and says why.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPS, GUIDES, SWIFT, TEXTS, DRILL = "commands.py", "guides.py", "swift_blocks.py", "texts.py", "make test-deb"
+
+TABLE = {
+    "README.md": [
+        ("make demo", TEXTS), ("make build", "not: make test-docs builds it before anything else"),
+        *[(line, STEPS) for line in ("mkdir /tmp", "xcache login", "mkdir dist", "xcache pull", "xcache init", "xcache pull", "xcache rollback")],
+        ("xcache serve", GUIDES), ("xcache token create", GUIDES), ("// Package.swift", SWIFT)],
+    "CONTRIBUTING.md": [("make build", TEXTS), ("swift build", TEXTS), ("XCACHE_RECORD=1", "not: it writes golden files anew")],
+    "deploy/OPERATIONS.md": [
+        ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
+        ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("export XCACHE_SERVER", DRILL),
+        *[("", DRILL)] * 14, ("apt install", DRILL)],
+    "docs/quick-start.md": [("", STEPS)] * 18,
+    "docs/guide-release.md": [
+        ("xcache login", GUIDES), ('"index"', GUIDES), ("npm run build", GUIDES), ("xcache token create", GUIDES), ("xcache publish", GUIDES),
+        ("xcache status", GUIDES), ("xcache channel freeze", GUIDES), ("xcache log", GUIDES)],
+    "docs/guide-commands.md": [
+        ("xcache publish", GUIDES), ("[{", GUIDES), ("xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("xcache check", GUIDES),
+        ("dist/index.html", GUIDES), ('"check"', GUIDES), ("xcache rollback", GUIDES), ("xcache mirror", GUIDES), ("xcache restore", GUIDES),
+        ("xcache backup", GUIDES), ("{", GUIDES)],
+    "docs/guide-app.md": [("xcache web init", GUIDES), ("let runtime", SWIFT), ("let host", SWIFT)],
+    "docs/guide-web.md": [("export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache web init", GUIDES)],
+    "docs/guide-console.md": [("xcache token create", GUIDES)],
+    "docs/guide-runtime.md": [("", SWIFT)] * 6,
+    "docs/guide-network.md": [("", SWIFT)] * 3,
+    "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
+    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 4, ("make webkit", TEXTS), ("{", TEXTS)],
+    "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
+    "docs/protocol.md": [
+        ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
+        ("old URL", TEXTS), *[("{", TEXTS)] * 5],
+    "docs/openapi/README.md": [("curl", GUIDES)],
+    "Examples/kiosk/README.md": [("apt-get install", TEXTS)],
+    "Examples/python/README.md": [("make conformance-python", TEXTS), ("Examples/python", GUIDES)],
+    "Examples/web/README.md": [("make build", "not: it waits for a person at a browser; guides.py takes the same steps from docs/guide-web.md")],
+}
+
+# Examples that need the engine's helper, wherever they stand.
+PREVIEW = ("$ xcache preview", "$ xcache smoke")
+
+Block = collections.namedtuple("Block", "file line language text check")
+
+
+def examples(text):
+    """The line, language and text of each example: a fence, or paragraphs of indented lines outside of lists."""
+    lines, at, last = text.splitlines(), 0, ""
+    while at < len(lines):
+        fence = re.match(r"```(\w*)", lines[at])
+        if fence:
+            end = lines.index("```", at + 1)
+            yield at + 1, fence[1], "\n".join(lines[at + 1:end]) + "\n"
+            at = end
+        elif lines[at].startswith("    ") and not re.match(r" *([-*]|\d+\.) ", last):
+            start, session = at, lines[at].startswith("    $ ")
+            while at < len(lines) and (lines[at].startswith("    ") or session and not lines[at] and lines[at + 1:at + 2][0].startswith("    ")):
+                at += 1
+            yield start + 1, "", "\n".join(line[4:] for line in lines[start:at]) + "\n"
+            continue
+        elif lines[at] and not lines[at].startswith(" "):
+            last = lines[at]
+        at += 1
+
+
+def blocks():
+    """Every example of the documents with its check."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "README.md", "CONTRIBUTING.md", "SECURITY.md",
+                             "deploy/*.md", "docs/*.md", "Examples/*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in listed.split():
+        every, known = list(examples((ROOT / name).read_text())), TABLE.get(name, [])
+        found = [example for example in every if not example[2].startswith(PREVIEW)]
+        for line, language, text in every:
+            if text.startswith(PREVIEW):
+                yield Block(name, line, language, text, "make test-preview")
+        for (line, language, text), (begins, check) in zip(found, known):
+            if not text.startswith(begins):
+                raise SystemExit(f"{name}:{line}: Tests/Docs/blocks.py expects an example that begins with {begins!r} here")
+            yield Block(name, line, language, text, check)
+        if len(found) > len(known):
+            raise SystemExit(f"{name}:{found[len(known)][0]}: Tests/Docs/blocks.py doesn't say how this example is checked")
+        if len(found) < len(known):
+            raise SystemExit(f"{name}: Tests/Docs/blocks.py knows {len(known)} examples, and there are {len(found)}")
+
+
+def main():
+    every, makefile = list(blocks()), (ROOT / "Makefile").read_text()
+    every = [block if not block.check.startswith("make ") or f"\n{block.check[5:]}:" in makefile
+             else block._replace(check=f"not: the Makefile has no {block.check[5:]}") for block in every]
+    left = [block for block in every if block.check.startswith("not")]
+    kinds = collections.Counter(block.check for block in every if block not in left)
+    for block in left if "--left" in sys.argv else []:
+        print(f"  {block.file}:{block.line}: {block.check}: {block.text.splitlines()[0][:60]}")
+    print(f"examples: {len(every) - len(left)} of {len(every)} are checked ("
+          + ", ".join(f"{count} by {kind}" for kind, count in kinds.most_common()) + f"); {len(left)} aren't: blocks.py --left")
+
+
+if __name__ == "__main__":
+    main()
