@@ -185,7 +185,8 @@ struct ProxyExchange {
       if isDocument, (300..<400).contains(relay.status), let page = request.page { proxy.left(page) }
       return relay.finish()
     } catch {
-      // An answer that breaks off shows by its framing; one that never came, by the end of the connection.
+      // One that never came shows by the end of the connection.
+      relay.breakOff()
       if error.kind != .stopped { proxy.runtime.passed(request, status: relay.status) }
       return false
     }
@@ -253,6 +254,8 @@ private final class ProxyRelay {
   private var isChunked = false
   /// Bytes that the head has announced and that are still to come; nil where it doesn't say.
   private var remaining: Int64?
+  /// Whether the engine took all that was written.
+  private var isTaken = false
 
   init(_ connection: ProxyConnection, isHEAD: Bool) {
     self.connection = connection
@@ -268,7 +271,8 @@ private final class ProxyRelay {
     isChunked = hasBody && remaining == nil
     if isChunked { headers.append(("Transfer-Encoding", "chunked")) }
     if !isOpen { headers.append(("Connection", "close")) }
-    return connection.stream.write(ProxyHead.answer(head.status, headers))
+    isTaken = connection.stream.write(ProxyHead.answer(head.status, headers))
+    return isTaken
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
@@ -277,7 +281,8 @@ private final class ProxyRelay {
     if isChunked {
       var chunk = Array("\(String(bytes.byteCount, radix: 16))\r\n".utf8)
       bytes.withUnsafeBytes { chunk.append(contentsOf: $0) }
-      return connection.stream.write(chunk + [0x0D, 0x0A])
+      isTaken = connection.stream.write(chunk + [0x0D, 0x0A])
+      return isTaken
     }
     // More than was announced would be taken for the next answer.
     guard let left = remaining, Int64(bytes.byteCount) <= left else { return false }
@@ -290,5 +295,12 @@ private final class ProxyRelay {
   func finish() -> Bool {
     if isChunked { return connection.stream.write(Array("0\r\n\r\n".utf8)) && isOpen }
     return remaining == 0 && isOpen
+  }
+
+  /// The answer ends before its end, and so that the engine knows. A length that was announced says so; without one the connection
+  /// has to end within a chunk: WebKit takes its end behind a whole one for the body's, runs what there is of a script, and keeps it.
+  func breakOff() {
+    guard isChunked, isTaken else { return }
+    _ = connection.stream.write(Array("1\r\n".utf8))
   }
 }

@@ -212,6 +212,20 @@ import Testing
     #expect(proxy.runtime.version == "1")
   }
 
+  /// Behind a whole chunk the end of a connection is the body's to WebKit, which then runs and keeps what there is.
+  @Test(arguments: [
+    ([], ["half", "more"], "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4\r\nmore\r\n1\r\n"),
+    ([], [], "Transfer-Encoding: chunked\r\n\r\n1\r\n"),
+    (["Content-Length: 10"], ["half"], "Content-Length: 10\r\n\r\nhalf"),
+  ])
+  func anAnswerThatBreaksOffEndsWithinItself(_ headers: [String], _ pieces: [String], _ end: String)
+    async throws
+  {
+    let engine = try await connect(try await proxy(BreakingTransport(headers, pieces)), "m.test")
+    engine.say(get("/api"))
+    #expect(await engine.hear(until: "never") == "HTTP/1.1 200 OK\r\n" + end)
+  }
+
   @Test func webSocketsArePassedOn() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     let ask = get("/socket", "Upgrade: websocket\r\nConnection: Upgrade\r\n")
@@ -317,5 +331,32 @@ import Testing
     let engine = try dial(try await proxy())
     engine.say(text)
     #expect(await engine.hear(until: "never").contains("\r\nConnection: close\r\n"))
+  }
+}
+
+/// Servers whose answers break off.
+private struct BreakingTransport: PageTransport {
+  private let headers: [String]
+  private let pieces: [String]
+
+  init(_ headers: [String], _ pieces: [String]) {
+    self.headers = headers
+    self.pieces = pieces
+  }
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    let headers = headers.map { line -> (name: String, value: String) in
+      let words = line.split(separator: ":").map { $0.trimmingSpaces }
+      return (String(words[0]), String(words[1]))
+    }
+    guard begin(NetworkHead(status: 200, headers: headers, url: request.url)) else {
+      throw TransportError(.stopped, "the caller ended it")
+    }
+    for piece in pieces where !receive(Array(piece.utf8).span.bytes) {
+      throw TransportError(.stopped, "the caller ended it")
+    }
+    throw TransportError(.broken, "it ended early")
   }
 }

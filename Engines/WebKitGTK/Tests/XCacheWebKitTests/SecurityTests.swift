@@ -1,5 +1,7 @@
+import DeviceLinux
 import Foundation
 import Testing
+import WebKitTestSupport
 import XCacheRuntime
 
 @testable import XCacheWebKit
@@ -68,6 +70,56 @@ extension WebKitTests {
             == (isListed ? "\"<!doctype html><title>listed</title>\"" : "\"foreign text\""))
         await app.end()
       }
+    }
+
+    /// An answer that breaks off fails as one, whoever asks for it: nothing of it is run, saved or kept.
+    @Test(arguments: ["gzip", "gzip chunks", "gzip damaged", "chunks", "length"])
+    func ofAnAnswerThatBreaksOffNothingIsTaken(_ how: String) async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      // With a cache of the engine's own.
+      var settings = WebHostSettings()
+      settings.folder = app.folder.appendingPathComponent("web").path
+      settings.transport = CurlPageTransport(
+        connectSeconds: 3, resolver: LocalNames(), authorities: sites.told.authorities)
+      settings.network = LinuxProxyNetwork(authorities: sites.told.authorities, resolver: LocalNames())
+      let host = try WebHost(app.runtime, settings)
+      let page = try WebPage(host)
+      try await page.load(sites.url("/second.html"))
+      _ = try sites.log()
+      let path = "/api/cut?how=\(how.replacingOccurrences(of: " ", with: "+"))"
+      let script = """
+        const tell = () => fetch('\(path)').then(r => r.text()).then(text => 'whole: ' + text.length, e => e.name);
+        const run = () => new Promise(done => {
+          const script = Object.assign(document.createElement('script'), {src: '\(path)'});
+          script.onload = () => done('run: ' + window.ran);
+          script.onerror = () => done('failed: ' + window.ran);
+          document.head.append(script);
+        });
+        return [await tell(), await run(), await tell()]
+        """
+      let expected = #"["TypeError","failed: undefined","TypeError"]"#
+      #expect(try await page.evaluate(script) == expected)
+      #expect(try sites.log().count == 3)
+      let other = try WebPage(host)
+      try await other.load(sites.url("/frame.html"))
+      #expect(try await other.evaluate(script) == expected)
+      #expect(try sites.log().count == 3)
+
+      var ended: [String] = []
+      let place = app.folder.appendingPathComponent("cut.own")
+      host.onDownload = { download in
+        do {
+          try await download.save(to: place.path)
+          ended.append("saved")
+        } catch {
+          ended.append("failed")
+        }
+      }
+      _ = try await page.evaluate("location.href = '\(path)&name=cut.own'; return 1")
+      #expect(await app.until { !ended.isEmpty })
+      #expect(ended == ["failed"] && !FileManager.default.fileExists(atPath: place.path))
+      await app.end()
     }
 
     /// The certificate that the device made for a host of the app, at another host.

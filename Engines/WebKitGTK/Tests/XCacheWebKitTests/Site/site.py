@@ -245,6 +245,32 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
+    def api_cut(self, query, body):
+        """A script that breaks off: a gzip or a plain one, by its length or in chunks; or a gzip that is whole and damaged."""
+        text = b"window.ran = (window.ran || 0) + 1; // 0123456789abcdef\n" * 1000
+        how = query["how"].split()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-own" if "name" in query else "text/javascript")
+        if "name" in query:
+            self.send_header("Content-Disposition", f'attachment; filename="{query["name"]}"')
+        self.send_header("Cache-Control", "max-age=600")
+        if "gzip" in how:
+            # Little of it repeats, so that half of the gzip is half of the text.
+            text = b"".join(b"window.ran = (window.ran || 0) + 1; // %s\n" % hashlib.sha256(b"%d" % i).hexdigest().encode() for i in range(500))
+            text = gzip.compress(text)
+            self.send_header("Content-Encoding", "gzip")
+        if "chunks" in how:
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        sent = text[:-8] + bytes(8) if "damaged" in how else text[:len(text) // 2]
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(sent), sent) if "chunks" in how else sent)
+        self.wfile.flush()
+        if "damaged" not in how:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def api_hang(self, query, body):
         time.sleep(30)
 
