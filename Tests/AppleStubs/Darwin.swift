@@ -120,8 +120,6 @@ public let SIGPIPE: Int32 = 13
 public let SIGXFSZ: Int32 = 25
 public let SIGTERM: Int32 = 15
 public let SIG_BLOCK: Int32 = 1
-public let SIG_UNBLOCK: Int32 = 2
-public var SIG_DFL: (@convention(c) (Int32) -> Void)? { nil }
 public var SIG_IGN: @convention(c) (Int32) -> Void { { _ in } }
 public let IOPOL_TYPE_DISK: Int32 = 0
 public let IOPOL_SCOPE_THREAD: Int32 = 1
@@ -244,7 +242,6 @@ public func free(_ memory: UnsafeMutableRawPointer!) {}
 @discardableResult public func strerror(_ code: Int32) -> UnsafeMutablePointer<CChar>! { nil }
 @discardableResult public func memcmp(_ a: UnsafeRawPointer!, _ b: UnsafeRawPointer!, _ count: Int) -> Int32 { 0 }
 @discardableResult public func strlen(_ text: UnsafePointer<CChar>!) -> Int { 0 }
-@discardableResult public func raise(_ number: Int32) -> Int32 { 0 }
 @discardableResult public func signal(
   _ number: Int32, _ handler: (@convention(c) (Int32) -> Void)!
 ) -> (@convention(c) (Int32) -> Void)! { nil }
