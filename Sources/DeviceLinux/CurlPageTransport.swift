@@ -56,7 +56,7 @@ public final class CurlPageTransport: PageTransport {
     func told(_ reply: HTTPReply) throws {
       hasBegun = true
       let decoded = NetworkHead.decoded(
-        reply.status, reply.fields.map { ($0.name, $0.value) }, to: request, host: host)
+        reply.status, reason: reply.reason, reply.fields.map { ($0.name, $0.value) }, to: request, host: host)
       decoder = decoded.decoder
       guard begin(decoded.head) else { throw Stopped() }
     }

@@ -121,6 +121,8 @@ package struct HTTPReply: Equatable, Sendable {
   package let body: [UInt8]
   /// Whether the connection takes several requests at once, as with HTTP/2.
   package var isMultiplexed = false
+  /// What the status line says behind the status; nil where it doesn't go so far, as with HTTP/2.
+  package var reason: String?
 
   package init(status: Int, fields: [HTTPField], body: [UInt8]) {
     self.status = status

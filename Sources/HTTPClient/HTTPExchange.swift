@@ -18,6 +18,7 @@ final class HTTPExchange {
   private var hasBegun = false
   private(set) var fields: [HTTPField] = []
   private(set) var status = 0
+  private var reason: String?
   /// Whether the last head that began came to its end.
   private(set) var isHeadWhole = false
   private(set) var kept: [UInt8] = []
@@ -127,7 +128,9 @@ final class HTTPExchange {
       fields = []
       isHeadWhole = false
       isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
-      status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+      let words = text.split(separator: " ", maxSplits: 2)
+      status = words.count > 1 ? Int(words[1].filter { !$0.isNewline }) ?? 0 : 0
+      reason = words.count > 2 && !isMultiplexed ? trimmed(words[2]) : nil
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.index(after: colon)...]
       fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
@@ -144,16 +147,22 @@ final class HTTPExchange {
     hasBegun = true
     multiplexed?(isMultiplexed)
     if let handOver {
-      handOver.take(HTTPReply(status: status, fields: fields, body: []))
+      handOver.take(head)
       return true
     }
     do {
-      try begin(HTTPReply(status: status, fields: fields, body: []))
+      try begin(head)
       return true
     } catch {
       failure = .callback(error)
       return false
     }
+  }
+
+  private var head: HTTPReply {
+    var head = HTTPReply(status: status, fields: fields, body: [])
+    head.reason = reason
+    return head
   }
 
   private func trimmed(_ text: Substring) -> String {
@@ -193,7 +202,7 @@ final class HTTPExchange {
       }
       guard received <= limit else { return tooLong(limit) }
       do {
-        if let begin, !hasBegun { try begin(HTTPReply(status: status, fields: fields, body: [])) }
+        if let begin, !hasBegun { try begin(head) }
         hasBegun = true
         try write(bytes)
       } catch {

@@ -95,6 +95,9 @@ import Testing
     Case("GET /a?b\u{7f} HTTP/1.1\r\n", "requestLine"),
     Case("GET /%00 HTTP/1.1\r\n", "target"),
     Case("GET /% HTTP/1.1\r\n", "target"),
+    Case("GET /%0 HTTP/1.1\r\n", "target"),
+    Case("GET /%a HTTP/1.1\r\n", "target"),
+    Case("GET http://h/%zz HTTP/1.1\r\n", "target"),
     Case("GET /%2 HTTP/1.1\r\n", "target"),
     Case("GET /%2?x HTTP/1.1\r\n", "target"),
     Case("GET /%zz HTTP/1.1\r\n", "target"),
@@ -208,6 +211,20 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 @Suite struct RequestLimitsTests {
+  /// A proxy passes on what browsers ask for.
+  @Test(arguments: ["/100%", "/%zz", "/%00", "/%2", "/%2?x", "/a%2Fb%"])
+  func takesAnyPercentSign(_ target: String) {
+    let limits = RequestLimits(takesAnyPercent: true)
+    for form in [target, "http://a\(target)"] {
+      let bytes = [UInt8]("GET \(form) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+      let path = target.replacing("?", with: " ?")
+      #expect(ParsedRequest.describe(bytes, limits: limits) == "get \(path) @a 1.1 keep none #\(bytes.count)")
+      #expect(ParsedRequest.describe(bytes) == "failed target")
+    }
+    let other = [UInt8]("GET /a\\b HTTP/1.1\r\n".utf8)
+    #expect(ParsedRequest.describe(other, limits: limits) == "failed target")
+  }
+
   private let limits = RequestLimits(headBytes: 300, targetBytes: 40, fieldCount: 4)
 
   private func request(target: Int = 1, fields: Int = 1, padding: Int = 0) -> [UInt8] {

@@ -25,7 +25,7 @@ extension RequestParser {
     guard end &- start <= limits.targetBytes else { throw .targetTooLong }
     try takeVersion(bytes.extracting((end &+ 1)..<line.upperBound))
     head.target = ByteSlice(start..<end)
-    try takeTarget(start..<end, of: bytes, isClean: isClean)
+    try takeTarget(start..<end, of: bytes, isClean: isClean, limits)
   }
 
   private mutating func takeVersion(_ text: RawSpan) throws(RequestError) {
@@ -47,11 +47,11 @@ extension RequestParser {
   ///
   /// - Parameter isClean: each of its bytes may stand in a target.
   private mutating func takeTarget(
-    _ range: Range<Int>, of bytes: RawSpan, isClean: Bool
+    _ range: Range<Int>, of bytes: RawSpan, isClean: Bool, _ limits: RequestLimits
   ) throws(RequestError) {
     if bytes[range.lowerBound] == 0x2F {
       guard isClean else { throw .target }
-      return try takePath(range, of: bytes)
+      return try takePath(range, of: bytes, limits)
     }
     let target = bytes.extracting(range)
     if target.equals("*") {
@@ -65,10 +65,12 @@ extension RequestParser {
       return
     }
     guard isClean else { throw .target }
-    try takeAbsolute(range, of: bytes)
+    try takeAbsolute(range, of: bytes, limits)
   }
 
-  private mutating func takeAbsolute(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
+  private mutating func takeAbsolute(
+    _ range: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
+  ) throws(RequestError) {
     let target = bytes.extracting(range)
     let scheme: Int
     if target.byteCount > 7, target.extracting(first: 7).equalsIgnoringCase("http://") {
@@ -92,14 +94,16 @@ extension RequestParser {
       }
       return
     }
-    try takePath((range.lowerBound &+ end)..<range.upperBound, of: bytes)
+    try takePath((range.lowerBound &+ end)..<range.upperBound, of: bytes, limits)
   }
 
   /// Takes `/path?query`, whose bytes may all stand in a target, checking each escape of the path.
-  private mutating func takePath(_ range: Range<Int>, of bytes: RawSpan) throws(RequestError) {
+  private mutating func takePath(
+    _ range: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
+  ) throws(RequestError) {
     var index = bytes.firstNotable(from: range.lowerBound)
     while index < range.upperBound, bytes.unsafeByte(at: index) != 0x3F {
-      try lookAt(index, of: bytes, end: range.upperBound)
+      try lookAt(index, of: bytes, end: range.upperBound, limits)
       index = bytes.firstNotable(from: index &+ 1)
     }
     index = min(index, range.upperBound)
@@ -108,12 +112,15 @@ extension RequestParser {
   }
 
   /// Checks a byte of a path that may mean more than itself.
-  private mutating func lookAt(_ index: Int, of bytes: RawSpan, end: Int) throws(RequestError) {
+  private mutating func lookAt(
+    _ index: Int, of bytes: RawSpan, end: Int, _ limits: RequestLimits
+  ) throws(RequestError) {
     switch bytes.unsafeByte(at: index) {
     case 0x25:
-      guard index &+ 2 < end, let high = bytes[index &+ 1].hexadecimal,
-        let low = bytes[index &+ 2].hexadecimal, high | low != 0
-      else { throw .target }
+      let isEscape =
+        index &+ 2 < end && bytes[index &+ 1].hexadecimal != nil && bytes[index &+ 2].hexadecimal != nil
+        && (bytes[index &+ 1] != 0x30 || bytes[index &+ 2] != 0x30)
+      guard isEscape || limits.takesAnyPercent else { throw .target }
       head.pathNeedsNormalising = true
     case 0x2E:
       if index > 0, bytes[index &- 1] == 0x2F { head.pathNeedsNormalising = true }

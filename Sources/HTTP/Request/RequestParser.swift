@@ -134,9 +134,15 @@ package struct RequestLimits: Sendable, Equatable {
   package var targetBytes: Int
   /// Header lines; more is 431.
   package var fieldCount: Int
+  /// Whether a path may have a percent sign that isn't of an escape, or `%00`. Addresses of the web may (WHATWG URL standard §4.4:
+  /// "validation error", no failure), and a proxy sends on what a browser asks for.
+  package var takesAnyPercent: Bool
 
   /// Limits that a head can be held to: what is out of range is brought into it.
-  package init(headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100) {
+  package init(
+    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false
+  ) {
+    self.takesAnyPercent = takesAnyPercent
     self.headBytes = min(max(headBytes, 64), 65_535)
     self.targetBytes = min(max(targetBytes, 1), self.headBytes)
     self.fieldCount = max(fieldCount, 1)

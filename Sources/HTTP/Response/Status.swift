@@ -94,6 +94,7 @@ package struct Status: Sendable, Hashable {
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 406: "Not Acceptable"
+    case 407: "Proxy Authentication Required"
     case 408: "Request Timeout"
     case 409: "Conflict"
     case 410: "Gone"

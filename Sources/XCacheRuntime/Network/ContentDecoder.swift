@@ -93,9 +93,11 @@ extension NetworkHead {
   /// that; nil where there is nothing to undo, or nobody knows how, which its head then says. A redirect that is followed stays as
   /// it is: nobody reads its body.
   package static func decoded(
-    _ status: Int, _ headers: [(name: String, value: String)], to request: NetworkRequest, host: String
+    _ status: Int, reason: String?, _ headers: [(name: String, value: String)], to request: NetworkRequest,
+    host: String
   ) -> (head: NetworkHead, decoder: ContentDecoder?) {
-    let raw = NetworkHead(status: status, headers: handedOn(headers), url: request.url)
+    var raw = NetworkHead(status: status, headers: handedOn(headers), url: request.url)
+    raw.reason = reason
     if request.followsRedirects, Redirect(after: raw, to: request) != nil { return (raw, nil) }
     let codings = headers.filter { $0.name.lowercased() == "content-encoding" }
       .flatMap { $0.value.split(separator: ",") }
@@ -105,9 +107,10 @@ extension NetworkHead {
       return (raw, nil)
     }
     let gone: Set<String> = ["content-encoding", "content-length"]
-    let head = NetworkHead(
+    var head = NetworkHead(
       status: status, headers: handedOn(headers.filter { !gone.contains($0.name.lowercased()) }),
       url: request.url)
+    head.reason = reason
     let hasBody = request.method != "HEAD" && ![204, 304].contains(status)
     return (head, hasBody ? decoder : nil)
   }

@@ -78,6 +78,8 @@ public struct NetworkHead: Sendable {
   public let headers: [(name: String, value: String)]
   /// Where it came from, after redirects.
   public var url: String
+  /// The server's own words for the status, where it has some.
+  public var reason: String?
 
   /// An answer's head.
   public init(status: Int, headers: [(name: String, value: String)], url: String) {

@@ -122,6 +122,9 @@ final class PrefetchCenter: Sendable {
 
 extension NetworkHead {
   fileprivate var withoutCookies: NetworkHead {
-    NetworkHead(status: status, headers: headers.filter { $0.name.lowercased() != "set-cookie" }, url: url)
+    var head = NetworkHead(
+      status: status, headers: headers.filter { $0.name.lowercased() != "set-cookie" }, url: url)
+    head.reason = reason
+    return head
   }
 }

@@ -12,9 +12,15 @@ final class ProxyConnection {
   private var handshakeLimit: UInt64
   private var piece: [UInt8] = []
   private var isBodyOver = true
+  /// The answer has begun before the end of the body.
+  private var isAnswered = false
 
   /// What was read of the stream before.
   private var early: ArraySlice<UInt8>
+
+  /// How long a body that nobody wants is dropped, in nanoseconds, and milliseconds without a byte of it.
+  private static let lingering: UInt64 = 60_000_000_000
+  private static let silence = 10_000
 
   /// How long a connection without a request is kept.
   static let idleMilliseconds = 600_000
@@ -25,7 +31,8 @@ final class ProxyConnection {
     timeouts.idle = UInt64(idleMilliseconds) / 1000 * Timeouts.second
     timeouts.body = 300 * Timeouts.second
     return ConnectionRules(
-      request: RequestLimits(headBytes: 65_535, targetBytes: 32_768, fieldCount: 200), requests: .max,
+      request: RequestLimits(
+        headBytes: 65_535, targetBytes: 65_535, fieldCount: 200, takesAnyPercent: true), requests: .max,
       discardedBody: 1 << 20, timeouts: timeouts)
   }()
 
@@ -77,18 +84,34 @@ final class ProxyConnection {
         defer { piece = [] }
         return piece
       case .sendContinue:
-        guard stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return nil }
+        guard !isAnswered, stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return nil }
       default: return nil
       }
     }
     return []
   }
 
-  /// The request is answered: says whether the connection stays open behind the answer.
+  /// The request is answered: says whether the connection stays open behind the answer. It doesn't where the body isn't over, more of
+  /// which may still go on to the server.
   func answers() -> Bool {
-    isBodyOver = true
-    piece = []
+    guard isBodyOver else {
+      isAnswered = true
+      return false
+    }
     return http.answer(closing: false, Clock.monotonicNanoseconds()) != .close
+  }
+
+  /// Drops what the engine still sends of a body behind its answer, until it ends the connection. WebKit reads an answer when all of the
+  /// body is sent, and closing the connection before that would take the answer away (RFC 9112 §9.6).
+  func linger() {
+    guard !isBodyOver else { return }
+    let end = Clock.monotonicNanoseconds() + Self.lingering
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while Clock.monotonicNanoseconds() < end {
+      guard let count = buffer.withUnsafeMutableBytes({ stream.read(into: $0, within: Self.silence) }),
+        count > 0
+      else { return }
+    }
   }
 
   /// What arrived behind the last head, for who takes the stream over.

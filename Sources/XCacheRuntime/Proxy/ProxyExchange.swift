@@ -26,7 +26,9 @@ struct ProxyExchange {
 
   /// Answers; false where the connection is over.
   func run() -> Bool {
-    if head.target == PageProxy.blankPath { return sendBlank() }
+    if head.target == PageProxy.blankPath, head.method == "GET" || head.method == "HEAD" {
+      return sendBlank()
+    }
     var report = ProxyReport(id: proxy.nextReport(), url: url, method: head.method, destination: destination)
     proxy.observer?(report)
     defer {
@@ -120,7 +122,8 @@ struct ProxyExchange {
       ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", "\(page.count)"),
       ("Cache-Control", "no-store"), ("Connection", isOpen ? "keep-alive" : "close"),
     ]
-    return connection.stream.write(ProxyHead.answer(200, headers) + page) && isOpen
+    let body = head.method == "HEAD" ? [] : page
+    return connection.stream.write(ProxyHead.answer(200, headers) + body) && isOpen
   }
 
   private func send(_ answer: LocalAnswer) -> Bool {
@@ -267,11 +270,13 @@ private final class ProxyRelay {
     isOpen = connection.answers()
     let hasBody = !isHEAD && head.status != 204 && head.status != 304
     var headers = ProxyHead.endToEnd(head.headers)
+    // A 407 without it is none (RFC 9110 §15.5.8).
+    if head.status == 407 { headers += head.values("proxy-authenticate").map { ("Proxy-Authenticate", $0) } }
     remaining = hasBody ? head.values("content-length").first.flatMap { Int64($0) }.map { max(0, $0) } : 0
     isChunked = hasBody && remaining == nil
     if isChunked { headers.append(("Transfer-Encoding", "chunked")) }
     if !isOpen { headers.append(("Connection", "close")) }
-    isTaken = connection.stream.write(ProxyHead.answer(head.status, headers))
+    isTaken = connection.stream.write(ProxyHead.answer(head.status, reason: head.reason, headers))
     return isTaken
   }
 
@@ -293,8 +298,9 @@ private final class ProxyRelay {
 
   /// The answer is whole; false where the connection is over.
   func finish() -> Bool {
-    if isChunked { return connection.stream.write(Array("0\r\n\r\n".utf8)) && isOpen }
-    return remaining == 0 && isOpen
+    guard isChunked ? connection.stream.write(Array("0\r\n\r\n".utf8)) : remaining == 0 else { return false }
+    connection.linger()
+    return isOpen
   }
 
   /// The answer ends before its end, and so that the engine knows. A length that was announced says so; without one the connection

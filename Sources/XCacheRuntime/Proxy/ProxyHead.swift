@@ -53,14 +53,25 @@ extension ProxyHead {
     "transfer-encoding", "upgrade", "alt-svc",
   ]
 
-  /// Headers without those of one connection.
+  /// What `Connection` may name, and is needed behind it all the same.
+  private static let neverOfConnections: Set<String> = ["content-length", "host"]
+
+  /// Headers without those of one connection, which are also those that `Connection` names.
   static func endToEnd(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
-    headers.filter { !ofConnections.contains($0.name.lowercased()) }
+    let named = headers.filter { $0.name.lowercased() == "connection" }
+      .flatMap { $0.value.split(separator: ",") }.map { $0.trimmingSpaces.lowercased() }
+    let gone = ofConnections.union(named).subtracting(neverOfConnections)
+    return headers.filter { !gone.contains($0.name.lowercased()) }
   }
 
   /// The head of an answer, as bytes; a line that would break it is left out.
-  static func answer(_ status: Int, _ headers: [(name: String, value: String)]) -> [UInt8] {
-    var head = Array("HTTP/1.1 \(status) \(Status(UInt16(clamping: status)).reason)\r\n".utf8)
+  /// - Parameter reason: nil: the usual one of the status.
+  static func answer(
+    _ status: Int, reason: String? = nil, _ headers: [(name: String, value: String)]
+  ) -> [UInt8] {
+    let own = reason.flatMap { reason in reason.utf8.contains { $0 < 0x20 && $0 != 9 } ? nil : reason }
+    let words = own ?? "\(Status(UInt16(clamping: status)).reason)"
+    var head = Array("HTTP/1.1 \(status) \(words)\r\n".utf8)
     for (name, value) in headers where !name.isEmpty {
       let line = "\(name): \(value)"
       guard !line.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { continue }

@@ -336,6 +336,19 @@ import XCacheClient
     #expect(got.error?.kind == .other)
   }
 
+  /// What pages get as `statusText`.
+  @Test(arguments: [("200 Own reason", "Own reason"), ("200 ", ""), ("200", nil)], [false, true])
+  func theServersReasonIsHandedOver(_ told: (line: String, reason: String?), overStreams: Bool) async {
+    let server = SocketServer { _ in
+      [.send(Array("HTTP/1.1 \(told.line)\r\nContent-Length: 0\r\n\r\n".utf8))]
+    }
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    let fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+    let got = await Collected.fetch(NetworkRequest(server.url), by: fetcher)
+    #expect(got.error == nil && got.head?.status == 200 && got.head?.reason == told.reason)
+  }
+
   /// A page that asks again as soon as it has an answer's head sends its cookies.
   @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
     let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }

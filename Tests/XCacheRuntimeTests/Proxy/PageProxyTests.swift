@@ -226,6 +226,77 @@ import Testing
     #expect(await engine.hear(until: "never") == "HTTP/1.1 200 OK\r\n" + end)
   }
 
+  /// WebKit sends all of a body before it reads an answer.
+  @Test(arguments: [0, 100_000])
+  func anAnswerBeforeTheEndOfABodyIsRead(_ behind: Int) async throws {
+    let engine = try await connect(try await proxy(EarlyTransport(behind)), "m.test")
+    let size = 300_000
+    engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\n\r\n")
+    _ = engine.write([UInt8](repeating: 1, count: size / 3))
+    let answer = await engine.hear(until: "early")
+    #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("\r\nConnection: close\r\n"))
+    // Time for an end of the connection that mustn't come.
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(!engine.isGone && engine.write([UInt8](repeating: 2, count: size - size / 3)))
+    if behind > 0 { #expect(await engine.hear(until: "late") == "late") }
+    engine.finishWriting()
+    #expect(await engine.hear(until: "never") == "")
+  }
+
+  @Test(
+    arguments: [
+      ("Own reason", "299 Own reason"), ("", "299 "), (nil, "299 OK"), ("a\r\nX: y", "299 OK"),
+    ] as [(String?, String)])
+  func aServersReasonIsPassedOn(_ reason: String?, _ line: String) async throws {
+    let told = AnsweringTransport(299, reason: reason, [])
+    let engine = try await connect(try await proxy(told), "m.test")
+    engine.say(get("/api"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 \(line)\r\n"))
+  }
+
+  @Test func whatIsOfTheServersConnectionEndsWithIt() async throws {
+    let told = AnsweringTransport(
+      407,
+      [
+        ("Connection", "keep-alive, X-Hop"), ("x-hop", "1"), ("Keep-Alive", "5"),
+        ("Connection", "Content-Length"),
+        ("Proxy-Authenticate", "Basic realm=x"), ("X-Own", "2"),
+      ])
+    let engine = try await connect(try await proxy(told), "m.test")
+    engine.say(get("/api"))
+    #expect(
+      await engine.answer()
+        == "HTTP/1.1 407 Proxy Authentication Required\r\nX-Own: 2\r\nContent-Length: 2\r\nProxy-Authenticate: Basic realm=x\r\n\r\nhi"
+    )
+  }
+
+  @Test func theBlankPageIsOneToReadAlone() async throws {
+    let engine = try await connect(try await proxy(), "m.test")
+    let blank = PageProxy.blankPath
+    engine.say("HEAD \(blank) HTTP/1.1\r\nHost: m.test\r\n\r\n" + get("/index.html"))
+    #expect(await engine.hear(until: "\r\n\r\n").contains("Content-Length: \(PageProxy.blankPage.count)\r\n"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    engine.say(get(blank))
+    #expect(await engine.answer().hasSuffix("<title></title>"))
+    #expect(transport.sent.isEmpty)
+    engine.say("POST \(blank) HTTP/1.1\r\nHost: m.test\r\nContent-Length: 1\r\n\r\n.")
+    #expect(await engine.answer().contains("answer of https://m.test\(blank)"))
+  }
+
+  /// What browsers ask for, and servers of the web answer.
+  @Test(arguments: [
+    "/api/100%", "/api/%zz", "/api/%00", "/api/%", "/api/" + String(repeating: "a", count: 40_000),
+  ])
+  func anOddPathGoesOn(_ path: String) async throws {
+    let proxy = try await proxy()
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get(path))
+    #expect(await engine.answer().contains("answer of https://m.test\(path)"))
+    let plain = try dial(proxy)
+    plain.say("GET http://m.test\(path) HTTP/1.1\r\nHost: m.test\r\n\(password(proxy))\r\n")
+    #expect(await plain.answer().contains("answer of http://m.test\(path)"))
+  }
+
   @Test func webSocketsArePassedOn() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     let ask = get("/socket", "Upgrade: websocket\r\nConnection: Upgrade\r\n")
@@ -358,5 +429,53 @@ private struct BreakingTransport: PageTransport {
       throw TransportError(.stopped, "the caller ended it")
     }
     throw TransportError(.broken, "it ended early")
+  }
+}
+
+/// Servers that answer what they are told to, with "hi" behind it.
+private struct AnsweringTransport: PageTransport {
+  private let head: NetworkHead
+
+  init(_ status: Int, reason: String? = nil, _ headers: [(name: String, value: String)]) {
+    var head = NetworkHead(
+      status: status, headers: headers + [("Content-Length", "2")], url: "https://m.test/api")
+    head.reason = reason
+    self.head = head
+  }
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    guard begin(head), receive(Array("hi".utf8).span.bytes) else {
+      throw TransportError(.stopped, "the caller ended it")
+    }
+  }
+}
+
+/// Servers that answer before they have read the body, of which they take so many bytes behind the head of their answer.
+private struct EarlyTransport: PageTransport {
+  private let behind: Int64
+
+  init(_ behind: Int) { self.behind = Int64(behind) }
+
+  func send(
+    _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
+  ) throws(TransportError) {
+    let text = behind > 0 ? ["early", "late"] : ["early"]
+    let length = "\(text.joined().utf8.count)"
+    guard
+      begin(NetworkHead(status: 413, headers: [("Content-Length", length)], url: request.url)),
+      receive(Array("early".utf8).span.bytes), case .stream(_, let read) = request.body
+    else { throw TransportError(.stopped, "the caller ended it") }
+    var offset: Int64 = 0
+    while offset < behind {
+      var buffer = [UInt8](repeating: 0, count: 10_000)
+      let count = buffer.withUnsafeMutableBytes { (try? read(offset, $0)) ?? 0 }
+      guard count > 0 else { throw TransportError(.broken, "the body ended") }
+      offset += Int64(count)
+    }
+    if behind > 0, !receive(Array("late".utf8).span.bytes) {
+      throw TransportError(.stopped, "the caller ended it")
+    }
   }
 }

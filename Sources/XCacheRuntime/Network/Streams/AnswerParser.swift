@@ -19,6 +19,8 @@ struct AnswerParser {
 
   struct Head: Equatable {
     let status: Int
+    /// What the status line says behind it, which may be nothing; nil: it ends there.
+    var reason: String?
     let headers: [Header]
 
     struct Header: Equatable {
@@ -180,7 +182,7 @@ struct AnswerParser {
       guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
       headers.append(Head.Header(name: name, value: line[line.index(after: colon)...].trimmingBlanks))
     }
-    return Head(status: status, headers: headers)
+    return Head(status: status, reason: words.count > 2 ? String(words[2]) : nil, headers: headers)
   }
 
   /// How long the body is (RFC 9112 §6.3).

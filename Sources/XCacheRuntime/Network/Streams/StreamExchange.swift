@@ -179,7 +179,8 @@ struct StreamExchange {
   /// The head as the page gets it, of a body without coding.
   private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
     let decoded = NetworkHead.decoded(
-      head.status, head.headers.map { ($0.name, $0.value) }, to: request, host: String(url.host))
+      head.status, reason: head.reason, head.headers.map { ($0.name, $0.value) }, to: request,
+      host: String(url.host))
     decoder = decoded.decoder
     return decoded.head
   }

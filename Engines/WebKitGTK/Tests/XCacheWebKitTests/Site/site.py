@@ -133,6 +133,8 @@ class Site(http.server.BaseHTTPRequestHandler):
             log.append(f"{self.command} {host}{self.path}")
         if self.headers.get("Upgrade", "").lower() == "websocket":
             return self.websocket()
+        if url.path == "/api/early":
+            return self.early()
         body = self.body()
         if url.path.startswith("/api/"):
             return getattr(self, "api_" + url.path[5:].split("/")[0], self.missing)(query, body)
@@ -161,7 +163,7 @@ class Site(http.server.BaseHTTPRequestHandler):
             return self.send(b"", 204, Access_Control_Allow_Methods="PUT, PATCH, DELETE",
                              Access_Control_Allow_Headers="x-own, content-type", Access_Control_Max_Age="0")
         kind = self.headers.get("Content-Type")
-        self.send(json.dumps({"method": self.command, "type": kind and kind.split("boundary=")[0],
+        self.send(json.dumps({"method": self.command, "path": self.path, "type": kind and kind.split("boundary=")[0],
                               "length": len(body), "text": body[:2000].decode("latin-1"),
                               "sha256": hashlib.sha256(body).hexdigest(), "own": self.headers.get("X-Own"),
                               "cookie": self.headers.get("Cookie"), "referer": self.headers.get("Referer"),
@@ -270,6 +272,20 @@ class Site(http.server.BaseHTTPRequestHandler):
         if "damaged" not in how:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
+
+    def api_reason(self, query, body):
+        self.send_response(299, "Own reason")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def early(self):
+        """Answers before it has read the body, which it drops."""
+        self.wfile.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo large")
+        self.wfile.flush()
+        self.close_connection = True
+        self.connection.settimeout(5)
+        while self.connection.recv(65536):
+            pass
 
     def api_hang(self, query, body):
         time.sleep(30)
