@@ -41,7 +41,7 @@ struct SmokeVerdict: Sendable {
       ? ""
       : "; \(Count.text(unasked, "request")) of the page had no answer, and --allow-network asks the network"
     for error in report.scriptErrors {
-      findings.append(Finding(problem: .script, text: error.text.onOneLine + hint, place: error.place))
+      findings.append(Finding(problem: .script, text: error.text.onOneLine.withoutStop + hint, place: error.place))
     }
     findings += requests
     if report.isBlank, report.failure == nil {
@@ -123,4 +123,9 @@ struct SmokeSite: Sendable {
   func isBelowBase(_ text: String) -> Bool {
     bases.contains { text == $0.text || text.hasPrefix($0.text + "/") || text.hasPrefix($0.text + "?") }
   }
+}
+
+extension String {
+  /// Without the full stop at its end, so that something can follow.
+  fileprivate var withoutStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
