@@ -109,21 +109,6 @@ package enum Signals {
     return number == SIGHUP ? .reopen : .end(number == SIGINT ? "SIGINT" : "SIGTERM")
   }
 
-  /// Ends the process as a signal that was waited for would have, so that a shell sees which it was.
-  package static func end(by request: Request) -> Never {
-    let number =
-      switch request {
-      case .end("SIGINT"): SIGINT
-      case .end: SIGTERM
-      case .reopen: SIGHUP
-      }
-    _ = signal(number, SIG_DFL)
-    var set = awaited
-    pthread_sigmask(SIG_UNBLOCK, &set, nil)
-    _ = raise(number)
-    Environment.exit(128 + number)
-  }
-
   /// Lets a write to a closed connection fail with EPIPE instead of ending the process.
   package static func ignorePipe() { _ = signal(SIGPIPE, SIG_IGN) }
 

@@ -237,6 +237,9 @@ import Testing
     let index = try bench.smoke("/", "--index", "--json")
     let root = try JSONValue.parse(Array(index.output.utf8))["pages"]?.array?.first
     #expect(root?["url"]?.string == "\(Site.base)/", "\(index.output)\(index.errors)")
+    try bench.scratch.write("xcache.json", #"{"smoke": {"ignore": ["b.*"]}}"#)
+    #expect(try bench.smoke().output.contains("1 page fine, "))
+    #expect(try bench.smoke("b.html").output.hasPrefix("fine    \(Site.base)/b.html"))
     let none = try Bench(["a.js": "1"])
     let outcome = try none.smoke()
     #expect(outcome.exitCode == 1 && outcome.errors.contains("the build has no page"), "\(outcome.errors)")

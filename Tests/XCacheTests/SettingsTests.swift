@@ -169,6 +169,17 @@ import Testing
     #expect(said.contains(expected), "\(said)")
   }
 
+  @Test("Pages that a smoke test leaves out are patterns; another key is refused") func smoke() throws {
+    let json = try JSONValue.parse(Array(#"{"smoke":{"ignore":["popup.html","old/*"]}}"#.utf8))
+    let settings = try Settings(json: json, file: "/x/xcache.json")
+    #expect(settings.smokeIgnores.map(\.text) == ["popup.html", "old/*"])
+    #expect(Settings().over(settings).smokeIgnores == settings.smokeIgnores)
+    for text in [#"{"smoke":{"ignored":[]}}"#, #"{"smoke":{"ignore":"a"}}"#, #"{"smoke":[]}"#] {
+      let wrong = try JSONValue.parse(Array(text.utf8))
+      #expect(throws: SettingsError.self) { try Settings(json: wrong, file: "/x/xcache.json") }
+    }
+  }
+
   @Test func settingsNameRules() throws {
     let json = try JSONValue.parse(Array(#"{"check":{"off":["weight","name"],"ignore":["old/*"]}}"#.utf8))
     let settings = try Settings(json: json, file: "/x/xcache.json")

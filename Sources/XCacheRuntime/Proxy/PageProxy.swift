@@ -27,6 +27,7 @@ public final class PageProxy: Sendable {
   /// Told of each request, on the thread that serves it.
   let observer: (@Sendable (ProxyReport) -> Void)?
   private let reports = Locked<UInt64>(0)
+  private let strangers = ProxyStrangers()
 
   private struct Sites {
     /// Hosts whose certificate of this device's the engine takes.
@@ -69,14 +70,24 @@ public final class PageProxy: Sendable {
 
   /// Serves a connection of the engine's until it ends; on a thread that may block.
   public func serve(_ stream: any ProxyStream) {
-    defer { stream.close() }
+    let stranger = strangers.enters(stream)
+    defer {
+      strangers.leaves(stranger)
+      stream.close()
+    }
+    let limit = Clock.monotonicNanoseconds() + UInt64(ProxyStrangers.patience) * 1_000_000
     var first: UInt8 = 0
     let count = withUnsafeMutableBytes(of: &first) {
-      stream.read(into: $0, within: ProxyConnection.idleMilliseconds)
+      stream.read(into: $0, within: ProxyStrangers.patience)
     }
     guard count == 1 else { return }
-    if first == SOCKSHandshake.version { return serveSOCKS(stream) }
-    let connection = ProxyConnection(stream, after: [first])
+    if first == SOCKSHandshake.version {
+      guard let site = askedBySOCKS(stream, until: limit) else { return }
+      strangers.leaves(stranger)
+      let replies = (SOCKSHandshake.Reply.succeeded.bytes, SOCKSHandshake.Reply.hostUnreachable.bytes)
+      return open(site, stream, replies, rest: { [] })
+    }
+    let connection = ProxyConnection(stream, after: [first], until: limit)
     while let head = connection.next() {
       guard isAuthorized(head) else {
         // libsoup, WebKitGTK's, sends the next CONNECT on the same connection with the proxy's own address in the place of the
@@ -91,6 +102,8 @@ public final class PageProxy: Sendable {
         guard stream.write(answer), isOpen else { return }
         continue
       }
+      connection.isKnown()
+      strangers.leaves(stranger)
       if head.method == "CONNECT" { return connect(head, connection) }
       guard head.target.lowercased().hasPrefix("http://") else { return refuse(400, stream) }
       guard ProxyExchange(self, connection, head, url: head.target).run() else { return }
@@ -107,13 +120,9 @@ public final class PageProxy: Sendable {
     return zip(given, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
-  private func serveSOCKS(_ stream: any ProxyStream) {
+  private func askedBySOCKS(_ stream: any ProxyStream, until limit: UInt64) -> ResourceURL? {
     let (user, password) = (Array(Self.user.utf8), Array(password.utf8))
-    let site = SOCKSHandshake(stream).site { Self.isSame($0, user) && Self.isSame($1, password) }
-    guard let site else { return }
-    open(
-      site, stream,
-      (SOCKSHandshake.Reply.succeeded.bytes, SOCKSHandshake.Reply.hostUnreachable.bytes), rest: { [] })
+    return SOCKSHandshake(stream, until: limit).site { Self.isSame($0, user) && Self.isSame($1, password) }
   }
 
   private func refuse(_ status: Int, _ stream: any ProxyStream) {
@@ -264,10 +273,21 @@ extension Runtime {
 
 extension PageProxy {
   /// The page for which the engine is about to load `url`; `shown` follows, or `left`.
-  public func open(_ url: String) -> OpenPage {
+  public func open(_ url: String) -> OpenPage { opens(url, isTold: true) }
+
+  /// The engine asks for a document that nobody told of: links lead there.
+  func opensUntold(_ url: String) -> OpenPage { opens(url, isTold: false) }
+
+  private func opens(_ url: String, isTold: Bool) -> OpenPage {
     let page = runtime.open(url)
-    for left in pages.opens(page) { runtime.close(left) }
+    for left in pages.opens(page, isTold: isTold) { runtime.close(left) }
     return page
+  }
+
+  /// The request for a page's document is answered.
+  /// - Parameter isShown: whether there is something that an engine shows as a page.
+  func answered(_ page: OpenPage, isShown: Bool) {
+    if pages.answered(page, isShown: isShown) { runtime.close(page) }
   }
 
   /// The engine shows `url` in a view: gives its page, which is a new one where nobody told of it.

@@ -8,6 +8,8 @@ final class ProxyConnection {
   private var workspace = ConnectionWorkspace()
   /// When waiting for bytes is over, in monotonic nanoseconds.
   private var limit: UInt64 = .max
+  /// When the password has to be there, likewise.
+  private var handshakeLimit: UInt64
   private var piece: [UInt8] = []
   private var isBodyOver = true
   /// The answer has begun before the end of the body.
@@ -34,12 +36,18 @@ final class ProxyConnection {
       discardedBody: 1 << 20, timeouts: timeouts)
   }()
 
-  /// - Parameter early: bytes that were read of `stream` already.
-  init(_ stream: any ProxyStream, after early: [UInt8] = []) {
+  /// - Parameters:
+  ///   - early: bytes that were read of `stream` already.
+  ///   - handshakeLimit: when the password has to be there, in monotonic nanoseconds.
+  init(_ stream: any ProxyStream, after early: [UInt8] = [], until handshakeLimit: UInt64 = .max) {
     self.stream = stream
     self.early = early[...]
+    self.handshakeLimit = handshakeLimit
     http = HTTPConnection(Self.rules, Clock.monotonicNanoseconds())
   }
+
+  /// The other side showed the password: it may take its time from now on.
+  func isKnown() { handshakeLimit = .max }
 
   /// The next request; nil: there is none any more.
   func next() -> ProxyHead? {
@@ -115,11 +123,13 @@ final class ProxyConnection {
   }
 
   private var milliseconds: Int {
-    let now = Clock.monotonicNanoseconds()
+    let (now, limit) = (Clock.monotonicNanoseconds(), min(limit, handshakeLimit))
     return limit == .max ? Int(Int32.max) : Int(clamping: (limit > now ? limit - now : 0) / 1_000_000)
   }
 
   private func read() -> Bool {
+    // Who sends all the time isn't waited for, and has no more of it.
+    guard handshakeLimit == .max || Clock.monotonicNanoseconds() < handshakeLimit else { return false }
     let space = workspace.input.space()
     guard let count = take(into: space) ?? stream.read(into: space, within: milliseconds) else {
       return false

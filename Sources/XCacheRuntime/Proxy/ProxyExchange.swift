@@ -40,6 +40,8 @@ struct ProxyExchange {
 
   private func answer(_ report: inout ProxyReport) -> Bool {
     let page = page()
+    // An answer that never came, or that no engine shows as a page (RFC 9110 §15.3.5, §15.3.6).
+    defer { tells(page, isShown: report.status.map { $0 != 204 && $0 != 205 } ?? false) }
     let request = PageRequest(
       // WebKit sends the proxy's password inside the tunnel, too: no header of the page's.
       url, method: head.method, headers: ProxyHead.endToEnd(head.headers), destination: destination,
@@ -61,12 +63,19 @@ struct ProxyExchange {
   /// The page that asks, as far as is known. Of several that may, one that is left alone has the request go to the network,
   /// and else the oldest version's has what it needs.
   private func page() -> OpenPage? {
-    if isDocument { return proxy.pages.opening(url) ?? proxy.open(url) }
-    let candidates = proxy.pages.candidates(referrer: head.header("referer"), origin: head.header("origin"))
+    if isDocument { return proxy.pages.opening(url) ?? proxy.opensUntold(url) }
+    let candidates = proxy.pages.candidates(
+      referrer: head.header("referer"), origin: head.header("origin"), for: url,
+      site: head.header("sec-fetch-site"))
     return candidates.first(where: proxy.runtime.leavesAlone)
       ?? candidates.min {
         $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count
       }
+  }
+
+  /// Tells the pages what came of a document's request.
+  private func tells(_ page: OpenPage?, isShown: Bool) {
+    if isDocument, let page { proxy.answered(page, isShown: isShown) }
   }
 
   /// Whether a page of a host that isn't the app's asks.
@@ -173,7 +182,8 @@ struct ProxyExchange {
       }
     }
     do throws(TransportError) {
-      try proxy.transport.send(sent, begin: relay.begin, receive: relay.receive)
+      try proxy.transport.send(
+        sent, begin: { begins(request.page, $0) && relay.begin($0) }, receive: relay.receive)
       proxy.runtime.passed(request, status: relay.status)
       if isDocument, (300..<400).contains(relay.status), let page = request.page { proxy.left(page) }
       return relay.finish()
@@ -183,6 +193,13 @@ struct ProxyExchange {
       if error.kind != .stopped { proxy.runtime.passed(request, status: relay.status) }
       return false
     }
+  }
+
+  /// A body may take long, and a download is no page from its head on (RFC 6266 §4.2).
+  private func begins(_ page: OpenPage?, _ head: NetworkHead) -> Bool {
+    let disposition = head.values("content-disposition").first?.lowercased() ?? ""
+    tells(page, isShown: ![204, 205].contains(head.status) && !disposition.hasPrefix("attachment"))
+    return true
   }
 
   private func send(_ answer: PrefetchedAnswer) -> Bool {

@@ -3,9 +3,19 @@ import System
 
 /// The pages that an engine has open, and which of them a request comes from, as far as its headers tell.
 final class ProxyPages: Sendable {
+  private struct Opening {
+    let page: OpenPage
+    /// Whether somebody told of it, who tells its end, too.
+    let isTold: Bool
+    /// When it counts no more, in continuous nanoseconds.
+    var limit: UInt64 = .max
+
+    var isOver: Bool { limit != .max && Clock.continuousNanoseconds() >= limit }
+  }
+
   private struct State {
     /// Those whose document is on its way, oldest first.
-    var opening: [OpenPage] = []
+    var opening: [Opening] = []
     /// Those that are shown.
     var shown: [OpenPage] = []
   }
@@ -13,33 +23,56 @@ final class ProxyPages: Sendable {
   /// Pages that may be on their way; of more, the oldest was left.
   private static let mostOpening = 32
 
+  /// Nanoseconds in which an engine shows a document that has begun to arrive. What it has taken for a download by then is no
+  /// page.
+  private static let patience: UInt64 = 10_000_000_000
+
   private let state = Locked(State())
 
   /// A page's document is about to be asked for.
   /// - Returns: those that were on their way for too long.
-  func opens(_ page: OpenPage) -> [OpenPage] {
+  func opens(_ page: OpenPage, isTold: Bool) -> [OpenPage] {
     state.withLock { state in
-      state.opening.append(page)
-      let left = state.opening.prefix(max(0, state.opening.count - Self.mostOpening))
-      state.opening.removeFirst(left.count)
-      return Array(left)
+      var left = state.opening.filter(\.isOver)
+      state.opening.removeAll(where: \.isOver)
+      state.opening.append(Opening(page: page, isTold: isTold))
+      left += state.opening.prefix(max(0, state.opening.count - Self.mostOpening))
+      state.opening.removeFirst(max(0, state.opening.count - Self.mostOpening))
+      return left.map(\.page)
+    }
+  }
+
+  /// The request for a page's document is answered. What becomes of a page that somebody told of, they tell.
+  /// - Returns: whether the page is gone: nobody told of it, and nothing is shown.
+  func answered(_ page: OpenPage, isShown: Bool) -> Bool {
+    state.withLock { state in
+      guard let index = state.opening.firstIndex(where: { $0.page == page }), !state.opening[index].isTold
+      else { return false }
+      if !isShown {
+        state.opening.remove(at: index)
+      } else if state.opening[index].limit == .max {
+        state.opening[index].limit = Clock.continuousNanoseconds() + Self.patience
+      }
+      return !isShown
     }
   }
 
   /// A document of this address is asked for: the page that it is for, where that was told.
   func opening(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
-    return state.withLock { $0.opening.last { Self.withoutFragment($0.url) == url } }
+    return state.withLock {
+      $0.opening.last { $0.isTold && Self.withoutFragment($0.page.url) == url }?.page
+    }
   }
 
   /// A page with this address is shown now; nil where none was on its way.
   func shows(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock { state in
-      guard let index = state.opening.lastIndex(where: { Self.withoutFragment($0.url) == url }) else {
+      guard let index = state.opening.lastIndex(where: { Self.withoutFragment($0.page.url) == url }) else {
         return nil
       }
-      let page = state.opening.remove(at: index)
+      let page = state.opening.remove(at: index).page
       state.shown.append(page)
       return page
     }
@@ -48,20 +81,39 @@ final class ProxyPages: Sendable {
   /// A page is gone.
   func closes(_ page: OpenPage) {
     state.withLock { state in
-      state.opening.removeAll { $0 == page }
+      state.opening.removeAll { $0.page == page }
       state.shown.removeAll { $0 == page }
     }
   }
 
   /// The pages that a request may come from, newest first: one where `Referer` names it, else those of its origin.
-  func candidates(referrer: String?, origin: String?) -> [OpenPage] {
-    let all = state.withLock { Array(($0.shown + $0.opening).reversed()) }
+  /// - Parameters:
+  ///   - url: what is asked for.
+  ///   - site: `Sec-Fetch-Site`, which the engine alone can set: how the page's site and that of `url` are related.
+  func candidates(referrer: String?, origin: String?, for url: String, site: String?) -> [OpenPage] {
+    let all = state.withLock { state in
+      Array((state.shown + state.opening.lazy.filter { !$0.isOver }.map(\.page)).reversed())
+    }.filter { Self.may($0.url, ask: url, site) }
     if let referrer {
       let url = Self.withoutFragment(referrer)
       if let page = all.first(where: { Self.withoutFragment($0.url) == url }) { return [page] }
     }
     guard let source = (origin ?? referrer).flatMap(Self.origin) else { return all }
     return all.filter { Self.origin($0.url) == source }
+  }
+
+  /// Whether a request of this `Sec-Fetch-Site` can come from a page.
+  private static func may(_ page: String, ask url: String, _ site: String?) -> Bool {
+    switch site {
+    case "same-origin": origin(page) == origin(url)
+    case "same-site": relatedHost(page) == relatedHost(url)
+    default: true
+    }
+  }
+
+  /// What hosts of one site have in common at least. Which names are suffixes that anybody may register below isn't known here.
+  private static func relatedHost(_ url: String) -> String? {
+    (try? ResourceURL(url)).map { $0.host.split(separator: ".").suffix(2).joined(separator: ".") }
   }
 
   static func origin(_ url: String) -> String? {

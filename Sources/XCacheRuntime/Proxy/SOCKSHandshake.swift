@@ -1,5 +1,6 @@
 import HTTPDNS
 import Manifests
+import System
 
 /// How an engine asks for a connection by SOCKS 5 (RFC 1928), with a user name and password (RFC 1929).
 ///
@@ -26,11 +27,15 @@ struct SOCKSHandshake {
   private static let noMethod: UInt8 = 0xFF
   private static let passwordVersion: UInt8 = 1
   private static let connect: UInt8 = 1
-  /// Milliseconds for each part: an engine sends them at once.
-  private static let timeout = 30_000
+  private let limit: UInt64
 
-  /// - Parameter stream: its first byte was read, and was `version`.
-  init(_ stream: any ProxyStream) { self.stream = stream }
+  /// - Parameters:
+  ///   - stream: its first byte was read, and was `version`.
+  ///   - limit: when all has to be there, in monotonic nanoseconds: an engine sends it at once.
+  init(_ stream: any ProxyStream, until limit: UInt64) {
+    self.stream = stream
+    self.limit = limit
+  }
 
   /// The site that is asked for, to be replied to. Nil where nothing is, or by somebody who isn't allowed to; that was told.
   func site(_ isAllowed: (_ user: [UInt8], _ password: [UInt8]) -> Bool) -> ResourceURL? {
@@ -79,8 +84,11 @@ struct SOCKSHandshake {
     var bytes = [UInt8](repeating: 0, count: count)
     var filled = 0
     while filled < count {
+      let now = Clock.monotonicNanoseconds()
+      guard now < limit else { return nil }
+      let milliseconds = Int((limit - now) / 1_000_000)
       let read = bytes.withUnsafeMutableBytes {
-        stream.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), within: Self.timeout)
+        stream.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), within: milliseconds)
       }
       guard let read, read > 0 else { return nil }
       filled += read

@@ -14,6 +14,8 @@ struct Settings: Hashable, Sendable {
   var bundles: [BundleSettings] = []
   /// What the check of a build leaves out.
   var check = CheckOptions.all
+  /// Files that the smoke test doesn't open, though they are pages.
+  var smokeIgnores: [Glob] = []
   /// The `xcache.json` that was read.
   var file: String?
 
@@ -29,6 +31,7 @@ struct Settings: Hashable, Sendable {
     merged.bundles = bundles.isEmpty ? lower.bundles : bundles
     merged.check.off.formUnion(lower.check.off)
     merged.check.ignore += lower.check.ignore
+    merged.smokeIgnores += lower.smokeIgnores
     merged.file = file ?? lower.file
     return merged
   }

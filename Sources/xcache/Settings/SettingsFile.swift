@@ -54,7 +54,12 @@ extension Settings {
           bundles.append(try BundleSettings(name, bundle, relativeTo: folder))
         }
       case "check": check = try CheckOptions(value)
-      default: throw value.unknown("server", "app", "channel", "bundles", "check")
+      case "smoke":
+        for (key, value) in try value.members() {
+          guard key == "ignore" else { throw value.unknown("ignore") }
+          smokeIgnores = try value.globs()
+        }
+      default: throw value.unknown("server", "app", "channel", "bundles", "check", "smoke")
       }
     }
   }

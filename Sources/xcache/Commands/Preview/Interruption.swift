@@ -1,3 +1,4 @@
+import Platform
 import System
 
 /// Ctrl-C and its like during a command that has started another program or made folders: they are ended and removed first.

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Publishing
 import System
@@ -10,6 +11,8 @@ struct Smoke {
   var parallel = min(Environment.cores, 4)
   /// Pages that are opened where none is named.
   var mostPages = 50
+  /// Pages that aren't opened unless they are named.
+  var ignored: [Glob] = []
   /// Whether what the build doesn't hold is asked of the network.
   var allowsNetwork = false
   /// A folder for pictures.
@@ -73,7 +76,8 @@ struct Smoke {
 
   /// The build's documents, those nearest to its top first.
   private func pages(of build: LocalBuild) throws -> [PageAddress] {
-    let pages = try build.pages().map { PageAddress($0.url) }
+    let pages = try build.pages().filter { page in !ignored.contains { $0.matches(page.file.source.path) } }
+      .map { PageAddress($0.url) }
     guard !pages.isEmpty else {
       throw Failure("the build has no page: no file of type text/html that is a document", name: "no-files")
     }

@@ -21,9 +21,10 @@ enum SmokeCommand {
         missing  a script, style sheet, image, font or frame below the base URL isn't in the build
         blank    nothing can be seen on it; a page that waits for its API needs --allow-network
       Other requests that get no answer, such as the app's own API, and errors on the console are notes. PAGE is a
-      path in the folder or a URL, with query and fragment if needed; without PAGE, the HTML documents of the build
+      path in the folder or a URL, with query and fragment if needed. Without PAGE, the HTML documents of the build
       are opened, those nearest to its top first. 'xcache publish --smoke' does the same before it publishes, beside
       what else is live in the channel. xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
+      In xcache.json: "smoke": {"ignore": ["popup.html"]}; pages that match `ignore` are opened only if named.
       """,
     options: [
       .value("bundle", "NAME", "a bundle of xcache.json; repeatable"),
@@ -59,6 +60,7 @@ enum SmokeCommand {
     smoke.parallel = parallel ?? smoke.parallel
     smoke.allowsNetwork = arguments.has("allow-network")
     smoke.pictures = pictures
+    smoke.ignored = settings.smokeIgnores
     smoke.trace = arguments.trace
     let result = try smoke.run(bundles, pages: Array(arguments.operands.dropFirst()))
     remark(result, terminal)
@@ -87,6 +89,7 @@ enum SmokeCommand {
     var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
+    smoke.ignored = remote.settings.smokeIgnores
     var others = try OtherBundles(remote, without: bundles.map(\.name))
     if let bytes = others?.bytes, bytes > OtherBundles.limit {
       terminal.remark(

@@ -1,0 +1,102 @@
+import System
+import Testing
+import XCacheClient
+
+@testable import XCacheRuntime
+
+/// What neither a process without the password nor a server can keep hold of.
+@Suite struct ProxyLimitsTests {
+  let bench: RuntimeBench
+
+  init() throws { bench = try RuntimeBench() }
+
+  /// Runs `body` on a thread of its own.
+  /// - Returns: whether it came back within `duration`.
+  private func ends(within duration: Duration, _ body: @escaping @Sendable () -> Void) async throws -> Bool {
+    let isOver = Monitor(false)
+    _ = try OSThread(name: "limited") {
+      body()
+      isOver.broadcasting { $0 = true }
+    }
+    return await MemoryStream.apart { isOver.waiting(for: duration) { $0 ? true : nil } ?? false }
+  }
+
+  /// Silence, a greeting and no more, and a word now and then that is no password.
+  @Test(arguments: ["", "\u{5}\u{1}", "GET http://m.test/ HTTP/1.1\r\nHost: m.test\r\n\r\n"])
+  func thePasswordIsThereWithinSeconds(_ said: String) async throws {
+    let proxy = PageProxy(
+      try await bench.runtime(), transport: FakePageTransport(), network: FakeProxyNetwork())
+    let (stranger, own) = MemoryStream.pair()
+    stranger.say(said)
+    #expect(try await ends(within: .seconds(40)) { proxy.serve(own) })
+    #expect(stranger.isGone)
+  }
+
+  /// One more has the oldest go, and none of those that showed the password.
+  @Test func strangersAreFew() {
+    let strangers = ProxyStrangers()
+    let engine = MemoryStream.pair()
+    let known = strangers.enters(engine.0)
+    let first = (0..<ProxyStrangers.most - 1).map { _ in MemoryStream.pair() }
+    for pair in first { _ = strangers.enters(pair.0) }
+    strangers.leaves(known)
+    let second = (0..<3).map { _ in MemoryStream.pair() }
+    for pair in second { _ = strangers.enters(pair.0) }
+    #expect(first.map(\.1.isGone) == first.indices.map { $0 < 2 })
+    #expect(!engine.1.isGone && second.allSatisfy { !$0.1.isGone })
+  }
+
+  /// The one side has closed, and the other one doesn't: a tunnel ends all the same.
+  @Test(arguments: [true, false])
+  func aTunnelEndsSecondsAfterOneSide(_ isEngine: Bool) async throws {
+    let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
+    (isEngine ? engine : far).finishWriting()
+    #expect(try await ends(within: .seconds(40)) { ProxyTunnel.join(own, server) })
+    #expect(engine.isGone && far.isGone)
+  }
+
+  /// What was on its way arrives.
+  @Test func aTunnelPassesOnWhatComesBehindTheOtherSidesEnd() async throws {
+    let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
+    _ = try OSThread(name: "tunnel") { ProxyTunnel.join(own, server) }
+    engine.say("ask")
+    engine.finishWriting()
+    #expect(await far.hear(until: "nothing, but its end") == "ask")
+    far.say("answer")
+    #expect(await engine.hear(until: "answer") == "answer")
+    far.close()
+    #expect(await engine.hear(until: "nothing, but its end") == "")
+  }
+
+  /// A server that takes nothing and says nothing, of which an engine has had enough.
+  @Test func aTunnelEndsWithItsEngine() async throws {
+    let (engine, own) = MemoryStream.pair()
+    let server = DeafStream()
+    engine.say("ask")
+    engine.close()
+    #expect(try await ends(within: .seconds(50)) { ProxyTunnel.join(own, server) })
+    server.close()
+  }
+}
+
+/// A server that keeps its connection, and that's all.
+private final class DeafStream: ProxyStream {
+  private let isClosed = Monitor(false)
+
+  private func wait(_ milliseconds: Int) -> Bool {
+    isClosed.waiting(for: .milliseconds(milliseconds)) { $0 ? true : nil } ?? false
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
+    wait(milliseconds) ? 0 : nil
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
+    _ = wait(milliseconds)
+    return false
+  }
+
+  var isGone: Bool { isClosed.withLock { $0 } }
+  func finishWriting() {}
+  func close() { isClosed.broadcasting { $0 = true } }
+}
