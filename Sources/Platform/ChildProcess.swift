@@ -118,7 +118,8 @@ package final class ChildProcess: Sendable {
     return end.withLock { end in
       if let end { return end }
       if !wait(milliseconds) {
-        kill(-id, SIGTERM)
+        // It alone at first: what it started is what it ends with order by.
+        kill(id, SIGTERM)
         if !wait(Self.patience) { kill(-id, SIGKILL) }
       }
       // It keeps its number, and so the group's, until it is waited for below.

@@ -48,6 +48,7 @@ enum XCache {
     let environment = Environment.variables
     let terminal = Terminal(environment: environment)
     let code = run(Array(CommandLine.arguments.dropFirst()), environment, terminal)
+    Interruption.waitIfAny()
     // A job that writes to a full disk must not take half a result for a whole one.
     guard let error = Terminal.lostResult else { Environment.exit(code.rawValue) }
     terminal.note("xcache: the result could not be written whole: \(error)")
@@ -58,6 +59,7 @@ enum XCache {
     do {
       return try follow(words, environment, terminal)
     } catch {
+      Interruption.waitIfAny()
       let reported = error as? Reported
       let fault = Fault(reported?.error ?? error)
       let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""

@@ -77,6 +77,10 @@ import Testing
       )
       #expect(try Self.settings(site)["network"]?["kilobitsPerSecond"]?.integer == 1600)
 
+      #expect(try Self.run(site, ["policy", "kill", "--message", "outage"]).exitCode == 0)
+      let killed = try Self.run(site, ["preview", Self.page])
+      #expect(killed.output.contains("policy     the kill switch is on"), "\(killed.output)\(killed.errors)")
+
       let gone = try Self.run(site, ["preview", "https://m.example.com/gone.html", "--offline", "--json"])
       let problem = try JSONValue.parse(Array(gone.output.utf8))
       #expect(gone.exitCode == 1 && problem["code"]?.string == "page-failed", "\(gone.output)")

@@ -48,21 +48,22 @@ package final class LocalBuild {
     return unique
   }
 
-  /// The HTML documents, each file once; parts of other pages, which aren't opened by themselves, are left out.
-  package func pages() throws(PublishError) -> [BuildFile] {
+  /// The HTML documents, each file once; and HTML files that are parts of other pages.
+  package func pages() throws(PublishError) -> (pages: [BuildFile], parts: [BuildFile]) {
     var seen: Set<String> = []
     var pages: [BuildFile] = []
+    var parts: [BuildFile] = []
     for file in files where file.content.ctype.essence == "text/html" {
       let location = file.file.source.location
       guard seen.insert(location).inserted else { continue }
       do throws(SystemError) {
         let bytes = try FileStart.read(location, limit: Self.pageStart)
-        if PageText.isDocument(bytes) { pages.append(file) }
+        if PageText.isDocument(bytes) { pages.append(file) } else { parts.append(file) }
       } catch {
         throw .unreadable(location, error)
       }
     }
-    return pages
+    return (pages, parts)
   }
 }
 

@@ -58,7 +58,8 @@ import Testing
   static let reports: [(more: String, problems: [String])] = [
     (#""isBlank":false"#, []), (#""isBlank":true"#, ["blank"]),
     (#""isBlank":true,"failure":"timed out""#, ["load"]), (#""failure":"crashed""#, ["load"]),
-    (#""isBlank":false,"status":404"#, ["load"]), (#""isBlank":false,"status":304"#, []),
+    (#""isBlank":true,"status":404"#, ["load", "blank"]), (#""isBlank":false,"status":404"#, ["load"]),
+    (#""isBlank":false,"status":304"#, []),
     (#""isBlank":false,"scriptErrors":[{"text":"a"},{"text":"b"}]"#, ["script", "script"]),
   ]
 
@@ -83,7 +84,7 @@ import Testing
     let api = [("missing", "fetch", "https://m.example.com/api")]
     #expect(
       try Self.verdict(api).notes.first?.text
-        == "fetch https://m.example.com/api: not asked for: it isn't in the build")
+        == "fetch https://m.example.com/api: not sent: a smoke test asks no server")
     #expect(
       try Self.verdict(api, isConfined: false).notes.first?.text
         == "fetch https://m.example.com/api: status 404")

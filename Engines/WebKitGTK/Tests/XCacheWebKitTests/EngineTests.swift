@@ -188,6 +188,64 @@ extension WebKitTests {
       #expect(got == #"["undefined",[0,100,"shared text\n","object",201]]"#)
       await app.end()
     }
+
+    @Test func anAnswerThatIsNoJSONRejectsThePagesPromise() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      var settings = WebPageSettings()
+      settings.replies["ask"] = { ["1": "not json", "2": "", "3": "[1, 2"][$0 ?? ""] ?? "[4]" }
+      let page = try WebPage(app.host, settings)
+      try await page.load(sites.url("/second.html"))
+      for number in 1...3 {
+        #expect(
+          try await page.evaluate(
+            "return await webkit.messageHandlers.ask.postMessage(\(number)).catch(error => error.message)")
+            == "\"the answer of the app's handler is no JSON\"")
+      }
+      #expect(try await page.evaluate("return await webkit.messageHandlers.ask.postMessage(4)") == "[4]")
+      await app.end()
+    }
+
+    /// Another process of the machine connects as often as it can, and says nothing.
+    @Test func strangersKeepNoEngineOut() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let port = try #require(app.host.proxyPort)
+      var strangers: [Int32] = []
+      for _ in 0..<12 {
+        strangers += (0..<50).map { _ in Self.connection(to: port) }
+        // More than a listener's backlog would be tried again by the kernel after seconds.
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      defer { for stranger in strangers { close(stranger) } }
+      #expect(strangers.allSatisfy { $0 >= 0 })
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      #expect(try await title(page) == "\"second\"")
+      #expect(try sites.log() == [])
+      // None stays for long.
+      #expect(await app.until { strangers.allSatisfy(Self.isClosed) })
+      await app.end()
+    }
+
+    private static func connection(to port: UInt16) -> Int32 {
+      let made = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      _ = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(made, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      return made
+    }
+
+    private static func isClosed(_ socket: Int32) -> Bool {
+      var byte: UInt8 = 0
+      return recv(socket, &byte, 1, 0) == 0 || errno != EAGAIN
+    }
   }
 }
 

@@ -200,5 +200,51 @@ extension WebKitTests {
       let status = try JSONDecoder().decode(Status.self, from: Data(sites.tell("ask status --json").utf8))
       return status.adoption.reports.reduce(into: [:]) { $0.merge($1.counts, uniquingKeysWith: +) }
     }
+
+    /// What such a link leads to is no page: those that are open are answered as before.
+    @Test(arguments: ["offline", "download", "204"])
+    func aLinkToABypassedPageThatShowsNone(_ what: String) async throws {
+      let sites = try Sites()
+      try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/api/* -m test")
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      let link = ["download": "/api/attachment?size=10&name=x", "204": "/api/status?code=204"][what]
+      var hasFailed = false
+      page.onEvent = { if case .failed = $0 { hasFailed = true } }
+      if what == "offline" { try sites.tell("stop") }
+      _ = try await page.evaluate("setTimeout(() => location.href = '\(link ?? "/api/cached")', 0); return 1")
+      if what == "204" {
+        #expect(try await app.until { try sites.log().contains("GET m.example.com/api/status?code=204") })
+      } else {
+        #expect(await app.until { hasFailed })
+      }
+      _ = try sites.log()
+      // The proxy hears of the end a moment after the engine does.
+      try await Task.sleep(for: .seconds(1))
+      #expect(
+        try await page.evaluate(
+          "return await fetch('/data.json', {referrerPolicy: 'no-referrer'}).then(answer => answer.status, String)"
+        ) == "200")
+      #expect(try sites.log() == [])
+      await app.end()
+    }
+
+    /// It is in another view, and this one's requests don't say which page they are of.
+    @Test func aForeignPageTakesNoRequestsOfAnotherView() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let (other, page) = (try WebPage(app.host), try WebPage(app.host))
+      try await other.load(sites.url("/index.html", "foreign.test"))
+      try await page.load(sites.url("/second.html"))
+      _ = try sites.log()
+      #expect(
+        try await page.evaluate(
+          "return await fetch('/data.json', {referrerPolicy: 'no-referrer'}).then(answer => answer.status, String)"
+        ) == "200")
+      #expect(try sites.log() == [])
+      #expect(try await title(other) == "\"foreign\"")
+      await app.end()
+    }
   }
 }

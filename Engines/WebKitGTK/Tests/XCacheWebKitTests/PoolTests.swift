@@ -172,5 +172,20 @@ extension WebKitTests {
       #expect(try app.sites.log() == [])
       await app.end()
     }
+
+    /// WebKit hasn't said yet that its process is gone.
+    @Test func aViewThatWasKilledJustNowIsReplaced() async throws {
+      let (app, pool) = try await made()
+      for _ in 1...3 {
+        await pool.fill()
+        #expect(pool.count == 1)
+        for id in Processes.children(named: Self.webProcess) { kill(id, SIGKILL) }
+        // No turn of WebKit's thread in between: it hears of it in the middle of the load.
+        #expect(
+          try await answer(pool, app.sites.url("/second.html"), "return document.title") == "\"second\"")
+      }
+      #expect(try app.sites.log() == [])
+      await app.end()
+    }
   }
 }

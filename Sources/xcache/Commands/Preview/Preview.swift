@@ -25,15 +25,17 @@ struct Preview {
     let picture = takesPicture ? "\(folder.path)/page.png" : nil
     let drawn = ProgressLine(terminal)
     drawn.show("opening the page")
-    let engine = try EngineProcess(program, settings, interruption, trace: remote.trace)
+    let engine = EngineRuns(
+      program: program, settings: settings, interruption: interruption, trace: remote.trace)
     let job = EngineJob(id: 1, url: page.text, screenshot: picture, timeout: timeout)
-    guard let report = try engine.show([job]).first else {
+    let shown = try engine.show([job])
+    guard let report = shown.reports.first else {
       throw Failure("\(EngineProgram.name) said nothing of \(page.text)", name: "engine")
     }
     let isListed = release.keys.contains(page.url.matchKey) || release.keys.contains(pageKey)
     return PreviewedPage(
       app: settings.app, channel: settings.channel, version: release.version, address: page.text,
-      engine: engine.engine, isListed: isListed, report: report,
+      engine: shown.engine, policy: release.policy, isListed: isListed, report: report,
       picture: try picture.flatMap(Picture.init(reading:)))
   }
 
@@ -42,6 +44,8 @@ struct Preview {
   private struct Release {
     let version: String
     let urls: [String]
+    /// Why the device leaves the page alone; nil: it doesn't.
+    let policy: String?
 
     var keys: Set<String> { Set(urls.compactMap { try? ResourceURL($0).matchKey }) }
   }
@@ -66,7 +70,14 @@ struct Preview {
     guard device.version != "0" else {
       throw Failure("nothing is published yet in channel \(remote.channel) of app \(try remote.app)")
     }
-    return Release(version: device.version, urls: device.heldFiles().map(\.url))
+    let policy = device.runtimePolicy
+    let now = Clock.unixMilliseconds()
+    let reason: String? =
+      policy.isKilled(at: now)
+      ? "the kill switch is on: devices leave every page to the network"
+      : policy.intercepts(page.url.text, at: now)
+        ? nil : "a bypass matches the page: devices leave it to the network"
+    return Release(version: device.version, urls: device.heldFiles().map(\.url), policy: reason)
   }
 }
 
@@ -77,6 +88,8 @@ struct PreviewedPage {
   let version: String
   let address: String
   let engine: String
+  /// Why the device leaves the page alone; nil: it doesn't.
+  let policy: String?
   /// Whether the release has the page itself.
   let isListed: Bool
   let report: PageReport
@@ -85,7 +98,8 @@ struct PreviewedPage {
   private(set) var screenshot: String?
 
   init(
-    app: String, channel: String, version: String, address: String, engine: String, isListed: Bool,
+    app: String, channel: String, version: String, address: String, engine: String, policy: String?,
+    isListed: Bool,
     report: PageReport, picture: Picture?
   ) {
     self.app = app
@@ -93,6 +107,7 @@ struct PreviewedPage {
     self.version = version
     self.address = address
     self.engine = engine
+    self.policy = policy
     self.isListed = isListed
     self.report = report
     self.picture = picture
@@ -112,6 +127,7 @@ struct PreviewedPage {
     members["engine"] = .string(engine)
     members["isInRelease"] = .bool(isListed)
     members["page"] = .object(report.json)
+    members["policy"] = policy.map { .string($0) } ?? .null
     members["screenshot"] = screenshot.map { .string($0) } ?? .null
     members["url"] = .string(address)
     members["version"] = .string(version)
@@ -134,6 +150,19 @@ struct Picture {
       throw Failure("\(EngineProgram.name) wrote a picture that is no PNG file", name: "engine")
     }
     self.bytes = bytes
+  }
+
+  /// A path where a picture can be written, seen to before a page is opened.
+  static func checked(_ path: String) throws -> String {
+    guard path.lowercased().hasSuffix(".png") else {
+      throw UsageError("--screenshot \(path): pictures are PNG files; expected a name that ends in .png")
+    }
+    if try Kernel.status(path)?.kind == .folder { throw UsageError("--screenshot \(path) is a folder") }
+    let folder = DurableFile.parent(of: path)
+    guard try Kernel.status(folder)?.kind == .folder else {
+      throw Failure("--screenshot \(path): there is no folder \(folder)", name: "no-files")
+    }
+    return path
   }
 
   func write(to path: String) throws { try DurableFile.write(bytes, to: path) }

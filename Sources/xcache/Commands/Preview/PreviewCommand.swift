@@ -40,12 +40,18 @@ enum PreviewCommand {
     if limit != nil, isOffline { throw UsageError("give either --offline or --network, not both") }
     let size = try PageSize.read(arguments)
     let timeout = try PageTimeout.read(arguments)
-    let picture = try arguments.value("screenshot")
+    let picture = try arguments.value("screenshot").map(Picture.checked)
     let remote = try RemoteOrigin(arguments)
     let program = try EngineProgram(arguments.environment)
+    // Two of which one had the channel's policy wouldn't compare.
+    let shownVersions: [String?] =
+      versions.count == 2 ? [versions[0], try versions[1] ?? remote.newestVersion] : versions
+    if versions.count == 2, shownVersions[0] == shownVersions[1] {
+      throw UsageError("--compare: both are version \(shownVersions[0] ?? ""); give two that differ")
+    }
     let interruption = try Interruption()
     var shown: [PreviewedPage] = []
-    for version in versions {
+    for version in shownVersions {
       var preview = Preview(
         remote: remote, program: program, interruption: interruption, page: page, timeout: timeout)
       preview.prepare = { settings in
@@ -55,14 +61,17 @@ enum PreviewCommand {
       }
       shown.append(try preview.show(version, terminal, takesPicture: picture != nil))
       terminal.endProgress()
+      if shown.count == 2, shown[0].version == shown[1].version {
+        throw UsageError("--compare: both are version \(shown[0].version); give two that differ")
+      }
       if let picture {
         let path = versions.count == 1 ? picture : numbered(picture, shown[shown.count - 1].version)
         try shown[shown.count - 1].save(to: path)
       }
     }
-    let failed = shown.first { $0.report.failure != nil }
+    let failed = shown.first { $0.report.problem != nil }
     let failure = failed.map { page in
-      Failure("\(page.address) didn't load: \(page.report.failure ?? "")", name: "page-failed")
+      Failure("\(page.address) didn't load: \(page.report.problem ?? "")", name: "page-failed")
     }
     if arguments.has("json") {
       let document: JSONValue =

@@ -22,10 +22,9 @@ enum PreviewOutput {
     var lines: [String] = []
     if let title = report.title, !title.isEmpty { lines.append("title      \(title.onOneLine)") }
     if let final = report.finalURL, final != page.address { lines.append("led to     \(final)") }
-    if !page.isListed {
-      lines.append("listed     no: the release has no such page, so it came from elsewhere")
-    }
-    if let failure = report.failure { lines.append("failed     \(failure.onOneLine)") }
+    if !page.isListed { lines.append("listed     no: the release has no such page") }
+    if let policy = page.policy { lines.append("policy     \(policy)") }
+    if let problem = report.problem { lines.append("failed     \(problem.onOneLine)") }
     lines.append("paint      \(milliseconds(report.firstContentfulPaint)) to the first content")
     lines.append("load       \(milliseconds(report.load))")
     for (name, source) in [
@@ -85,8 +84,9 @@ enum PreviewOutput {
         + " of \(pages[0].app) \(pages[0].channel)")
     for line in table(pages).lines { terminal.say(line) }
     for page in pages {
-      let requests = [PageReport.Source.missing, .failed].flatMap { page.report.requests(from: $0) }
-      let lines = requests.map { "missing \($0.kind) \($0.url)" } + faults(page.report, terminal)
+      let missing = page.report.requests(from: .missing).map { "missing \($0.kind) \($0.url)" }
+      let failed = page.report.requests(from: .failed).map { "no answer \($0.kind) \($0.url)" }
+      let lines = missing + failed + faults(page.report, terminal)
       if lines.isEmpty { continue }
       terminal.say("")
       terminal.say("version \(page.version):")
@@ -99,7 +99,7 @@ enum PreviewOutput {
     func row(_ name: String, _ value: (PageReport) -> String) {
       table.add([name] + pages.map { value($0.report) })
     }
-    row("loaded") { $0.failure == nil ? "yes" : "no" }
+    row("loaded") { $0.problem == nil ? "yes" : "no" }
     row("first content") { milliseconds($0.firstContentfulPaint) }
     row("load") { milliseconds($0.load) }
     for (name, source) in [

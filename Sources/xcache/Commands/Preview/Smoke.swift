@@ -40,7 +40,8 @@ struct Smoke {
     defer { terminal.endProgress() }
     let build = try LocalBuild(bundles) { drawn.show("hashing", Int64($0), of: Int64($1), .files) }
     let site = SmokeSite(build.files.map(\.url), bases: build.bases)
-    var pages = try words.isEmpty ? self.pages(of: build) : words.map { try Self.page($0, build, site) }
+    let (found, parts) = try words.isEmpty ? self.pages(of: build) : ([], [])
+    var pages = try words.isEmpty ? found : words.map { try Self.page($0, build, site) }
     let leftOut = words.isEmpty ? max(0, pages.count - mostPages) : 0
     pages.removeLast(leftOut)
     let folder = try interruption.folder("xcache-smoke")
@@ -58,12 +59,13 @@ struct Smoke {
         id: index + 1, url: page.text, screenshot: pictures == nil ? nil : "\(folder.path)/\(index + 1).png",
         timeout: timeout)
     }
-    let engine = try EngineProcess(program, settings, interruption, trace: trace)
     let all = Int64(pages.count)
-    drawn.show("opening pages", 0, of: all, .files, "0 of \(Count.text(all, "page"))")
-    let reports = try engine.show(jobs) { done in
+    let drawPages = { (done: Int) in
       drawn.show("opening pages", Int64(done), of: all, .files, "\(done) of \(Count.text(all, "page"))")
     }
+    drawPages(0)
+    let runs = EngineRuns(program: program, settings: settings, interruption: interruption, trace: trace)
+    let (reports, engine) = try runs.show(jobs, progress: drawPages)
     try save(jobs)
     let others = others.map { others in
       SmokeSite(build.files.map(\.url) + others.items.map(\.url), bases: build.bases)
@@ -71,12 +73,14 @@ struct Smoke {
     return SmokeResult(
       verdicts: zip(pages, reports).map { SmokeVerdict($0, $1, others ?? site, isConfined: !allowsNetwork) },
       pagesLeftOut: leftOut,
-      engine: engine.engine, milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
+      engine: engine, parts: words.isEmpty ? parts : [],
+      milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
   }
 
   /// The build's documents, those nearest to its top first.
-  private func pages(of build: LocalBuild) throws -> [PageAddress] {
-    let pages = try build.pages().filter { page in !ignored.contains { $0.matches(page.file.source.path) } }
+  private func pages(of build: LocalBuild) throws -> (pages: [PageAddress], parts: [String]) {
+    let (documents, parts) = try build.pages()
+    let pages = documents.filter { page in !ignored.contains { $0.matches(page.file.source.path) } }
       .map { PageAddress($0.url) }
     guard !pages.isEmpty else {
       throw Failure("the build has no page: no file of type text/html that is a document", name: "no-files")
@@ -85,7 +89,7 @@ struct Smoke {
       let depth = page.url.path.utf8.count { $0 == UInt8(ascii: "/") }
       return (depth, page.url.path.hasSuffix("/index.html") ? 0 : 1, page.text)
     }
-    return pages.sorted { rank($0) < rank($1) }
+    return (pages.sorted { rank($0) < rank($1) }, parts.map(\.url.text))
   }
 
   private static func page(_ word: String, _ build: LocalBuild, _ site: SmokeSite) throws -> PageAddress {
@@ -129,6 +133,8 @@ struct SmokeResult {
   /// Pages of the build that were too many.
   let pagesLeftOut: Int
   let engine: String
+  /// HTML files that are parts of other pages, and weren't opened.
+  let parts: [String]
   let milliseconds: Int64
 
   var failures: Int { verdicts.reduce(0) { $0 + $1.failures.count } }
@@ -145,8 +151,9 @@ struct SmokeResult {
     let seconds = "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     let pages = Count.text(verdicts.count, "page")
     let notes = notes > 0 ? ", \(Count.text(notes, "note"))" : ""
-    if failures == 0 { return "\(pages) fine\(notes), \(seconds)" }
-    return "\(failedPages) of \(pages) failed: \(Count.text(failures, "error"))\(notes), \(seconds)"
+    let leftOut = pagesLeftOut > 0 ? ", \(pagesLeftOut) of the build not opened (--max-pages)" : ""
+    if failures == 0 { return "\(pages) fine\(notes)\(leftOut), \(seconds)" }
+    return "\(failedPages) of \(pages) failed: \(Count.text(failures, "error"))\(notes)\(leftOut), \(seconds)"
   }
 
   var json: JSONValue {
@@ -154,24 +161,35 @@ struct SmokeResult {
       "engine": .string(engine), "errors": .integer(failures), "failedPages": .integer(failedPages),
       "milliseconds": .integer(milliseconds), "notes": .integer(notes),
       "pages": .array(verdicts.map(\.json)), "pagesLeftOut": .integer(pagesLeftOut),
+      "partsLeftOut": .strings(parts),
     ]
   }
 
-  /// A line for each page, and below it what was found.
-  /// - Parameter onlyFailures: leaves out pages that are fine, and notes.
-  func lines(_ terminal: Terminal, onlyFailures: Bool = false) -> [String] {
-    verdicts.flatMap { verdict -> [String] in
-      let isFine = verdict.failures.isEmpty
-      if isFine, onlyFailures { return [] }
-      let word = isFine ? terminal.colour("fine  ", .green) : terminal.colour("failed", .red)
-      let report = verdict.report
-      let requests = report.requests.filter { $0.source != .engine }.count
-      let line =
-        "\(word)  \(verdict.page.text)  \(Count.text(requests, "request")), first content "
-        + "\(PreviewOutput.milliseconds(report.firstContentfulPaint)), load \(PreviewOutput.milliseconds(report.load))"
-      let findings = verdict.failures + (onlyFailures ? [] : verdict.notes)
-      return [line] + findings.map { "  " + Self.line($0, terminal) }
-    }
+  /// Pages that failed, each with what was found on it.
+  func failedLines(_ terminal: Terminal) -> [String] {
+    verdicts.filter { !$0.failures.isEmpty }.flatMap { Self.lines($0, terminal) }
+  }
+
+  /// Those that didn't.
+  func fineLines(_ terminal: Terminal) -> [String] {
+    verdicts.filter(\.failures.isEmpty).flatMap { Self.lines($0, terminal) }
+  }
+
+  /// Of long lists of a page's notes the first; `--json` has them all.
+  private static let mostNotes = 8
+
+  private static func lines(_ verdict: SmokeVerdict, _ terminal: Terminal) -> [String] {
+    let word =
+      verdict.failures.isEmpty ? terminal.colour("fine  ", .green) : terminal.colour("failed", .red)
+    let report = verdict.report
+    let requests = report.requests.filter { $0.source != .engine }.count
+    let line =
+      "\(word)  \(verdict.page.text)  \(Count.text(requests, "request")), first content "
+      + "\(PreviewOutput.milliseconds(report.firstContentfulPaint)), load \(PreviewOutput.milliseconds(report.load))"
+    let more = verdict.notes.count - mostNotes
+    return [line]
+      + (verdict.failures + verdict.notes.prefix(mostNotes)).map { "  " + Self.line($0, terminal) }
+      + (more > 0 ? ["  … and \(Count.text(more, "more note")); --json has them all"] : [])
   }
 
   private static func line(_ finding: SmokeVerdict.Finding, _ terminal: Terminal) -> String {

@@ -20,8 +20,10 @@ enum SmokeCommand {
         script   a script throws an error, or a promise is rejected, and nobody handles it
         missing  a script, style sheet, image, font or frame below the base URL isn't in the build
         blank    nothing can be seen on it; a page that waits for its API needs --allow-network
-      Other requests that get no answer, such as the app's own API, and errors on the console are notes. PAGE is a
-      path in the folder or a URL, with query and fragment if needed. Without PAGE, the HTML documents of the build
+      Other requests that get no answer, such as the app's own API, and errors on the console are notes; what a
+      page's scripts throw for lack of an answer fails it, unless --allow-network lets them ask. A page is looked at
+      until it has loaded and asked for nothing for half a second. A page on which xcache-webkit ends fails; the
+      others are opened all the same. PAGE is a path in the folder or a URL, with query and fragment if needed. Without PAGE, the HTML documents of the build
       are opened, those nearest to its top first. 'xcache publish --smoke' does the same before it publishes, beside
       what else is live in the channel. xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
       In xcache.json: "smoke": {"ignore": ["popup.html"]}; pages that match `ignore` are opened only if named.
@@ -48,6 +50,7 @@ enum SmokeCommand {
     let bundles = try CheckCommand.sources(
       arguments, settings, folders: Array(arguments.operands.prefix(1)), requiresBase: true,
       mapsIndex: arguments.has("index") ? true : nil)
+    try check(bundles)
     let size = try PageSize.read(arguments)
     let timeout = try PageTimeout.read(arguments)
     let mostPages = try arguments.number("max-pages", in: 1...10_000)
@@ -67,18 +70,27 @@ enum SmokeCommand {
     if arguments.has("json") {
       terminal.say(json: result.json, result.failure)
     } else {
-      terminal.say(list: result.lines(terminal), all: arguments.has("all"))
+      // Of a long list nothing that failed is behind its end.
+      for line in result.failedLines(terminal) { terminal.say(line) }
+      terminal.say(list: result.fineLines(terminal), all: arguments.has("all"))
       terminal.say(result.summary)
     }
     return result.failure?.code ?? .done
   }
 
   private static func remark(_ result: SmokeResult, _ terminal: Terminal) {
-    guard result.pagesLeftOut > 0 else { return }
-    let verb = result.pagesLeftOut == 1 ? "wasn't" : "weren't"
+    guard let first = result.parts.first else { return }
+    let others = result.parts.count > 1 ? " and \(result.parts.count - 1) more" : ""
     terminal.remark(
-      "\(Count.text(result.pagesLeftOut, "page")) of the build \(verb) opened; --max-pages opens more, or name pages"
-    )
+      "not opened: \(first)\(others), which has no doctype, html, head or body and counts as a part of another page; name "
+        + "it as PAGE to open it")
+  }
+
+  /// - Throws: `UsageError` for pages that no web engine shows by itself.
+  private static func check(_ bundles: [BundleSource]) throws(UsageError) {
+    for base in bundles.flatMap({ $0.folders.map(\.baseURL.text) }) where !base.hasPrefix("https://") {
+      throw UsageError("\(base): a smoke test opens pages of https URLs only")
+    }
   }
 
   /// The same for bundles that are about to be published, beside what else is live in their channel.
@@ -86,6 +98,7 @@ enum SmokeCommand {
   static func before(
     publishing bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> SmokeResult {
+    try check(bundles)
     var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
@@ -100,10 +113,11 @@ enum SmokeCommand {
     let result = try smoke.run(bundles, others: others)
     remark(result, terminal)
     guard let failure = result.failure else {
+      for line in result.fineLines(terminal) where line.contains("note: ") { terminal.remark(line) }
       terminal.remark("smoke test: \(result.summary)")
       return result
     }
-    terminal.note(list: result.lines(terminal, onlyFailures: true), all: arguments.has("all"))
+    for line in result.failedLines(terminal) { terminal.note(line) }
     if arguments.has("json") {
       terminal.say(json: result.json, failure)
     }

@@ -31,23 +31,20 @@ struct SmokeVerdict: Sendable {
     self.page = page
     self.report = report
     var findings: [Finding] = []
-    if let failure = report.failure {
-      findings.append(Finding(problem: .load, text: "didn't load: \(failure.onOneLine)"))
-    } else if let status = report.status, status >= 400 {
-      findings.append(Finding(problem: .load, text: "didn't load: status \(status)"))
+    if let problem = report.problem {
+      findings.append(Finding(problem: .load, text: "didn't load: \(problem.onOneLine)"))
     }
+    let requests = Self.findings(report.requests, site, isConfined)
+    let unasked = isConfined ? requests.count { $0.problem == nil } : 0
+    let hint =
+      unasked == 0
+      ? ""
+      : "; \(Count.text(unasked, "request")) of the page had no answer, and --allow-network asks the network"
     for error in report.scriptErrors {
-      findings.append(Finding(problem: .script, text: error.text.onOneLine, place: error.place))
+      findings.append(Finding(problem: .script, text: error.text.onOneLine.withoutStop + hint, place: error.place))
     }
-    var seen: Set<String> = []
-    for request in report.requests where seen.insert("\(request.kind) \(request.url)").inserted {
-      if let finding = Self.finding(request, site, isConfined) { findings.append(finding) }
-    }
+    findings += requests
     if report.isBlank, report.failure == nil {
-      let unasked = isConfined ? findings.count { $0.problem == nil } : 0
-      let hint =
-        unasked == 0
-        ? "" : "; \(Count.text(unasked, "request")) of it had no answer, and --allow-network asks the network"
       findings.append(Finding(problem: .blank, text: "nothing can be seen on the page\(hint)"))
     }
     // An engine tells of a file that it didn't get once more.
@@ -56,6 +53,16 @@ struct SmokeVerdict: Sendable {
       findings.append(Finding(problem: nil, text: "console: \(message.text.onOneLine)", place: message.place))
     }
     self.findings = findings
+  }
+
+  /// What requests say, each once.
+  private static func findings(
+    _ requests: [PageReport.Request], _ site: SmokeSite, _ isConfined: Bool
+  ) -> [Finding] {
+    var seen: Set<String> = []
+    return requests.compactMap { request in
+      seen.insert("\(request.kind) \(request.url)").inserted ? finding(request, site, isConfined) : nil
+    }
   }
 
   private static func finding(_ request: PageReport.Request, _ site: SmokeSite, _ isConfined: Bool)
@@ -74,7 +81,7 @@ struct SmokeVerdict: Sendable {
     if request.source == .network { return nil }
     let outcome =
       isConfined
-      ? "not asked for: it isn't in the build" : request.status.map { "status \($0)" } ?? "no answer"
+      ? "not sent: a smoke test asks no server" : request.status.map { "status \($0)" } ?? "no answer"
     return Finding(problem: nil, text: "\(request.kind) \(request.url): \(outcome)", url: request.url)
   }
 
@@ -116,4 +123,9 @@ struct SmokeSite: Sendable {
   func isBelowBase(_ text: String) -> Bool {
     bases.contains { text == $0.text || text.hasPrefix($0.text + "/") || text.hasPrefix($0.text + "?") }
   }
+}
+
+extension String {
+  /// Without the full stop at its end, so that something can follow.
+  fileprivate var withoutStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

@@ -97,14 +97,15 @@ public final class PagePool {
   /// - Throws: as `WebPage.init`.
   public func page(for url: String) throws -> WebPage {
     dropOld()
-    let page: WebPage
     if !host.answers(url) {
       var plain = settings.page
       plain.isPlain = true
-      page = try WebPage(host, plain)
-    } else {
-      page = waiting.isEmpty ? try WebPage(host, settings.page) : waiting.removeFirst().page
+      return try fillingAfter(WebPage(host, plain))
     }
+    return try fillingAfter(waiting.isEmpty ? WebPage(host, settings.page) : waiting.removeFirst().page)
+  }
+
+  private func fillingAfter(_ page: WebPage) -> WebPage {
     page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
     return page
   }
@@ -114,8 +115,16 @@ public final class PagePool {
   /// - Throws: as `WebPage.load`.
   public func open(_ url: String) async throws -> WebPage {
     let page = try page(for: url)
-    try await page.load(url)
-    return page
+    let hasWaited = page.isBlank
+    do {
+      try await page.load(url)
+      return page
+    } catch let error as WebKitError where hasWaited && error == .processEnded {
+      // It ended while it waited, and nobody knew it yet. Others may have, with it.
+      let page = try fillingAfter(WebPage(host, settings.page))
+      try await page.load(url)
+      return page
+    }
   }
 
   /// Lets all views go: the system told the app that there is little memory. The next page that is opened has others made.

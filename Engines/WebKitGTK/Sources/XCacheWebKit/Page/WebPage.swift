@@ -128,6 +128,8 @@ public final class WebPage {
     await takeScripts(for: url)
     try await loading {
       opens(url)
+      // A process that ended begins no load by a script.
+      guard hasDocument else { return resume(WebKitError.processEnded) }
       let script = "location.replace(\(String(decoding: text, as: UTF8.self))[0])"
       webkit_web_view_evaluate_javascript(view, script, -1, nil, nil, nil, nil, nil)
     }
@@ -283,7 +285,7 @@ extension WebPage {
     onEvent(.terminated)
     if let shown { host.proxy?.left(shown) }
     shown = nil
-    resume(WebKitError("the web process ended"))
+    resume(WebKitError.processEnded)
   }
 
   func resume(_ error: (any Error)?) {
@@ -375,9 +377,15 @@ extension WebPage {
     webkit_script_message_reply_ref(reply)
     Task { @WebActor in
       do {
-        let value = jsc_value_new_from_json(context, try await handler(json))
-        webkit_script_message_reply_return_value(reply, value)
-        g_object_unref(value)
+        // Nil, and an error in the context, where the text is no JSON.
+        if let value = jsc_value_new_from_json(context, try await handler(json)) {
+          webkit_script_message_reply_return_value(reply, value)
+          g_object_unref(value)
+        } else {
+          jsc_context_clear_exception(context)
+          webkit_script_message_reply_return_error_message(
+            reply, "the answer of the app's handler is no JSON")
+        }
       } catch {
         webkit_script_message_reply_return_error_message(reply, "\(error)")
       }

@@ -20,7 +20,8 @@ public struct UserScript: Sendable {
 
 /// Takes a message of a page's, as JSON; nil for `undefined`. WKScriptMessageHandler.
 public typealias MessageHandler = @WebActor @Sendable (String?) -> Void
-/// Takes a message of a page's and answers it, both as JSON; what it throws rejects the page's promise.
+/// Takes a message of a page's and answers it, both as JSON; what it throws rejects the page's promise, and so does what
+/// is no JSON.
 /// WKScriptMessageHandlerWithReply.
 public typealias ReplyHandler = @WebActor @Sendable (String?) async throws -> String
 

@@ -33,6 +33,9 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What loads end with whose network process ended: an internal error, or that the next process hasn't been told everything yet.
   var isOfNetworkProcess: Bool { self == .forgotten || domain == "WebKitErrorDomain" && code == 300 }
 
+  /// What loads end with whose web process ended.
+  static let processEnded = WebKitError("the web process ended", code: 3)
+
   init(_ message: String, code: Int = 1) {
     domain = "xcache"
     self.code = code

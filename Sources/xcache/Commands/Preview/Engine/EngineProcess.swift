@@ -4,12 +4,9 @@ import System
 
 /// The engine's program while it runs: pages in, reports out.
 final class EngineProcess {
-  /// As it calls itself.
-  private(set) var engine = ""
   private let settings: EngineSettings
   private let child: ChildProcess
   private let lastWords: LastWords
-  private let interruption: Interruption
   private var received: [UInt8] = []
   /// Bytes of `received` that are known to hold no line break.
   private var searched = 0
@@ -26,7 +23,6 @@ final class EngineProcess {
     trace: (@Sendable (String) -> Void)? = nil
   ) throws {
     self.settings = settings
-    self.interruption = interruption
     // What reads no more is noticed where it is written to.
     Signals.ignorePipe()
     let child: ChildProcess
@@ -45,26 +41,55 @@ final class EngineProcess {
     buffer.deallocate()
   }
 
-  /// Opens pages, several at a time, and gives what was seen of each, in their order.
+  /// What a run of the program came to.
+  struct Run {
+    var reports: [Int: PageReport]
+    /// As the program calls itself.
+    let engine: String
+    /// That it ended or hung on some page; nil where all were answered.
+    var loss: Loss?
+  }
+
+  struct Loss {
+    /// Pages that were open.
+    let pages: [Int]
+    /// The one that it was, where that is known.
+    let page: Int?
+    let why: String
+
+    init(_ pages: [Int], page: Int?, why: String) {
+      self.pages = pages
+      self.page = pages.count == 1 ? pages[0] : page
+      self.why = why
+    }
+  }
+
+  /// Opens pages, several at a time; called once.
   /// - Parameter progress: told how many are done.
-  /// - Throws: `Failure`, after which the program has ended.
-  func show(_ jobs: [EngineJob], progress: (Int) -> Void = { _ in }) throws -> [PageReport] {
+  /// - Throws: `Failure`, where it never got ready, or what it says is no answer; then it has ended.
+  func show(_ jobs: [EngineJob], progress: (Int) -> Void = { _ in }) throws -> Run {
     var talk = EngineTalk(settings, jobs)
+    var loss: Loss?
     do {
       try carryOn(&talk, progress)
     } catch let fault as EngineTalk.Fault {
       child.finish(within: 0)
-      interruption.waitIfAny()
-      throw Failure("\(Self.message(fault))\(lastWords.text)", name: "engine")
+      Interruption.waitIfAny()
+      guard case .overdue(let id, _, _) = fault else {
+        throw Failure("\(Self.message(fault))\(lastWords.text)", name: "engine")
+      }
+      loss = Loss(talk.open, page: id, why: Self.message(fault))
     } catch is Ended {
       let end = child.finish(within: Self.ending)
-      interruption.waitIfAny()
-      throw Failure(
-        "\(EngineProgram.name) ended\(Self.during(talk)): \(end)\(lastWords.text)", name: "engine")
+      Interruption.waitIfAny()
+      guard !talk.open.isEmpty else {
+        throw Failure(
+          "\(EngineProgram.name) ended before it was ready: \(end)\(lastWords.text)", name: "engine")
+      }
+      loss = Loss(talk.open, page: nil, why: "\(EngineProgram.name) ended on it: \(end)\(lastWords.text)")
     }
-    engine = talk.engine
     child.finish(within: Self.ending)
-    return jobs.compactMap { talk.reports[$0.id] }
+    return Run(reports: talk.reports, engine: talk.engine, loss: loss)
   }
 
   private func carryOn(_ talk: inout EngineTalk, _ progress: (Int) -> Void) throws {
@@ -112,12 +137,6 @@ final class EngineProcess {
 
   // MARK: - Words
 
-  private static func during(_ talk: EngineTalk) -> String {
-    let open = talk.open
-    guard let first = open.first else { return " before it was ready" }
-    return " while it showed \(first)" + (open.count > 1 ? " and \(open.count - 1) more" : "")
-  }
-
   private static func message(_ fault: EngineTalk.Fault) -> String {
     let name = EngineProgram.name
     return switch fault {
@@ -128,7 +147,7 @@ final class EngineProcess {
       "an answer of \(name) has no right \"\(member)\"; build it from the same source as xcache: make webkit"
     case .unasked(let what): "\(name) answered what nobody asked: \(what)"
     case .notReady(let seconds): "\(name) wasn't ready within \(seconds) s"
-    case .overdue(let url, let seconds):
+    case .overdue(_, let url, let seconds):
       "\(name) said nothing of \(url) within \(seconds) s and was ended"
     }
   }

@@ -20,7 +20,7 @@ struct EngineTalk {
     /// An answer to what wasn't asked, or was answered before.
     case unasked(String)
     case notReady(seconds: Int)
-    case overdue(url: String, seconds: Int)
+    case overdue(id: Int, url: String, seconds: Int)
   }
 
   private enum Stage: Hashable {
@@ -48,7 +48,7 @@ struct EngineTalk {
   }
 
   /// Pages that are open now.
-  var open: [String] { running.values.sorted { $0.job.id < $1.job.id }.map(\.job.url) }
+  var open: [Int] { running.keys.sorted() }
 
   /// - Parameter now: nanoseconds of a clock that doesn't go back.
   mutating func next(now: UInt64) throws(Fault) -> Action {
@@ -62,7 +62,7 @@ struct EngineTalk {
     case .ready: break
     }
     if let late = running.values.filter({ $0.until <= now }).min(by: { $0.job.id < $1.job.id }) {
-      throw .overdue(url: late.job.url, seconds: late.job.timeout + Self.grace)
+      throw .overdue(id: late.job.id, url: late.job.url, seconds: late.job.timeout + Self.grace)
     }
     if running.count < settings.parallel, let job = waiting.popFirst() {
       running[job.id] = (job, now + Self.nanoseconds(job.timeout + Self.grace))

@@ -46,12 +46,25 @@ struct PageReport: Hashable, Sendable {
   let load: Int64?
   let isBlank: Bool
 
+  /// Why the page isn't what it should be, as far as its own answer says; nil: it came.
+  var problem: String? {
+    failure ?? status.flatMap { $0 >= 400 ? "status \($0)" : nil }
+  }
+
   func requests(from source: Source) -> [Request] { requests.filter { $0.source == source } }
 
   var consoleErrors: [Message] { console.filter { $0.level == "error" } }
 }
 
 extension PageReport {
+  /// Of a page that didn't load.
+  init(id: Int, failure: String) {
+    self.init(
+      id: id, finalURL: nil, title: nil, status: nil, failure: failure, requests: [], console: [],
+      scriptErrors: [],
+      firstContentfulPaint: nil, load: nil, isBlank: true)
+  }
+
   /// Reads an answer; members that aren't known are ignored.
   /// - Throws: `member` with the name of the one that is missing or wrong.
   init(json: JSONValue) throws(JSONError) {
@@ -75,6 +88,11 @@ extension PageReport {
 }
 
 extension PageReport.Request {
+  /// A data: URL has a whole file in it.
+  private var shortURL: String {
+    url.hasPrefix("data:") && url.utf8.count > 100 ? url.prefix(100) + "…" : url
+  }
+
   fileprivate init(json: JSONValue) throws(JSONError) {
     url = try json.string("url")
     guard let source = json["source"]?.string.flatMap(PageReport.Source.init) else { throw .member("source") }
@@ -89,7 +107,7 @@ extension PageReport.Request {
     [
       "bytes": .integer(bytes), "kind": .string(kind), "ms": milliseconds.json,
       "source": .string(source.rawValue),
-      "status": status.json, "url": .string(url),
+      "status": status.json, "url": .string(shortURL),
     ]
   }
 }
