@@ -94,7 +94,7 @@ extension WebKitTests {
     @Test func noOlderThanItsAge() async throws {
       let (app, pool) = try await made { $0.age = .seconds(2) }
       await pool.fill()
-      weak var old = pool.pages.first
+      weak let old = pool.pages.first
       #expect(old != nil)
       // Another one takes its place without anybody asking.
       #expect(await app.until { old == nil && pool.count == 1 })

@@ -41,7 +41,10 @@ struct SmokeVerdict: Sendable {
       ? ""
       : "; \(Count.text(unasked, "request")) of the page had no answer, and --allow-network asks the network"
     for error in report.scriptErrors {
-      findings.append(Finding(problem: .script, text: error.text.onOneLine.withoutStop + hint, place: error.place))
+      let text = error.text.onOneLine
+      findings.append(
+        Finding(
+          problem: .script, text: hint.isEmpty ? text : text.withoutStop + hint, place: error.place))
     }
     findings += requests
     if report.isBlank, report.failure == nil {
