@@ -140,6 +140,7 @@ struct Conversation: Equatable {
   ) -> Bool {
     for _ in 0..<20_000 {
       switch connection.next(&workspace, 0) {
+      case .handshake: fatalError("a connection without TLS asks for a handshake")
       case .read:
         let space = workspace.input.space()
         let count = take(&wire, into: space)

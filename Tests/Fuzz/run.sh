@@ -26,7 +26,10 @@ case $target in
 http)
   seeds=Tests/Fuzz/corpus
   corpus=$work/corpus
-  swiftc "${flags[@]}" -module-name HTTPFuzz $(find Sources/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift \
+  mkdir -p "$work/http"
+  # On Linux there is nothing in it but its name.
+  swiftc "${flags[@]}" -emit-module -module-name Backports Sources/Backports/*.swift -emit-module-path "$work/http/Backports.swiftmodule"
+  swiftc "${flags[@]}" -I "$work/http" -module-name HTTPFuzz $(find Sources/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift \
     -o "$work/http-fuzz"
   ;;
 archive)

@@ -7,10 +7,10 @@ import socket
 import subprocess
 import threading
 
-# Verbs that send nothing of their own: they work on files, are the server, or are a device as `pull` is (`device run`, which doesn't
-# end by itself); `login` asks what `channel list` does.
-LOCAL = {"backup", "check", "completions", "device", "doctor", "help", "init", "login", "logout", "restore", "serve", "version",
-         "web"}
+# Verbs that send nothing of their own: they work on files, are the server, or are a device as `pull` is (`preview`, which needs an
+# engine, and `device run`, which doesn't end by itself); `login` asks what `channel list` does.
+LOCAL = {"backup", "check", "completions", "device", "doctor", "help", "init", "login", "logout", "preview", "restore", "serve",
+         "smoke", "version", "web"}
 # What one hop says to the next; the replay has its own.
 HOP = {"connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding", "user-agent"}
 
