@@ -149,7 +149,10 @@ public final class PageProxy: Sendable {
     rest: () -> [UInt8]
   ) {
     guard endsTLS(for: site) else { return tunnel(site, stream, replies, rest: rest) }
-    guard stream.write(replies.yes), let inner = network.secure(stream, as: String(site.host)) else { return }
+    // An engine may begin TLS before it has the answer.
+    guard stream.write(replies.yes),
+      let inner = network.secure(stream, after: rest(), as: String(site.host))
+    else { return }
     defer { inner.close() }
     serve(inner, as: site)
   }

@@ -10,6 +10,8 @@ import Testing
     var isHEAD = false
     /// Whether the connection ends behind the bytes.
     var ends = false
+    /// Whether that is because it broke off.
+    var breaks = false
     /// `200 body`, or the reason why it is none; nil: there is more to come.
     let outcome: String?
     var keeps = true
@@ -38,6 +40,16 @@ import Testing
     Case(
       testDescription: "until the end", bytes: "HTTP/1.1 200 OK\r\n\r\nall of it", ends: true,
       outcome: "200 all of it", keeps: false),
+    Case(
+      testDescription: "until it breaks off", bytes: "HTTP/1.1 200 OK\r\n\r\nhalf of it", ends: true,
+      breaks: true, outcome: "the connection broke off before the answer ended", keeps: false),
+    Case(
+      testDescription: "nothing until it breaks off", bytes: "HTTP/1.0 200 OK\r\n\r\n", ends: true,
+      breaks: true, outcome: "the connection broke off before the answer ended", keeps: false),
+    Case(
+      testDescription: "a length before it breaks off",
+      bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", ends: true, breaks: true,
+      outcome: "200 hello"),
     Case(
       testDescription: "an open end", bytes: "HTTP/1.1 200 OK\r\n\r\nall of it", outcome: nil, keeps: false),
     Case(
@@ -127,7 +139,7 @@ import Testing
           parser.add(bytes.dropFirst(offset).prefix(size))
           offset += size
         } else if ends, !parser.isOver {
-          parser.close()
+          parser.close(isBroken: breaks)
         } else {
           return nil
         }
@@ -143,7 +155,8 @@ import Testing
     let bytes = Array(own.bytes.utf8)
     for size in [bytes.count + 1, 1, 2, 3, 7] where bytes.count < 10_000 || size > 1_000 {
       var parser = AnswerParser(isHEAD: own.isHEAD)
-      #expect(read(&parser, bytes, by: size, ends: own.ends) == own.outcome, "by \(size)")
+      let outcome = read(&parser, bytes, by: size, ends: own.ends, breaks: own.breaks)
+      #expect(outcome == own.outcome, "by \(size)")
       guard own.outcome?.first?.isNumber ?? true else { continue }
       #expect(parser.keepsConnection == own.keeps)
       if size > bytes.count { #expect(parser.hasMore == own.hasMore) }

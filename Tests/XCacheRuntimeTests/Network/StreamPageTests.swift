@@ -193,6 +193,7 @@ import XCacheClient
       Self.upload, by: fetcher(StreamPageTransport(stuck, stallSeconds: 20)))
     #expect(got.head?.status == 413 && got.body == Array("big".utf8) && !stuck.hasTimedOut)
   }
+    var isBroken: Bool { inner.isBroken }
 
   @Test func anUploadThatIsStuckEndsWithItsTask() async {
     let stuck = Stuck()
@@ -200,6 +201,8 @@ import XCacheClient
     let error = await MemoryStream.apart { () -> TransportError? in
       _ = try? OSThread(name: "cancels") {
         stuck.waitForUpload()
+
+    func reset() { close() }
         isCancelled.broadcasting { $0 = true }
       }
       var request = Self.upload

@@ -1,3 +1,4 @@
+import Compression
 import System
 import Testing
 
@@ -239,6 +240,37 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     #expect(!engine.isGone && engine.write([UInt8](repeating: 2, count: size - size / 3)))
     if behind > 0 { #expect(await engine.hear(until: "late") == "late") }
+  /// What lasts as long as the server's connection isn't whole where that is reset, whatever its coding.
+  @Test(arguments: [false, true], ["", "Content-Encoding: gzip\r\n"])
+  func anAnswerThatIsResetEndsWithinItself(_ isReset: Bool, _ coding: String) async throws {
+    let text = Array("let answer = 42".utf8)
+    let servers = EndingServers(
+      Array("HTTP/1.1 200 OK\r\n\(coding)\r\n".utf8) + (coding.isEmpty ? text : Gzip.encode([text])),
+      isReset: isReset)
+    let engine = try await connect(try await proxy(StreamPageTransport(servers)), "m.test")
+    engine.say(get("/api"))
+    let answer = await engine.hear(until: isReset ? "never" : "\r\n0\r\n\r\n")
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))
+    #expect(answer.contains("42") && answer.hasSuffix(isReset ? "\r\n1\r\n" : "\r\n0\r\n\r\n"))
+  }
+
+  /// An engine that doesn't wait for the answer to its CONNECT.
+  @Test(arguments: ["m.test", "bank.test"]) func whatComesBehindAConnectIsTheTunnels(_ host: String)
+    async throws
+  {
+    let proxy = try await proxy()
+    let engine = try dial(proxy)
+    engine.say(
+      "CONNECT \(host):443 HTTP/1.1\r\nHost: \(host):443\r\n\(password(proxy))\r\n"
+        + get("/index.html", host: host))
+    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    if host == "m.test" {
+      #expect(await engine.answer().hasSuffix("<p>one"))
+    } else {
+      #expect(await engine.hear(until: "\r\n\r\n") == "\(host): " + get("/index.html", host: host))
+    }
+  }
+
     engine.finishWriting()
     #expect(await engine.hear(until: "never") == "")
   }
@@ -468,6 +500,26 @@ private struct EarlyTransport: PageTransport {
       receive(Array("early".utf8).span.bytes), case .stream(_, let read) = request.body
     else { throw TransportError(.stopped, "the caller ended it") }
     var offset: Int64 = 0
+/// Servers that say the same to everybody, and then end the connection.
+private struct EndingServers: StreamNetwork {
+  private let bytes: [UInt8]
+  private let isReset: Bool
+
+  init(_ bytes: [UInt8], isReset: Bool) {
+    self.bytes = bytes
+    self.isReset = isReset
+  }
+
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream {
+    let (here, there) = MemoryStream.pair()
+    _ = there.write(bytes)
+    if isReset { here.breakInput() } else { there.finishWriting() }
+    return here
+  }
+}
+
     while offset < behind {
       var buffer = [UInt8](repeating: 0, count: 10_000)
       let count = buffer.withUnsafeMutableBytes { (try? read(offset, $0)) ?? 0 }

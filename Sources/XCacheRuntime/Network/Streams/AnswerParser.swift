@@ -56,6 +56,8 @@ struct AnswerParser {
   private(set) var isOver = false
   /// Whether the connection may carry another request when this answer is whole.
   private(set) var keepsConnection = true
+  /// Whether it broke off.
+  private var isBroken = false
 
   /// Bytes of a head at most, those of 1xx before it included.
   private static let headLimit = 256 << 10
@@ -81,7 +83,11 @@ struct AnswerParser {
   }
 
   /// The connection has ended.
-  mutating func close() { isOver = true }
+  /// - Parameter isBroken: whether it broke off, so that a body that lasts as long as the connection isn't whole (RFC 9112 §8).
+  mutating func close(isBroken: Bool = false) {
+    isOver = true
+    self.isBroken = isBroken
+  }
 
   /// What comes next of what was added.
   mutating func next() -> Step {
@@ -93,6 +99,7 @@ struct AnswerParser {
         if !isOver { return .more }
         state = .over
         return .end
+        if isBroken { return fail("the connection broke off before the answer ended") }
       }
       defer { used = rest.count }
       return .body(Array(rest[used...]))

@@ -220,7 +220,7 @@ struct StreamExchange {
       count = read ?? 0
     }
     if isSilent { return false }
-    if bytes.isEmpty { parser.close() } else { hasBegun = true }
+    if bytes.isEmpty { parser.close(isBroken: stream.isBroken) } else { hasBegun = true }
     parser.add(bytes)
     return true
   }
