@@ -315,6 +315,29 @@ import Testing
     #expect(await engine.answer().contains("answer of https://m.test\(blank)"))
   }
 
+  /// Old servers write cookies in codings of their own.
+  @Test func everyByteOfAHeaderGoesOn() async throws {
+    let engine = try await connect(try await proxy(), "m.test")
+    _ = engine.write(
+      Array("GET /api HTTP/1.1\r\nHost: m.test\r\nCookie:\u{301}a=".utf8) + [0xCB, 0xD1]
+        + Array(" \r\n\r\n".utf8))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(
+      transport.sent.first?.headers["cookie"] == HeaderText.text(Array("\u{301}a=".utf8) + [0xCB, 0xD1]))
+    let cookie = [("Set-Cookie", HeaderText.text([0x61, 0x3D, 0xCB]))]
+    #expect(
+      ProxyHead.answer(200, cookie)
+        == Array("HTTP/1.1 200 OK\r\nSet-Cookie: a=".utf8) + [0xCB] + Array("\r\n\r\n".utf8))
+  }
+
+  /// A line that begins with a blank would go on with the one before.
+  @Test func whatIsNoHeaderIsLeftOut() {
+    let headers = [
+      (" script-src https", "//x"), ("", "1"), ("A b", "2"), ("C:", "3"), ("D\u{E9}", "4"), ("E", "5"),
+    ]
+    #expect(ProxyHead.answer(200, headers) == Array("HTTP/1.1 200 OK\r\nE: 5\r\n\r\n".utf8))
+  }
+
   /// What browsers ask for, and servers of the web answer.
   @Test(arguments: [
     "/api/100%", "/api/%zz", "/api/%00", "/api/%", "/api/" + String(repeating: "a", count: 40_000),

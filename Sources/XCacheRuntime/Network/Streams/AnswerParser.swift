@@ -154,7 +154,7 @@ struct AnswerParser {
       defer { scanned += 1 }
       guard rest[scanned] == 0x0A else { continue }
       let end = scanned > lineStart && rest[scanned - 1] == 0x0D ? scanned - 1 : scanned
-      let line = String(decoding: rest[lineStart..<end], as: UTF8.self)
+      let line = HeaderText.text(rest[lineStart..<end])
       lineStart = scanned + 1
       if !line.isEmpty {
         lines.append(line)

@@ -73,7 +73,7 @@ struct StreamExchange {
     let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     text += "Accept-Encoding: \(isPart ? "identity" : "gzip")\r\n"
     if let length { text += "Content-Length: \(length)\r\n" }
-    return Array((text + "\r\n").utf8)
+    return HeaderText.bytes(text + "\r\n")
   }
 
   /// Bytes of the body; nil: there is none, and the method means none (RFC 9110 §8.6).
