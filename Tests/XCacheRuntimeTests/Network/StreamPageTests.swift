@@ -321,6 +321,22 @@ import XCacheClient
     let again = kept.keep(streams[6], to: "https://m.test", of: 0, at: 0)
     let all = kept.takeAll().count
     #expect(again && all == 1)
+  @Test(
+    arguments: [
+      ("https://M.test:443/a/../b?c#d", "https://m.test /b?c"), ("http://[::1]:80", "http://[::1] /"),
+      ("https://m.test/LONG?a#LONG", "https://m.test /LONG?a"),
+      ("https://m.test:8443/?LONG", "https://m.test:8443 /?LONG"),
+      ("https://m.test/LONG b", nil), ("https://m.test/LONG\u{E9}", nil), ("https://a@m.test/LONG", nil),
+      ("https://m.test?/LONG", nil), ("https://m.test#/LONG", "https://m.test /"), ("https:m.test/LONG", nil),
+      ("ftp://m.test/LONG", nil),
+      ("https://m.test\\x/LONG", nil), ("/LONG", nil),
+    ] as [(String, String?)])
+  func anAddressIsServerAndTarget(_ text: String, _ parts: String?) {
+    let long = String(repeating: "x", count: 5_000)
+    let address = RequestAddress(text.replacing("LONG", with: long))
+    #expect(address.map { "\($0.server) \($0.target)" } == parts.map { $0.replacing("LONG", with: long) })
+  }
+
     // Those that wait for nobody don't keep others from being kept.
     let others = (0..<70).map { _ in MemoryStream.pair().0 }
     for (place, stream) in others.enumerated() {
