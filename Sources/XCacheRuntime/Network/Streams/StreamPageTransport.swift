@@ -47,7 +47,8 @@ public final class StreamPageTransport: PageTransport {
     }
     let server = url.server
     while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.continuousMilliseconds()) }) {
-      if stream.isGone {
+      // What came meanwhile would be taken for the answer.
+      if stream.isGone || stream.hasUnread {
         stream.close()
         continue
       }
@@ -84,6 +85,14 @@ public final class StreamPageTransport: PageTransport {
       if isKept, error.kind == .broken, !exchange.hasBegun { return false }
       throw error
     }
+  }
+}
+
+extension ProxyStream {
+  /// Whether anything is there to be read, its end included.
+  fileprivate var hasUnread: Bool {
+    var byte: UInt8 = 0
+    return withUnsafeMutableBytes(of: &byte) { read(into: $0, within: 0) } != nil
   }
 }
 
