@@ -271,6 +271,20 @@ extension Runtime {
   func leavesAlone(_ page: OpenPage) -> Bool {
     guard let device, let url = try? ResourceURL(page.url) else { return true }
     return passesPage(url, device) != nil
+  /// Of pages that may ask for `url`, given newest first: that of the newest version which listed it, so that its lazy parts load;
+  /// else the first.
+  func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
+    guard let newest = pages.first, pages.contains(where: { $0.version != newest.version }),
+      let url = try? ResourceURL(url)
+    else { return pages.first }
+    let holders = state.withLock { state in
+      pages.filter { state.pages[$0.id]?.held?.listed(url) != nil }
+    }
+    return holders.max {
+      $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count
+    } ?? newest
+  }
+
   }
 }
 
