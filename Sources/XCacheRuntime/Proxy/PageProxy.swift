@@ -131,10 +131,7 @@ public final class PageProxy: Sendable {
 
   private func connect(_ head: ProxyHead, _ connection: ProxyConnection) {
     let stream = connection.stream
-    // Read as the authority of a URL, so that it is one name in one form.
-    guard connection.answers(), let url = try? ResourceURL("https://\(head.target)/") else {
-      return refuse(400, stream)
-    }
+    guard connection.answers(), let url = ResourceURL(site: head.target) else { return refuse(400, stream) }
     // Where there is no server the connection ends, as without a proxy: libsoup takes an answer for the page's own, of the server's
     // origin, and one without a type for a download.
     open(url, stream, (ProxyHead.answer(200, []), []), rest: connection.takeRest)
@@ -172,8 +169,7 @@ public final class PageProxy: Sendable {
   }
 
   private func isHost(_ host: String?, _ site: ResourceURL) -> Bool {
-    guard let host, let url = try? ResourceURL("https://\(host)/") else { return false }
-    return url.authority == site.authority
+    host.flatMap { ResourceURL(site: $0) }?.authority == site.authority
   }
 
   /// Whether TLS ends here: for hosts of the app of which the device holds something, while interception is on.
@@ -253,6 +249,14 @@ struct ProxyReference: Sendable {
 }
 
 extension ResourceURL {
+  /// The site that an authority names, `m.example.com:443`, in one form; nil where it is none, or has port 0, where no server is.
+  init?(site authority: String) {
+    guard !authority.utf8.contains(where: { "/\\?#".utf8.contains($0) }),
+      let url = try? ResourceURL("https://\(authority)/"), url.port != 0
+    else { return nil }
+    self = url
+  }
+
   /// The port, that of its scheme where it names none.
   var port: Int {
     let rest = authority.dropFirst(host.count + 1)
@@ -267,10 +271,6 @@ extension Runtime {
   /// Whether a URL is of a host that the app names.
   public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
 
-  /// Whether a page is left to the network.
-  func leavesAlone(_ page: OpenPage) -> Bool {
-    guard let device, let url = try? ResourceURL(page.url) else { return true }
-    return passesPage(url, device) != nil
   /// Of pages that may ask for `url`, given newest first: that of the newest version which listed it, so that its lazy parts load;
   /// else the first.
   func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
@@ -285,6 +285,10 @@ extension Runtime {
     } ?? newest
   }
 
+  /// Whether a page is left to the network.
+  func leavesAlone(_ page: OpenPage) -> Bool {
+    guard let device, let url = try? ResourceURL(page.url) else { return true }
+    return passesPage(url, device) != nil
   }
 }
 

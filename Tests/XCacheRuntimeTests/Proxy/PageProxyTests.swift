@@ -148,6 +148,19 @@ import Testing
     #expect(transport.sent.isEmpty)
   }
 
+  /// What is more than a host and a port, and a port at which no server is.
+  @Test(arguments: [
+    "m.test:443/index.html", "m.test?a:443", "a@m.test:443", "m.test:0", "m.test:65536", "m\u{FC}.test:443",
+    "/m.test:443",
+  ])
+  func whatIsNoSiteIsConnectedToNobody(_ target: String) async throws {
+    let proxy = try await proxy()
+    let engine = try dial(proxy)
+    engine.say("CONNECT \(target) HTTP/1.1\r\nHost: m.test\r\n\(password(proxy))\r\n")
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 400 "))
+    #expect(network.secured.isEmpty && network.connected.isEmpty)
+  }
+
   @Test func theKillSwitchPassesConnectionsOnUnread() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
@@ -227,19 +240,6 @@ import Testing
     #expect(await engine.hear(until: "never") == "HTTP/1.1 200 OK\r\n" + end)
   }
 
-  /// WebKit sends all of a body before it reads an answer.
-  @Test(arguments: [0, 100_000])
-  func anAnswerBeforeTheEndOfABodyIsRead(_ behind: Int) async throws {
-    let engine = try await connect(try await proxy(EarlyTransport(behind)), "m.test")
-    let size = 300_000
-    engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\n\r\n")
-    _ = engine.write([UInt8](repeating: 1, count: size / 3))
-    let answer = await engine.hear(until: "early")
-    #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("\r\nConnection: close\r\n"))
-    // Time for an end of the connection that mustn't come.
-    try await Task.sleep(for: .milliseconds(300))
-    #expect(!engine.isGone && engine.write([UInt8](repeating: 2, count: size - size / 3)))
-    if behind > 0 { #expect(await engine.hear(until: "late") == "late") }
   /// What lasts as long as the server's connection isn't whole where that is reset, whatever its coding.
   @Test(arguments: [false, true], ["", "Content-Encoding: gzip\r\n"])
   func anAnswerThatIsResetEndsWithinItself(_ isReset: Bool, _ coding: String) async throws {
@@ -271,6 +271,19 @@ import Testing
     }
   }
 
+  /// WebKit sends all of a body before it reads an answer.
+  @Test(arguments: [0, 100_000])
+  func anAnswerBeforeTheEndOfABodyIsRead(_ behind: Int) async throws {
+    let engine = try await connect(try await proxy(EarlyTransport(behind)), "m.test")
+    let size = 300_000
+    engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\n\r\n")
+    _ = engine.write([UInt8](repeating: 1, count: size / 3))
+    let answer = await engine.hear(until: "early")
+    #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("\r\nConnection: close\r\n"))
+    // Time for an end of the connection that mustn't come.
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(!engine.isGone && engine.write([UInt8](repeating: 2, count: size - size / 3)))
+    if behind > 0 { #expect(await engine.hear(until: "late") == "late") }
     engine.finishWriting()
     #expect(await engine.hear(until: "never") == "")
   }
@@ -302,19 +315,6 @@ import Testing
     )
   }
 
-  @Test func theBlankPageIsOneToReadAlone() async throws {
-    let engine = try await connect(try await proxy(), "m.test")
-    let blank = PageProxy.blankPath
-    engine.say("HEAD \(blank) HTTP/1.1\r\nHost: m.test\r\n\r\n" + get("/index.html"))
-    #expect(await engine.hear(until: "\r\n\r\n").contains("Content-Length: \(PageProxy.blankPage.count)\r\n"))
-    #expect(await engine.answer().hasSuffix("<p>one"))
-    engine.say(get(blank))
-    #expect(await engine.answer().hasSuffix("<title></title>"))
-    #expect(transport.sent.isEmpty)
-    engine.say("POST \(blank) HTTP/1.1\r\nHost: m.test\r\nContent-Length: 1\r\n\r\n.")
-    #expect(await engine.answer().contains("answer of https://m.test\(blank)"))
-  }
-
   /// Old servers write cookies in codings of their own.
   @Test func everyByteOfAHeaderGoesOn() async throws {
     let engine = try await connect(try await proxy(), "m.test")
@@ -336,6 +336,19 @@ import Testing
       (" script-src https", "//x"), ("", "1"), ("A b", "2"), ("C:", "3"), ("D\u{E9}", "4"), ("E", "5"),
     ]
     #expect(ProxyHead.answer(200, headers) == Array("HTTP/1.1 200 OK\r\nE: 5\r\n\r\n".utf8))
+  }
+
+  @Test func theBlankPageIsOneToReadAlone() async throws {
+    let engine = try await connect(try await proxy(), "m.test")
+    let blank = PageProxy.blankPath
+    engine.say("HEAD \(blank) HTTP/1.1\r\nHost: m.test\r\n\r\n" + get("/index.html"))
+    #expect(await engine.hear(until: "\r\n\r\n").contains("Content-Length: \(PageProxy.blankPage.count)\r\n"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    engine.say(get(blank))
+    #expect(await engine.answer().hasSuffix("<title></title>"))
+    #expect(transport.sent.isEmpty)
+    engine.say("POST \(blank) HTTP/1.1\r\nHost: m.test\r\nContent-Length: 1\r\n\r\n.")
+    #expect(await engine.answer().contains("answer of https://m.test\(blank)"))
   }
 
   /// What browsers ask for, and servers of the web answer.
@@ -487,6 +500,26 @@ private struct BreakingTransport: PageTransport {
   }
 }
 
+/// Servers that say the same to everybody, and then end the connection.
+private struct EndingServers: StreamNetwork {
+  private let bytes: [UInt8]
+  private let isReset: Bool
+
+  init(_ bytes: [UInt8], isReset: Bool) {
+    self.bytes = bytes
+    self.isReset = isReset
+  }
+
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream {
+    let (here, there) = MemoryStream.pair()
+    _ = there.write(bytes)
+    if isReset { here.breakInput() } else { there.finishWriting() }
+    return here
+  }
+}
+
 /// Servers that answer what they are told to, with "hi" behind it.
 private struct AnsweringTransport: PageTransport {
   private let head: NetworkHead
@@ -523,26 +556,6 @@ private struct EarlyTransport: PageTransport {
       receive(Array("early".utf8).span.bytes), case .stream(_, let read) = request.body
     else { throw TransportError(.stopped, "the caller ended it") }
     var offset: Int64 = 0
-/// Servers that say the same to everybody, and then end the connection.
-private struct EndingServers: StreamNetwork {
-  private let bytes: [UInt8]
-  private let isReset: Bool
-
-  init(_ bytes: [UInt8], isReset: Bool) {
-    self.bytes = bytes
-    self.isReset = isReset
-  }
-
-  func connect(
-    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
-  ) throws(TransportError) -> any ProxyStream {
-    let (here, there) = MemoryStream.pair()
-    _ = there.write(bytes)
-    if isReset { here.breakInput() } else { there.finishWriting() }
-    return here
-  }
-}
-
     while offset < behind {
       var buffer = [UInt8](repeating: 0, count: 10_000)
       let count = buffer.withUnsafeMutableBytes { (try? read(offset, $0)) ?? 0 }
