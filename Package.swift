@@ -183,9 +183,8 @@ let package = Package(
     tests(
       "XCacheRuntimeTests",
       [
-        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer",
-        "System", "TLSPeer",
-        "XCacheClient", "XCacheRuntime",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "Platform",
+        "SocketServer", "System", "TLSPeer", "XCacheClient", "XCacheRuntime",
       ]),
     // Support is that of XCacheClientTests here, too.
     tests(

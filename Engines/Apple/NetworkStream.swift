@@ -18,6 +18,7 @@
       /// A piece was asked for, and isn't there yet.
       var isReceiving = false
       var isOver = false
+      var isBroken = false
       /// Bytes that were handed to the system and haven't left.
       var sending = 0
     }
@@ -47,7 +48,8 @@
       connection.stateUpdateHandler = { now in
         switch now {
         case .ready: state.broadcasting { $0.isReady = true }
-        case .failed(let error): state.broadcasting { $0.failure = "\(error)" }
+        case .failed(let error):
+          state.broadcasting { ($0.failure, $0.isBroken) = ("\(error)", $0.isBroken || !$0.isOver) }
         // Where nothing leads there it would wait for another network.
         case .waiting(let error): state.broadcasting { $0.failure = "\(error)" }
         case .cancelled: state.broadcasting { ($0.failure, $0.isOver) = ("closed", true) }
@@ -119,10 +121,18 @@
         state.broadcasting { state in
           state.isReceiving = false
           if let data { state.received += Array(data) }
+          if let error, !Self.isEnd(error) { state.isBroken = state.isBroken || !state.isOver }
           if isComplete || error != nil { state.isOver = true }
         }
       }
     }
+
+    /// TLS that ended without its closing alert.
+    private static func isEnd(_ error: NWError) -> Bool {
+      if case .tls(errSSLClosedNoNotify) = error { true } else { false }
+    }
+
+    var isBroken: Bool { state.withLock { $0.isBroken } }
 
     func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
       var rest = bytes
@@ -160,6 +170,7 @@
     }
 
     func close() { connection.cancel() }
+    func reset() { connection.forceCancel() }
   }
 
   extension NWEndpoint {

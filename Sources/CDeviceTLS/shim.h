@@ -2,6 +2,7 @@
 #pragma once
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <openssl/err.h>
@@ -84,26 +85,49 @@ static inline SSL_CTX *xcache_client_context(const char *authorities) {
   return NULL;
 }
 
+// What a session reads from and writes to: bytes that came early, then a socket.
+struct xcache_wire {
+  int socket;
+  int has_ended;
+  size_t at, count;
+  unsigned char early[];
+};
+
 static inline int xcache_wire_read(BIO *bio, char *out, int size) {
+  struct xcache_wire *wire = BIO_get_data(bio);
   ssize_t count;
   BIO_clear_retry_flags(bio);
-  do count = recv((int)(intptr_t)BIO_get_data(bio), out, (size_t)size, 0);
+  if (size > 0 && wire->at < wire->count) {
+    size_t left = wire->count - wire->at, taken = left < (size_t)size ? left : (size_t)size;
+    memcpy(out, wire->early + wire->at, taken);
+    wire->at += taken;
+    return (int)taken;
+  }
+  do count = recv(wire->socket, out, (size_t)size, 0);
   while (count < 0 && errno == EINTR);
+  if (count == 0 && size > 0) wire->has_ended = 1;
   if (count < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) BIO_set_retry_read(bio);
   return (int)count;
 }
 
 static inline int xcache_wire_write(BIO *bio, const char *bytes, int size) {
+  struct xcache_wire *wire = BIO_get_data(bio);
   ssize_t count;
   BIO_clear_retry_flags(bio);
-  do count = send((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)size, MSG_NOSIGNAL);
+  do count = send(wire->socket, bytes, (size_t)size, MSG_NOSIGNAL);
   while (count < 0 && errno == EINTR);
   if (count < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) BIO_set_retry_write(bio);
   return (int)count;
 }
 
 static inline long xcache_wire_control(BIO *bio, int command, long number, void *pointer) {
+  if (command == BIO_CTRL_EOF) return ((struct xcache_wire *)BIO_get_data(bio))->has_ended;
   return command == BIO_CTRL_FLUSH;
+}
+
+static inline int xcache_wire_free(BIO *bio) {
+  free(BIO_get_data(bio));
+  return 1;
 }
 
 // A session's way to its socket: libssl's own raises SIGPIPE where the other side is gone, which ends an app that doesn't expect
@@ -114,17 +138,28 @@ static inline BIO_METHOD *xcache_wire_method(void) {
   BIO_meth_set_read(method, xcache_wire_read);
   BIO_meth_set_write(method, xcache_wire_write);
   BIO_meth_set_ctrl(method, xcache_wire_control);
+  BIO_meth_set_destroy(method, xcache_wire_free);
   return method;
 }
 
-// A session over a socket. `host`: the server's name, which its certificate has to have; NULL: the session is a server's.
-static inline SSL *xcache_session(SSL_CTX *context, const BIO_METHOD *method, int socket, const char *host) {
+// A session over a socket, of which `count` bytes were read already. `host`: the server's name, which its certificate has to have;
+// NULL: the session is a server's.
+static inline SSL *xcache_session(
+    SSL_CTX *context, const BIO_METHOD *method, int socket, const char *host, const unsigned char *early, size_t count) {
   SSL *ssl = SSL_new(context);
-  BIO *bio = ssl ? BIO_new(method) : NULL;
-  if (!bio) goto failed;
-  BIO_set_data(bio, (void *)(intptr_t)socket);
+  struct xcache_wire *wire = malloc(sizeof *wire + count);
+  BIO *bio = ssl && wire ? BIO_new(method) : NULL;
+  if (!bio) {
+    free(wire);
+    goto failed;
+  }
+  *wire = (struct xcache_wire){.socket = socket, .count = count};
+  if (count) memcpy(wire->early, early, count);
+  BIO_set_data(bio, wire);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl, bio, bio);
+  // An end without the closing alert is one, as to browsers and libsoup; a reset isn't.
+  SSL_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
   if (!host) {
     SSL_set_accept_state(ssl);
     return ssl;
@@ -153,13 +188,17 @@ static inline int xcache_tls_step_of(SSL *ssl, int result) {
 static inline int xcache_tls_handshake(SSL *ssl) {
   ERR_clear_error();
   int result = SSL_do_handshake(ssl);
-  return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+  int step = result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+  // An end before there was a beginning.
+  return step == xcache_tls_ended ? xcache_tls_failed : step;
 }
 
 static inline int xcache_tls_read(SSL *ssl, void *out, size_t room, size_t *count) {
   ERR_clear_error();
   int result = SSL_read_ex(ssl, out, room, count);
-  return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+  int step = result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
+  // An end within a record is none.
+  return step == xcache_tls_ended && SSL_has_pending(ssl) ? xcache_tls_failed : step;
 }
 
 static inline int xcache_tls_write(SSL *ssl, const void *bytes, size_t size, size_t *count) {

@@ -1,5 +1,6 @@
 import HTTPClient
 import HTTPDNS
+import System
 import XCacheClient
 import XCacheRuntime
 
@@ -12,6 +13,12 @@ public final class CurlPageTransport: PageTransport {
   private let timeouts: HTTPTimeouts
   private let authorities: String?
   private let resolver: (any Resolver)?
+  /// For servers whose answers libcurl doesn't read, which browsers do: with lines in their heads that are no headers.
+  private let streams: StreamPageTransport
+  private let odd = Locked<[String]>([])
+
+  /// Servers of that kind that are remembered.
+  private static let mostOdd = 32
 
   /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come. `resolver` says
   /// where hosts are; without one the system does. `authorities` is a file of the certificates to trust, PEM, in place of the
@@ -36,12 +43,20 @@ public final class CurlPageTransport: PageTransport {
     self.timeouts = timeouts
     self.authorities = authorities
     self.resolver = resolver
+    streams = StreamPageTransport(
+      LinuxProxyNetwork(
+        authorities: authorities, dialer: AddressDialer(resolver, connectSeconds: connectSeconds)),
+      stallSeconds: stallSeconds)
   }
 
-  /// Sends by libcurl; gzip, deflate, br and zstd are undone.
+  /// Sends by libcurl; gzip, deflate, br and zstd are undone. What libcurl can't read goes by our own HTTP/1.1, which reads as engines do.
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
+    let server = RequestAddress(request.url)?.server ?? ""
+    if odd.withLock({ $0.contains(server) }) {
+      return try streams.send(request, begin: begin, receive: receive)
+    }
     var ask = HTTPRequest(
       request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
       timeouts: timeouts, watch: { _ in !request.isCancelled() })
@@ -77,6 +92,15 @@ public final class CurlPageTransport: PageTransport {
       switch error {
       case .callback(is Stopped): throw TransportError(.stopped, "the caller ended it")
       case .callback(let error as TransportError): throw error
+      // What may have been carried out isn't sent again; what comes next goes the other way.
+      case .notHTTP where !hasBegun:
+        let isSafe = ["GET", "HEAD"].contains(request.method) && request.body.isEmpty
+        if isSafe { try streams.send(request, begin: begin, receive: receive) }
+        odd.withLock { odd in
+          if !odd.contains(server) { odd = odd.suffix(Self.mostOdd - 1) + [server] }
+        }
+        if isSafe { return }
+        throw TransportError(error)
       default: throw TransportError(error)
       }
     }
@@ -84,7 +108,10 @@ public final class CurlPageTransport: PageTransport {
   }
 
   /// What is under way goes on; requests from now on take new connections.
-  public func networkChanged() { pool.forgetConnections() }
+  public func networkChanged() {
+    pool.forgetConnections()
+    streams.networkChanged()
+  }
 
   private func perform(
     _ ask: HTTPRequest, _ sink: HTTPSink, isUntouched: () -> Bool

@@ -1,4 +1,5 @@
 import CCurl
+import System
 
 /// One libcurl easy handle: makes one request at a time and keeps its connections for the next.
 ///
@@ -210,7 +211,10 @@ final class EasyHandle {
         throw .badField(field.name)
       }
       // "Name;" is how libcurl is asked for a field without a value (CURLOPT_HTTPHEADER(3)).
-      list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+      let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      list = (HeaderText.bytes(line) + [0]).withUnsafeBytes {
+        curl_slist_append(list, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
+      }
     }
     // "Name:" is how it is asked for none of its own.
     return request.asksBeforeBody ? list : curl_slist_append(list, "Expect:")

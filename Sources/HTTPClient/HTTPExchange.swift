@@ -1,4 +1,5 @@
 import CCurl
+import System
 
 /// One request on its way: what libcurl's callbacks read from and write to.
 ///
@@ -121,7 +122,7 @@ final class HTTPExchange {
   /// Takes one header line, its line end included; false stops.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
     defer { isUnanswered = false }
-    let text = String(decoding: line, as: UTF8.self)
+    let text = HeaderText.text(line)
     if text.hasPrefix("HTTP/") {
       // A trailer of that form; another answer only begins after 1xx, or where a request went out for it.
       if isHeadWhole, status >= 200, !isUnanswered { return true }
@@ -131,8 +132,12 @@ final class HTTPExchange {
       let words = text.split(separator: " ", maxSplits: 2)
       status = words.count > 1 ? Int(words[1].filter { !$0.isNewline }) ?? 0 : 0
       reason = words.count > 2 && !isMultiplexed ? trimmed(words[2]) : nil
+    } else if text.utf8.first == 0x20 || text.utf8.first == 0x09 {
+      // A folded line is part of the one before (RFC 9112 §5.2).
+      guard let last = fields.popLast() else { return true }
+      fields.append(HTTPField(last.name, trimmed("\(last.value) \(trimmed(text[...]))"[...])))
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
-      let value = text[text.index(after: colon)...]
+      let value = text[text.utf8.index(after: colon)...]
       fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
     } else if text == "\r\n" || text == "\n" {
       isHeadWhole = true
@@ -166,8 +171,8 @@ final class HTTPExchange {
   }
 
   private func trimmed(_ text: Substring) -> String {
-    let isSpace = { (c: Character) in c == " " || c == "\t" || c == "\r\n" || c == "\n" || c == "\r" }
-    var text = text.drop(while: isSpace)
+    let isSpace = { (c: Unicode.Scalar) in c == " " || c == "\t" || c == "\n" || c == "\r" }
+    var text = text.unicodeScalars.drop(while: isSpace)
     while let last = text.last, isSpace(last) { text.removeLast() }
     return String(text)
   }

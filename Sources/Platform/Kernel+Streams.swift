@@ -76,4 +76,13 @@ extension Kernel {
 
   /// Ends both directions of a connection; who waits for it comes back.
   package static func shutdown(_ socket: Int32) { _ = Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
+
+  /// Breaks a connection off: the other side meets a reset in place of an end, and what it hasn't taken is lost. Who waits for it
+  /// comes back.
+  package static func breakOff(_ socket: Int32) {
+    var nowhere = sockaddr()
+    nowhere.sa_family = sa_family_t(AF_UNSPEC)
+    // "Connect to an address with the sa_family member of sockaddr set to AF_UNSPEC" dissolves it (connect(2)).
+    if Glibc.connect(socket, &nowhere, socklen_t(MemoryLayout<sockaddr>.size)) != 0 { shutdown(socket) }
+  }
 }

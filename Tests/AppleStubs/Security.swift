@@ -81,6 +81,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
 public var errSecSuccess: OSStatus { 0 }
+public var errSSLClosedNoNotify: OSStatus { -9816 }
 
 public func sec_identity_create(_ identity: SecIdentity) -> sec_identity_t? { nil }
 public func sec_protocol_options_set_local_identity(_ options: sec_protocol_options_t, _ identity: sec_identity_t) {}

@@ -2,7 +2,7 @@ import Foundation
 import System
 
 /// A server of HTTP/2 in Node.js whose first connection ends in place of an answer to /gone; other answers are the number of their
-/// connection.
+/// connection, that to /trailers with headers behind its body.
 package final class ClosingServer: Sendable {
   /// How the connection ends.
   package enum Ending: String, Sendable, CaseIterable {
@@ -55,7 +55,9 @@ package final class ClosingServer: Sendable {
       const session = stream.session;
       stream.on("error", () => {});
       if (session.number > 0 || head[":path"] !== "/gone") {
-        stream.respond({ ":status": 200 });
+        const hasTrailers = head[":path"] === "/trailers";
+        stream.respond({ ":status": 200 }, { waitForTrailers: hasTrailers });
+        stream.on("wantTrailers", () => stream.sendTrailers({ "set-cookie": "late=1", "x-late": "HTTP/1.1 500 No" }));
         return stream.end(String(session.number));
       }
       if (ending === "goAway") session.goaway(0, 1);

@@ -51,9 +51,12 @@
     }
 
     /// TLS with an engine that takes the other side of `stream` for `host`; nil where it doesn't come about.
-    public func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
+    public func secure(
+      _ stream: any ProxyStream, after early: [UInt8], as host: String
+    ) -> (any ProxyStream)? {
       guard let (inner, outer) = connectInner(host), let port = outer.localPort else { return nil }
       inner.arrivals.withLock { $0.expect(port) }
+      _ = early.withUnsafeBytes { outer.write($0, within: 5_000) }
       let isSpliced = try? OSThread(name: "proxy splice") { ProxyTunnel.join(stream, outer) }
       let arrived = isSpliced.flatMap { _ in inner.arrivals.waiting(for: .seconds(5)) { $0.take(port) } }
       guard let arrived, let secured = NetworkStream(starting: arrived, within: 10_000) else {

@@ -61,11 +61,13 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   }
 
   /// TLS with an engine that takes the other side of `stream` for `host`; nil where it doesn't come about.
-  public func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
+  public func secure(
+    _ stream: any ProxyStream, after early: [UInt8], as host: String
+  ) -> (any ProxyStream)? {
     guard let socket = stream as? SocketStream, let own = own(for: host),
       let context = OpaquePointer(bitPattern: own.context)
     else { return nil }
-    return TLSStream(socket, context, host: nil)
+    return TLSStream(socket, context, host: nil, after: early)
   }
 
   /// A connection to a server, by the resolver's addresses where it has some; the addresses of a host race (RFC 8305).

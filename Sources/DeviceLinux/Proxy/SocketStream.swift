@@ -5,6 +5,7 @@ import XCacheRuntime
 /// A connection without TLS.
 final class SocketStream: ProxyStream {
   private let descriptor: Descriptor
+  private let broken = Locked(false)
 
   /// Takes over a socket that doesn't block.
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
@@ -16,12 +17,17 @@ final class SocketStream: ProxyStream {
     while true {
       switch Kernel.receive(raw, into: buffer) {
       case .bytes(let count): return count
-      case .end, .broken: return 0
+      case .end: return 0
+      case .broken:
+        broken.withLock { $0 = true }
+        return 0
       case .wouldBlock:
         guard Kernel.wait(raw, for: .reading, milliseconds: milliseconds) else { return nil }
       }
     }
   }
+
+  var isBroken: Bool { broken.withLock { $0 } }
 
   func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
     var rest = bytes
@@ -39,4 +45,15 @@ final class SocketStream: ProxyStream {
   var isGone: Bool { Kernel.isHungUp(raw) }
   func finishWriting() { Kernel.shutdownSending(raw) }
   func close() { Kernel.shutdown(raw) }
+
+  func reset() {
+    let end = Clock.monotonicNanoseconds() + Self.delivery
+    while Kernel.unacknowledged(raw) > 0, Clock.monotonicNanoseconds() < end {
+      Clock.sleep(for: .milliseconds(5))
+    }
+    Kernel.breakOff(raw)
+  }
+
+  /// Nanoseconds that the other side has to take what was written.
+  private static let delivery: UInt64 = 5_000_000_000
 }

@@ -20,17 +20,23 @@ final class TLSStream: ProxyStream {
 
   private let socket: SocketStream
   private let session: Session
+  private let broken = Locked(false)
 
   /// A `BIO_METHOD`, made once; 0 where there was no memory.
   private static let method = Int(bitPattern: xcache_wire_method())
 
   /// TLS over a socket, its handshake done; nil where that fails, or nothing comes for so many milliseconds.
-  /// - Parameter host: the server's name; nil: this side is the server.
-  init?(_ socket: SocketStream, _ context: OpaquePointer, host: String?, within milliseconds: Int = 10_000) {
+  /// - Parameters:
+  ///   - host: the server's name; nil: this side is the server.
+  ///   - early: what was read of the socket already.
+  init?(
+    _ socket: SocketStream, _ context: OpaquePointer, host: String?, after early: [UInt8] = [],
+    within milliseconds: Int = 10_000
+  ) {
     guard let method = OpaquePointer(bitPattern: Self.method) else { return nil }
     let made =
-      host.map { xcache_session(context, method, socket.raw, $0) }
-      ?? xcache_session(context, method, socket.raw, nil)
+      host.map { xcache_session(context, method, socket.raw, $0, early, early.count) }
+      ?? xcache_session(context, method, socket.raw, nil, early, early.count)
     guard let made else { return nil }
     self.socket = socket
     session = Session(made)
@@ -65,12 +71,15 @@ final class TLSStream: ProxyStream {
     var hasFailed = false
     let count = repeated(within: milliseconds) { ssl, count in
       let step = xcache_tls_read(ssl, buffer.baseAddress, buffer.count, count)
-      // A connection that broke off is an end like any other: framing tells whether something is missing.
       if step == Int32(xcache_tls_failed.rawValue) { hasFailed = true }
       return step
     }
-    return hasFailed ? 0 : count
+    guard hasFailed else { return count }
+    broken.withLock { $0 = true }
+    return 0
   }
+
+  var isBroken: Bool { broken.withLock { $0 } }
 
   func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
     var rest = bytes
@@ -88,4 +97,5 @@ final class TLSStream: ProxyStream {
   var isGone: Bool { socket.isGone }
   func finishWriting() { _ = session.call { xcache_tls_finish($0) } }
   func close() { socket.close() }
+  func reset() { socket.reset() }
 }

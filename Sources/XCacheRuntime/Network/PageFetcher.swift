@@ -1,4 +1,3 @@
-import Manifests
 import System
 import XCacheClient
 
@@ -54,10 +53,9 @@ public final class PageFetcher: Sendable {
     _ request: NetworkRequest, _ redirects: Redirects, _ begin: @escaping @Sendable (NetworkHead) -> Bool,
     _ receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) -> NetworkRequest? {
-    guard let url = try? ResourceURL(request.url) else {
+    guard let server = RequestAddress(request.url)?.server else {
       throw TransportError(.other, "no http or https address: \(request.url)")
     }
-    let server = "\(url.scheme)://\(url.authority)"
     var sent = request
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }

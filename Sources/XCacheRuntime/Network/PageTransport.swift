@@ -34,7 +34,7 @@ public struct NetworkRequest: Sendable {
       read: @Sendable (_ offset: Int64, _ into: UnsafeMutableRawBufferPointer) throws -> Int)
 
     /// Whether there is one.
-    var isEmpty: Bool { if case .none = self { true } else { false } }
+    package var isEmpty: Bool { if case .none = self { true } else { false } }
   }
 
   /// `GET`, `POST`, …

@@ -131,10 +131,7 @@ public final class PageProxy: Sendable {
 
   private func connect(_ head: ProxyHead, _ connection: ProxyConnection) {
     let stream = connection.stream
-    // Read as the authority of a URL, so that it is one name in one form.
-    guard connection.answers(), let url = try? ResourceURL("https://\(head.target)/") else {
-      return refuse(400, stream)
-    }
+    guard connection.answers(), let url = ResourceURL(site: head.target) else { return refuse(400, stream) }
     // Where there is no server the connection ends, as without a proxy: libsoup takes an answer for the page's own, of the server's
     // origin, and one without a type for a download.
     open(url, stream, (ProxyHead.answer(200, []), []), rest: connection.takeRest)
@@ -149,7 +146,10 @@ public final class PageProxy: Sendable {
     rest: () -> [UInt8]
   ) {
     guard endsTLS(for: site) else { return tunnel(site, stream, replies, rest: rest) }
-    guard stream.write(replies.yes), let inner = network.secure(stream, as: String(site.host)) else { return }
+    // An engine may begin TLS before it has the answer.
+    guard stream.write(replies.yes),
+      let inner = network.secure(stream, after: rest(), as: String(site.host))
+    else { return }
     defer { inner.close() }
     serve(inner, as: site)
   }
@@ -169,8 +169,7 @@ public final class PageProxy: Sendable {
   }
 
   private func isHost(_ host: String?, _ site: ResourceURL) -> Bool {
-    guard let host, let url = try? ResourceURL("https://\(host)/") else { return false }
-    return url.authority == site.authority
+    host.flatMap { ResourceURL(site: $0) }?.authority == site.authority
   }
 
   /// Whether TLS ends here: for hosts of the app of which the device holds something, while interception is on.
@@ -250,6 +249,14 @@ struct ProxyReference: Sendable {
 }
 
 extension ResourceURL {
+  /// The site that an authority names, `m.example.com:443`, in one form; nil where it is none, or has port 0, where no server is.
+  init?(site authority: String) {
+    guard !authority.utf8.contains(where: { "/\\?#".utf8.contains($0) }),
+      let url = try? ResourceURL("https://\(authority)/"), url.port != 0
+    else { return nil }
+    self = url
+  }
+
   /// The port, that of its scheme where it names none.
   var port: Int {
     let rest = authority.dropFirst(host.count + 1)
@@ -263,6 +270,20 @@ extension Runtime {
 
   /// Whether a URL is of a host that the app names.
   public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
+
+  /// Of pages that may ask for `url`, given newest first: that of the newest version which listed it, so that its lazy parts load;
+  /// else the first.
+  func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
+    guard let newest = pages.first, pages.contains(where: { $0.version != newest.version }),
+      let url = try? ResourceURL(url)
+    else { return pages.first }
+    let holders = state.withLock { state in
+      pages.filter { state.pages[$0.id]?.held?.listed(url) != nil }
+    }
+    return holders.max {
+      $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count
+    } ?? newest
+  }
 
   /// Whether a page is left to the network.
   func leavesAlone(_ page: OpenPage) -> Bool {

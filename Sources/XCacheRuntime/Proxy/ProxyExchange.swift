@@ -60,17 +60,14 @@ struct ProxyExchange {
 
   // MARK: Whose it is
 
-  /// The page that asks, as far as is known. Of several that may, one that is left alone has the request go to the network,
-  /// and else the oldest version's has what it needs.
+  /// The page that asks, as far as is known. Of several that may, one that is left alone has the request go to the network.
   private func page() -> OpenPage? {
     if isDocument { return proxy.pages.opening(url) ?? proxy.opensUntold(url) }
     let candidates = proxy.pages.candidates(
       referrer: head.header("referer"), origin: head.header("origin"), for: url,
       site: head.header("sec-fetch-site"))
     return candidates.first(where: proxy.runtime.leavesAlone)
-      ?? candidates.min {
-        $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count
-      }
+      ?? proxy.runtime.owner(of: url, among: candidates)
   }
 
   /// Tells the pages what came of a document's request.

@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// A request's head, taken out of the connection's memory.
 struct ProxyHead: Sendable {
@@ -13,14 +14,15 @@ struct ProxyHead: Sendable {
   /// - Parameter bytes: those of a head that was parsed without error.
   init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) {
     // Empty lines before a request are passed over (RFC 9112 §2.2).
-    let text = String(decoding: bytes, as: UTF8.self)
-    let lines = text.split(whereSeparator: { $0 == "\r\n" || $0 == "\n" })
-    let words = lines.first?.split(separator: " ") ?? []
-    method = words.first.map(String.init) ?? ""
-    target = words.count > 1 ? String(words[1]) : ""
+    let lines = bytes.split { $0 == 0x0D || $0 == 0x0A }
+    let words = lines.first?.split(separator: 0x20).map { HeaderText.text($0) } ?? []
+    method = words.first ?? ""
+    target = words.count > 1 ? words[1] : ""
     headers = lines.dropFirst().compactMap { line in
-      guard let colon = line.firstIndex(of: ":") else { return nil }
-      return (String(line[..<colon]), String(line[line.index(after: colon)...].trimmingSpaces))
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      let value = line[(colon + 1)...].drop(while: Self.isBlank)
+      let end = value.lastIndex { !Self.isBlank($0) }.map { $0 + 1 } ?? value.startIndex
+      return (HeaderText.text(line[..<colon]), HeaderText.text(value[..<end]))
     }
     switch head.bodyLength {
     case .none: bodyLength = .none
@@ -28,6 +30,8 @@ struct ProxyHead: Sendable {
     case .chunked: bodyLength = .some(.none)
     }
   }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
   /// The first header of a name in lower case.
   func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
@@ -41,7 +45,7 @@ struct ProxyHead: Sendable {
     for (name, value) in headers where !name.lowercased().hasPrefix("proxy-") {
       text += "\(name): \(value)\r\n"
     }
-    return Array((text + "\r\n").utf8)
+    return HeaderText.bytes(text + "\r\n")
   }
 }
 
@@ -64,19 +68,21 @@ extension ProxyHead {
     return headers.filter { !gone.contains($0.name.lowercased()) }
   }
 
-  /// The head of an answer, as bytes; a line that would break it is left out.
+  private static func isName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+  }
+
+  /// The head of an answer, as bytes; a line that would break it, or be taken for a part of the one before, is left out.
   /// - Parameter reason: nil: the usual one of the status.
   static func answer(
     _ status: Int, reason: String? = nil, _ headers: [(name: String, value: String)]
   ) -> [UInt8] {
     let own = reason.flatMap { reason in reason.utf8.contains { $0 < 0x20 && $0 != 9 } ? nil : reason }
     let words = own ?? "\(Status(UInt16(clamping: status)).reason)"
-    var head = Array("HTTP/1.1 \(status) \(words)\r\n".utf8)
-    for (name, value) in headers where !name.isEmpty {
-      let line = "\(name): \(value)"
-      guard !line.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { continue }
-      head += Array(line.utf8)
-      head += [0x0D, 0x0A]
+    var head = HeaderText.bytes("HTTP/1.1 \(status) \(words)\r\n")
+    for (name, value) in headers where isName(name) {
+      guard !value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { continue }
+      head += HeaderText.bytes("\(name): \(value)\r\n")
     }
     return head + [0x0D, 0x0A]
   }

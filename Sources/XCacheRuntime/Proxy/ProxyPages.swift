@@ -86,7 +86,7 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// The pages that a request may come from, newest first: one where `Referer` names it, else those of its origin.
+  /// The pages that a request may come from, newest first: those that `Referer` names, else those of its origin.
   /// - Parameters:
   ///   - url: what is asked for.
   ///   - site: `Sec-Fetch-Site`, which the engine alone can set: how the page's site and that of `url` are related.
@@ -96,7 +96,8 @@ final class ProxyPages: Sendable {
     }.filter { Self.may($0.url, ask: url, site) }
     if let referrer {
       let url = Self.withoutFragment(referrer)
-      if let page = all.first(where: { Self.withoutFragment($0.url) == url }) { return [page] }
+      let named = all.filter { Self.withoutFragment($0.url) == url }
+      if !named.isEmpty { return named }
     }
     guard let source = (origin ?? referrer).flatMap(Self.origin) else { return all }
     return all.filter { Self.origin($0.url) == source }

@@ -6,6 +6,10 @@ public protocol ProxyStream: AnyObject, Sendable {
   /// - Returns: how many bytes; 0: no more come; nil: none came in that time.
   func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int?
 
+  /// Whether `read` gave 0 because the connection broke off: it was reset, or its TLS failed. Else the other side ended it, and what
+  /// lasts as long as the connection is whole. TLS may end without its closing alert, as it may in browsers.
+  var isBroken: Bool { get }
+
   /// Sends all of `bytes`; false where the other side is gone, or takes nothing for so many milliseconds.
   func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool
 
@@ -17,6 +21,10 @@ public protocol ProxyStream: AnyObject, Sendable {
 
   /// Ends both directions; who waits in `read` or `write` comes back.
   func close()
+
+  /// As `close`, and so that the other side takes the connection for broken off, as far as that can be told to it. What was written
+  /// before still arrives.
+  func reset()
 }
 
 /// What the proxy needs of a system: TLS towards the engine, and connections that it passes on as they are.
@@ -25,7 +33,8 @@ public protocol ProxyStream: AnyObject, Sendable {
 public protocol ProxyNetwork: StreamNetwork {
   /// TLS with an engine that takes the other side of `stream` for `host`, by the certificate that is this device's own; nil
   /// where it doesn't come about. The call blocks.
-  func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)?
+  /// - Parameter early: what was read of `stream` already, the beginning of the engine's TLS.
+  func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)?
 }
 
 extension ProxyStream {

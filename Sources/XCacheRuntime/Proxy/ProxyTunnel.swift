@@ -60,7 +60,11 @@ package enum ProxyTunnel {
         if isOver() || state.withLock({ $0.quietMilliseconds }) >= idle { break }
         continue
       }
-      guard count > 0 else { break }
+      guard count > 0 else {
+        // What lasts as long as its connection would look whole to an engine: TLS may end without a word.
+        if source.isBroken { return target.reset() }
+        break
+      }
       let isSent = buffer.withUnsafeBytes {
         target.write(UnsafeRawBufferPointer(rebasing: $0[..<count]), within: idle)
       }

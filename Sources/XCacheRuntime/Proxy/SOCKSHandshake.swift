@@ -58,18 +58,17 @@ struct SOCKSHandshake {
     let host: String?
     switch type {
     case 1: host = read(4).flatMap { IPAddress(bytes: $0) }?.authority
-    case 3: host = counted().map { String(decoding: $0, as: UTF8.self) }
+    case 3: host = counted().map { Self.host(String(decoding: $0, as: UTF8.self)) }
     case 4: host = read(16).flatMap { IPAddress(bytes: $0) }?.authority
     default: return refuse(.addressNotSupported)
     }
     guard let host, let port = read(2) else { return nil }
     guard command == Self.connect else { return refuse(.commandNotSupported) }
-    // Read as the authority of a URL, so that it is one name in one form.
-    guard let url = try? ResourceURL("https://\(host):\(Int(port[0]) << 8 | Int(port[1]))/") else {
-      return refuse(.failed)
-    }
-    return url
+    return ResourceURL(site: "\(host):\(Int(port[0]) << 8 | Int(port[1]))") ?? refuse(.failed)
   }
+
+  /// As a URL has it: an engine may give an address as a name, without brackets.
+  private static func host(_ name: String) -> String { IPAddress(name)?.authority ?? name }
 
   private func refuse(_ reply: Reply) -> ResourceURL? {
     _ = stream.write(reply.bytes)

@@ -10,6 +10,8 @@ import Testing
     var isHEAD = false
     /// Whether the connection ends behind the bytes.
     var ends = false
+    /// Whether that is because it broke off.
+    var breaks = false
     /// `200 body`, or the reason why it is none; nil: there is more to come.
     let outcome: String?
     var keeps = true
@@ -38,6 +40,16 @@ import Testing
     Case(
       testDescription: "until the end", bytes: "HTTP/1.1 200 OK\r\n\r\nall of it", ends: true,
       outcome: "200 all of it", keeps: false),
+    Case(
+      testDescription: "until it breaks off", bytes: "HTTP/1.1 200 OK\r\n\r\nhalf of it", ends: true,
+      breaks: true, outcome: "the connection broke off before the answer ended", keeps: false),
+    Case(
+      testDescription: "nothing until it breaks off", bytes: "HTTP/1.0 200 OK\r\n\r\n", ends: true,
+      breaks: true, outcome: "the connection broke off before the answer ended", keeps: false),
+    Case(
+      testDescription: "a length before it breaks off",
+      bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", ends: true, breaks: true,
+      outcome: "200 hello"),
     Case(
       testDescription: "an open end", bytes: "HTTP/1.1 200 OK\r\n\r\nall of it", outcome: nil, keeps: false),
     Case(
@@ -101,11 +113,31 @@ import Testing
     Case(
       testDescription: "no status", bytes: "HTTP/1.1 2x0 OK\r\n\r\n", outcome: "the answer isn't HTTP/1.1"),
     Case(
-      testDescription: "a header without a name", bytes: "HTTP/1.1 200 OK\r\n: x\r\n\r\n",
+      testDescription: "a header without a name",
+      bytes: "HTTP/1.1 200 OK\r\n: x\r\nContent-Length: 1\r\n\r\na", outcome: "200 a", keeps: false),
+    Case(
+      testDescription: "a header without a colon",
+      bytes: "HTTP/1.1 200 OK\r\nabc\r\nContent-Length: 1\r\n\r\na", outcome: "200 a", keeps: false),
+    Case(
+      testDescription: "a folded header without a colon",
+      bytes: "HTTP/1.1 200 OK\r\nX: 1\r\nabc\r\n d: e\r\nContent-Length: 1\r\n\r\na", outcome: "200 a",
+      keeps: false),
+    Case(
+      testDescription: "a blank in a name", bytes: "HTTP/1.1 200 OK\r\nX : 1\r\nContent-Length: 1\r\n\r\na",
+      outcome: "200 a", keeps: false),
+    Case(
+      testDescription: "a folded first line",
+      bytes: "HTTP/1.1 200 OK\r\n X: 1\r\nContent-Length: 1\r\n\r\na", outcome: "200 a", keeps: false),
+    Case(
+      testDescription: "a length with a blank",
+      bytes: "HTTP/1.1 200 OK\r\nContent-Length : 1\r\n\r\na", outcome: "the answer isn't HTTP/1.1"),
+    Case(
+      testDescription: "a coding without a colon",
+      bytes: "HTTP/1.1 200 OK\r\nTRANSFER-ENCODING chunked\r\nContent-Length: 1\r\n\r\na",
       outcome: "the answer isn't HTTP/1.1"),
     Case(
-      testDescription: "a header without a colon", bytes: "HTTP/1.1 200 OK\r\nabc\r\n\r\n",
-      outcome: "the answer isn't HTTP/1.1"),
+      testDescription: "a length behind no header",
+      bytes: "HTTP/1.1 200 OK\r\nabc\r\n Content-Length: 1\r\n\r\na", outcome: "the answer isn't HTTP/1.1"),
     Case(
       testDescription: "another protocol", bytes: "HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n",
       outcome: "the server changed the protocol"),
@@ -116,7 +148,9 @@ import Testing
   ]
 
   /// Reads `bytes` in pieces of `size`.
-  private func read(_ parser: inout AnswerParser, _ bytes: [UInt8], by size: Int, ends: Bool) -> String? {
+  private func read(
+    _ parser: inout AnswerParser, _ bytes: [UInt8], by size: Int, ends: Bool, breaks: Bool
+  ) -> String? {
     var status = ""
     var body: [UInt8] = []
     var offset = 0
@@ -127,7 +161,7 @@ import Testing
           parser.add(bytes.dropFirst(offset).prefix(size))
           offset += size
         } else if ends, !parser.isOver {
-          parser.close()
+          parser.close(isBroken: breaks)
         } else {
           return nil
         }
@@ -143,7 +177,8 @@ import Testing
     let bytes = Array(own.bytes.utf8)
     for size in [bytes.count + 1, 1, 2, 3, 7] where bytes.count < 10_000 || size > 1_000 {
       var parser = AnswerParser(isHEAD: own.isHEAD)
-      #expect(read(&parser, bytes, by: size, ends: own.ends) == own.outcome, "by \(size)")
+      let outcome = read(&parser, bytes, by: size, ends: own.ends, breaks: own.breaks)
+      #expect(outcome == own.outcome, "by \(size)")
       guard own.outcome?.first?.isNumber ?? true else { continue }
       #expect(parser.keepsConnection == own.keeps)
       if size > bytes.count { #expect(parser.hasMore == own.hasMore) }
@@ -157,7 +192,21 @@ import Testing
         .utf8)
     guard case .head(let head) = parser.next() else { Issue.record("no head"); return }
     #expect(head.values("set-cookie") == ["a=1, b", "c folded"] && head.values("x-own") == ["v w"])
-    #expect(head.values("empty") == [""] && head.list("set-cookie") == ["a=1", "b", "c folded"])
+    #expect(
+      head.values("empty") == [""] && head.isTidy && head.list("set-cookie") == ["a=1", "b", "c folded"])
+  }
+
+  /// What no engine reads is handed to none; a letter that belongs to a colon or a blank for Unicode doesn't for HTTP.
+  @Test func linesThatAreNoHeadersArePassedOver() throws {
+    var parser = AnswerParser(isHEAD: false)
+    parser.add(
+      "HTTP/1.1 200 \u{301}\r\nA:\u{301}b\r\nabc\r\n d: e\r\n: f\r\nG h: i\r\nJ\u{7F}: k\r\nL: m\r\n \u{301}n\r\n\r\n"
+        .utf8)
+    guard case .head(let head) = parser.next() else { Issue.record("no head"); return }
+    #expect(head.headers.map(\.name) == ["A", "L"] && !head.isTidy && head.reason == "\u{301}")
+    #expect(
+      head.values("a") == ["\u{301}b"]
+        && head.values("l").map { Array($0.utf8) } == [Array("m \u{301}n".utf8)])
   }
 
   /// A head that drips costs what its bytes cost, not their square; nor do folded lines.

@@ -349,6 +349,69 @@ import XCacheClient
     #expect(got.error == nil && got.head?.status == 200 && got.head?.reason == told.reason)
   }
 
+  /// Lines that are none are passed over, as engines do; libcurl doesn't, so that its transport goes the other way from then on.
+  @Test(arguments: [false, true]) func aHeaderWithoutAColonIsPassedOver(overStreams: Bool) async {
+    let asked = Locked<[String]>([])
+    let server = SocketServer { request in
+      asked.withLock { $0.append(request.method) }
+      return [
+        .send(Array("HTTP/1.1 200 OK\r\nX: 1\r\nno header\r\nContent-Length: 2\r\n\r\nhi".utf8)), .close,
+      ]
+    }
+    let fetcher = PageFetcher(
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport(), cookies: FakeCookies([]))
+    for method in ["GET", "POST"] {
+      let body: NetworkRequest.Body = method == "GET" ? .none : .bytes([1])
+      let got = await Collected.fetch(NetworkRequest(server.url, method: method, body: body), by: fetcher)
+      #expect(got.error == nil && got.body == Array("hi".utf8) && got.head?.values("x") == ["1"], "\(got)")
+    }
+    #expect(asked.withLock { $0 } == (overStreams ? ["GET", "POST"] : ["GET", "GET", "POST"]))
+  }
+
+  /// What may have been carried out isn't sent again for it.
+  @Test func aPostWithoutAnAnswerThatCanBeReadIsSentOnce() async {
+    let asked = Locked<[String]>([])
+    let server = SocketServer { request in
+      asked.withLock { $0.append(request.method) }
+      return [.send(Array("HTTP/1.1 200 OK\r\nno header\r\nContent-Length: 2\r\n\r\nhi".utf8)), .close]
+    }
+    let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
+    let post = NetworkRequest(server.url, method: "POST", body: .bytes([1]))
+    #expect(await Collected.fetch(post, by: fetcher).error?.kind == .other)
+    #expect(await Collected.fetch(post, by: fetcher).body == Array("hi".utf8))
+    #expect(asked.withLock { $0 } == ["POST", "POST"])
+  }
+
+  /// Old servers fold headers, and write them in codings of their own: cookies come back as they were.
+  @Test(arguments: [false, true]) func everyByteOfAHeaderArrives(overStreams: Bool) async {
+    let asked = Locked<[[String: String]]>([])
+    let server = SocketServer { request in
+      asked.withLock { $0.append(request.fields) }
+      let head = Array("HTTP/1.1 200 OK\r\nX: a;\r\n\tb c:\r\n d\r\nSet-Cookie: n=\u{E9}".utf8)
+      return [.send(head + [0xCB, 0xD1] + Array("\r\nContent-Length: 2\r\n\r\nhi".utf8))]
+    }
+    let fetcher = PageFetcher(
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport(), cookies: FakeCookies([]))
+    let headers = [("X-Own", "\u{E9}" + HeaderText.text([0xCB])), ("X-Empty", "")]
+    let got = await Collected.fetch(NetworkRequest(server.url, headers: headers), by: fetcher)
+    #expect(got.error == nil && got.head?.values("x") == ["a; b c: d"])
+    let cookie = got.head?.values("set-cookie").first.map { HeaderText.bytes($0) }
+    #expect(cookie == Array("n=\u{E9}".utf8) + [0xCB, 0xD1])
+    // The server reads UTF-8: a byte that isn't any it shows as U+FFFD.
+    let first = asked.withLock { $0.first }
+    #expect(first?["x-own"] == "\u{E9}\u{FFFD}" && first?["x-empty"] == "")
+  }
+
+  /// Longer than a resource's URL may be.
+  @Test(arguments: [false, true]) func anAddressMayBeLong(overStreams: Bool) async {
+    let server = SocketServer { .answer(body: $0.path.utf8) }
+    let path = "/a/?b=" + String(repeating: "c%20", count: 10_000)
+    let fetcher = PageFetcher(
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport(), cookies: FakeCookies([]))
+    let got = await Collected.fetch(NetworkRequest("\(server.url)\(path)#d"), by: fetcher)
+    #expect(got.error == nil && got.body == Array(path.utf8))
+  }
+
   /// A page that asks again as soon as it has an answer's head sends its cookies.
   @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
     let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }

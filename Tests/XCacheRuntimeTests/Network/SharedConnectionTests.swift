@@ -61,6 +61,18 @@ import XCacheClient
       log.count == 90 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") }, "\(Set(log))")
   }
 
+  /// Trailers are no headers of the answer, and the connection goes on behind them.
+  @Test(.enabled(if: ClosingServer.isPossible)) func trailersAreReadAndDropped() async throws {
+    let server = try ClosingServer(.goAway)
+    let cookies = FakeCookies([])
+    let fetcher = PageFetcher(CurlPageTransport(30, 120, authorities: server.certificate), cookies: cookies)
+    for _ in 0..<3 {
+      let got = await fetch("\(server.url)/trailers", fetcher).value
+      #expect(got.error == nil && got.head?.status == 200 && got.body == Array("0".utf8))
+      #expect(got.head?.values("x-late") == [] && cookies.taken == [])
+    }
+  }
+
   /// The body of a redirect is read where it is short, so that the next request has its connection.
   @Test(arguments: [false, true]) func aRedirectKeepsItsConnection(overStreams: Bool) async {
     let server = SocketServer { request in

@@ -47,6 +47,25 @@ import XCacheClient
     #expect(server.connections == 5)
   }
 
+  /// A server that says something unasked: nobody takes it for the answer to what is asked next.
+  @Test func whatCameUnaskedAnswersNothing() async {
+    let isSaid = Monitor(false)
+    let server = SocketServer { request in
+      guard request.path == "/first" else { return .answer(body: request.path.utf8) }
+      return .answer(body: [1]) + [
+        .run { _ = isSaid.waiting(for: .seconds(60)) { $0 ? () : nil } },
+        .send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong".utf8)),
+        .run { isSaid.broadcasting { $0 = false } },
+      ]
+    }
+    let transport = StreamPageTransport(LinuxProxyNetwork())
+    #expect(await get("\(server.url)/first", transport).body == [1])
+    isSaid.broadcasting { $0 = true }
+    await MemoryStream.apart { isSaid.waiting { $0 ? nil : () } }
+    #expect(await get("\(server.url)/second", transport).body == Array("/second".utf8))
+    #expect(server.connections == 2)
+  }
+
   /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
   @Test func aRequestIsRepeatedOnce() async {
     let seen = Monitor<(begun: Int, posts: [Int])>((0, []))
@@ -174,6 +193,7 @@ import XCacheClient
       inner.read(into: buffer, within: milliseconds)
     }
 
+    var isBroken: Bool { inner.isBroken }
     var isGone: Bool { false }
     func finishWriting() {}
 
@@ -181,6 +201,8 @@ import XCacheClient
       state.broadcasting { $0.isClosed = true }
       inner.close()
     }
+
+    func reset() { close() }
   }
 
   private static let upload = NetworkRequest(
@@ -297,6 +319,22 @@ import XCacheClient
       NetworkRequest(server.url, headers: [(name, value)]),
       by: fetcher(StreamPageTransport(LinuxProxyNetwork())))
     #expect(got.error?.kind == .other)
+  }
+
+  @Test(
+    arguments: [
+      ("https://M.test:443/a/../b?c#d", "https://m.test /b?c"), ("http://[::1]:80", "http://[::1] /"),
+      ("https://m.test/LONG?a#LONG", "https://m.test /LONG?a"),
+      ("https://m.test:8443/?LONG", "https://m.test:8443 /?LONG"),
+      ("https://m.test/LONG b", nil), ("https://m.test/LONG\u{E9}", nil), ("https://a@m.test/LONG", nil),
+      ("https://m.test?/LONG", nil), ("https://m.test#/LONG", "https://m.test /"), ("https:m.test/LONG", nil),
+      ("ftp://m.test/LONG", nil),
+      ("https://m.test\\x/LONG", nil), ("/LONG", nil),
+    ] as [(String, String?)])
+  func anAddressIsServerAndTarget(_ text: String, _ parts: String?) {
+    let long = String(repeating: "x", count: 5_000)
+    let address = RequestAddress(text.replacing("LONG", with: long))
+    #expect(address.map { "\($0.server) \($0.target)" } == parts.map { $0.replacing("LONG", with: long) })
   }
 
   /// A kept connection is used for a minute, six at most are kept, and none of another network.

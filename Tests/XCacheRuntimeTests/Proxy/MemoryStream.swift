@@ -7,11 +7,14 @@ import XCacheClient
 final class MemoryStream: ProxyStream {
   /// What goes one way.
   final class Pipe: Sendable {
-    private let state = Monitor((bytes: [UInt8](), isOver: false))
+    private let state = Monitor((bytes: [UInt8](), isOver: false, isBroken: false))
 
     func add(_ bytes: [UInt8]) { state.broadcasting { if !$0.isOver { $0.bytes += bytes } } }
+    func putBack(_ bytes: [UInt8]) { state.broadcasting { $0.bytes = bytes + $0.bytes } }
     func end() { state.broadcasting { $0.isOver = true } }
+    func breakOff() { state.broadcasting { ($0.isOver, $0.isBroken) = (true, !$0.isOver) } }
     var isOver: Bool { state.withLock { $0.isOver } }
+    var isBroken: Bool { state.withLock { $0.isBroken && $0.bytes.isEmpty } }
 
     func take(_ count: Int, within milliseconds: Int) -> [UInt8]? {
       state.waiting(for: .milliseconds(min(milliseconds, 60_000))) { state -> [UInt8]? in
@@ -48,12 +51,24 @@ final class MemoryStream: ProxyStream {
     return true
   }
 
+  var isBroken: Bool { input.isBroken }
   var isGone: Bool { input.isOver }
   func finishWriting() { output.end() }
+
+  /// Ends what comes as a reset does.
+  func breakInput() { input.breakOff() }
+
+  /// Has `read` give these bytes first.
+  func putBack(_ bytes: [UInt8]) { input.putBack(bytes) }
 
   func close() {
     input.end()
     output.end()
+  }
+
+  func reset() {
+    input.end()
+    output.breakOff()
   }
 }
 
@@ -117,8 +132,9 @@ final class FakeProxyNetwork: ProxyNetwork {
   /// No server answers.
   func goDown() { state.withLock { $0.isDown = true } }
 
-  func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
+  func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)? {
     state.withLock { $0.secured.append(host) }
+    (stream as? MemoryStream)?.putBack(early)
     return stream
   }
 

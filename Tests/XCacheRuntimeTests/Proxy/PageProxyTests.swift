@@ -1,3 +1,4 @@
+import Compression
 import System
 import Testing
 
@@ -147,6 +148,19 @@ import Testing
     #expect(transport.sent.isEmpty)
   }
 
+  /// What is more than a host and a port, and a port at which no server is.
+  @Test(arguments: [
+    "m.test:443/index.html", "m.test?a:443", "a@m.test:443", "m.test:0", "m.test:65536", "m\u{FC}.test:443",
+    "/m.test:443",
+  ])
+  func whatIsNoSiteIsConnectedToNobody(_ target: String) async throws {
+    let proxy = try await proxy()
+    let engine = try dial(proxy)
+    engine.say("CONNECT \(target) HTTP/1.1\r\nHost: m.test\r\n\(password(proxy))\r\n")
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 400 "))
+    #expect(network.secured.isEmpty && network.connected.isEmpty)
+  }
+
   @Test func theKillSwitchPassesConnectionsOnUnread() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
@@ -226,6 +240,37 @@ import Testing
     #expect(await engine.hear(until: "never") == "HTTP/1.1 200 OK\r\n" + end)
   }
 
+  /// What lasts as long as the server's connection isn't whole where that is reset, whatever its coding.
+  @Test(arguments: [false, true], ["", "Content-Encoding: gzip\r\n"])
+  func anAnswerThatIsResetEndsWithinItself(_ isReset: Bool, _ coding: String) async throws {
+    let text = Array("let answer = 42".utf8)
+    let servers = EndingServers(
+      Array("HTTP/1.1 200 OK\r\n\(coding)\r\n".utf8) + (coding.isEmpty ? text : Gzip.encode([text])),
+      isReset: isReset)
+    let engine = try await connect(try await proxy(StreamPageTransport(servers)), "m.test")
+    engine.say(get("/api"))
+    let answer = await engine.hear(until: isReset ? "never" : "\r\n0\r\n\r\n")
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))
+    #expect(answer.contains("42") && answer.hasSuffix(isReset ? "\r\n1\r\n" : "\r\n0\r\n\r\n"))
+  }
+
+  /// An engine that doesn't wait for the answer to its CONNECT.
+  @Test(arguments: ["m.test", "bank.test"]) func whatComesBehindAConnectIsTheTunnels(_ host: String)
+    async throws
+  {
+    let proxy = try await proxy()
+    let engine = try dial(proxy)
+    engine.say(
+      "CONNECT \(host):443 HTTP/1.1\r\nHost: \(host):443\r\n\(password(proxy))\r\n"
+        + get("/index.html", host: host))
+    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    if host == "m.test" {
+      #expect(await engine.answer().hasSuffix("<p>one"))
+    } else {
+      #expect(await engine.hear(until: "\r\n\r\n") == "\(host): " + get("/index.html", host: host))
+    }
+  }
+
   /// WebKit sends all of a body before it reads an answer.
   @Test(arguments: [0, 100_000])
   func anAnswerBeforeTheEndOfABodyIsRead(_ behind: Int) async throws {
@@ -268,6 +313,29 @@ import Testing
       await engine.answer()
         == "HTTP/1.1 407 Proxy Authentication Required\r\nX-Own: 2\r\nContent-Length: 2\r\nProxy-Authenticate: Basic realm=x\r\n\r\nhi"
     )
+  }
+
+  /// Old servers write cookies in codings of their own.
+  @Test func everyByteOfAHeaderGoesOn() async throws {
+    let engine = try await connect(try await proxy(), "m.test")
+    _ = engine.write(
+      Array("GET /api HTTP/1.1\r\nHost: m.test\r\nCookie:\u{301}a=".utf8) + [0xCB, 0xD1]
+        + Array(" \r\n\r\n".utf8))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(
+      transport.sent.first?.headers["cookie"] == HeaderText.text(Array("\u{301}a=".utf8) + [0xCB, 0xD1]))
+    let cookie = [("Set-Cookie", HeaderText.text([0x61, 0x3D, 0xCB]))]
+    #expect(
+      ProxyHead.answer(200, cookie)
+        == Array("HTTP/1.1 200 OK\r\nSet-Cookie: a=".utf8) + [0xCB] + Array("\r\n\r\n".utf8))
+  }
+
+  /// A line that begins with a blank would go on with the one before.
+  @Test func whatIsNoHeaderIsLeftOut() {
+    let headers = [
+      (" script-src https", "//x"), ("", "1"), ("A b", "2"), ("C:", "3"), ("D\u{E9}", "4"), ("E", "5"),
+    ]
+    #expect(ProxyHead.answer(200, headers) == Array("HTTP/1.1 200 OK\r\nE: 5\r\n\r\n".utf8))
   }
 
   @Test func theBlankPageIsOneToReadAlone() async throws {
@@ -429,6 +497,26 @@ private struct BreakingTransport: PageTransport {
       throw TransportError(.stopped, "the caller ended it")
     }
     throw TransportError(.broken, "it ended early")
+  }
+}
+
+/// Servers that say the same to everybody, and then end the connection.
+private struct EndingServers: StreamNetwork {
+  private let bytes: [UInt8]
+  private let isReset: Bool
+
+  init(_ bytes: [UInt8], isReset: Bool) {
+    self.bytes = bytes
+    self.isReset = isReset
+  }
+
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream {
+    let (here, there) = MemoryStream.pair()
+    _ = there.write(bytes)
+    if isReset { here.breakInput() } else { there.finishWriting() }
+    return here
   }
 }
 

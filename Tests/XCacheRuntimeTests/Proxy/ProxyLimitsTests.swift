@@ -74,6 +74,16 @@ import XCacheClient
     #expect(await engine.hear(until: "nothing, but its end") == "answer to ask")
   }
 
+  /// An engine may take an end for that of what it loads, and a reset never.
+  @Test(arguments: [true, false]) func aTunnelBreaksOffWithEitherSide(_ isEngine: Bool) async throws {
+    let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
+    let (source, target) = isEngine ? (own, far) : (server, engine)
+    (isEngine ? engine : far).say("half")
+    source.breakInput()
+    #expect(try await ends(within: .seconds(40)) { ProxyTunnel.join(own, server) })
+    #expect(await target.hear(until: "never") == "half" && target.isBroken)
+  }
+
   /// A server that takes nothing and says nothing, of which an engine has had enough.
   @Test func aTunnelEndsWithItsEngine() async throws {
     let (engine, own) = MemoryStream.pair()
@@ -102,7 +112,9 @@ private final class DeafStream: ProxyStream {
     return false
   }
 
+  var isBroken: Bool { false }
   var isGone: Bool { isClosed.withLock { $0 } }
   func finishWriting() {}
   func close() { isClosed.broadcasting { $0 = true } }
+  func reset() { close() }
 }

@@ -58,6 +58,34 @@ import XCacheClient
     #expect(try await !isLocal(proxy, "Sec-Fetch-Site: same-origin\r\n"))
   }
 
+  /// Of two windows with one page each has its own build, whose lazy parts come when releases have gone on.
+  @Test(arguments: ["Referer: \(RuntimeBench.page)\r\n", ""])
+  func pagesOfOneAddressKeepTheirParts(_ header: String) async throws {
+    let proxy = try await proxy()
+    func publish(_ number: Int) async throws {
+      try bench.origin.publish([
+        RuntimeBench.page: bytes("<p>\(number)"), "https://m.test/part\(number).js": bytes("part \(number)"),
+      ])
+      await proxy.runtime.update(force: true)
+    }
+    var pages: [OpenPage] = []
+    for number in 1...3 {
+      try await publish(number)
+      pages.append(proxy.shown(RuntimeBench.page))
+    }
+    try await publish(4)
+    #expect(Set(pages.map(\.version)).count == 3)
+    let engine = try await connect(proxy)
+    for number in 1...4 {
+      engine.say("GET /part\(number).js HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
+      #expect(await engine.answer().hasSuffix("\r\n\r\npart \(number)"))
+    }
+    // With its window goes what was its own.
+    proxy.left(pages[1])
+    engine.say("GET /part2.js HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
+    #expect(await engine.answer().contains("answer of https://m.test/part2.js"))
+  }
+
   /// Links lead to bypassed pages without anybody saying so: one that shows nothing is no page.
   @Test(arguments: [0, 204, 205, 200])
   func aLinkThatShowsNoDocumentLeavesNoPage(_ status: Int) async throws {

@@ -63,6 +63,11 @@ import Testing
   @Test(
     arguments: [
       ([3, 9] + Array("bank.test".utf8), "bank.test"), ([1, 192, 0, 2, 1], "192.0.2.1"),
+      // Addresses as names, and names of which the system, which knows none of them, has the say.
+      ([3, 11] + Array("2001:db8::1".utf8), "[2001:db8::1]"),
+      ([3, 9] + Array("192.0.2.1".utf8), "192.0.2.1"),
+      ([3, 255] + [UInt8](repeating: 0x61, count: 255), String(repeating: "a", count: 255)),
+      ([3, 9] + Array("xn--a.tst".utf8), "xn--a.tst"), ([3, 7] + Array("m.test.".utf8), "m.test."),
       ([4, 0x20, 1, 0xD, 0xB8] + [UInt8](repeating: 0, count: 11) + [1], "[2001:db8::1]"),
     ] as [([UInt8], String)])
   func otherHostsArePassedOnUnread(_ address: [UInt8], _ host: String) async throws {
@@ -94,6 +99,12 @@ import Testing
   @Test(
     arguments: [
       ([5, 2, 0, 1, 0, 0, 0, 0, 0, 80], 7), ([5, 1, 0, 9], 8), ([5, 1, 0, 3, 1, 0x20, 0, 80], 1),
+      // No name at all, one of another script, one that is more than a name, and no port.
+      ([5, 1, 0, 3, 0, 0, 80], 1), ([5, 1, 0, 3, 4, 0x6D, 0xC3, 0xBC, 0x6E, 1, 187], 1),
+      ([5, 1, 0, 3, 8] + Array("m.test/a".utf8) + [1, 187], 1),
+      ([5, 1, 0, 3, 8] + Array("a@m.test".utf8) + [1, 187], 1),
+      ([5, 1, 0, 3, 10] + Array("m.test:443".utf8) + [1, 187], 1),
+      ([5, 1, 0, 3, 6] + Array("m.test".utf8) + [0, 0], 1),
       ([4, 1, 0, 1], nil),
     ] as [([UInt8], UInt8?)])
   func whatIsNoConnectionIsRefused(_ request: [UInt8], _ reply: UInt8?) async throws {

@@ -21,7 +21,9 @@ struct AnswerParser {
     let status: Int
     /// What the status line says behind it, which may be nothing; nil: it ends there.
     var reason: String?
-    let headers: [Header]
+    fileprivate(set) var headers: [Header]
+    /// Whether each line could be read.
+    fileprivate(set) var isTidy = true
 
     struct Header: Equatable {
       let name: String
@@ -54,6 +56,8 @@ struct AnswerParser {
   private var used = 0
   /// Whether the connection has ended.
   private(set) var isOver = false
+  /// Whether it broke off.
+  private var isBroken = false
   /// Whether the connection may carry another request when this answer is whole.
   private(set) var keepsConnection = true
 
@@ -81,7 +85,11 @@ struct AnswerParser {
   }
 
   /// The connection has ended.
-  mutating func close() { isOver = true }
+  /// - Parameter isBroken: whether it broke off, so that a body that lasts as long as the connection isn't whole (RFC 9112 §8).
+  mutating func close(isBroken: Bool = false) {
+    isOver = true
+    self.isBroken = isBroken
+  }
 
   /// What comes next of what was added.
   mutating func next() -> Step {
@@ -91,6 +99,7 @@ struct AnswerParser {
     case .open:
       guard used < rest.count else {
         if !isOver { return .more }
+        if isBroken { return fail("the connection broke off before the answer ended") }
         state = .over
         return .end
       }
@@ -147,7 +156,7 @@ struct AnswerParser {
       defer { scanned += 1 }
       guard rest[scanned] == 0x0A else { continue }
       let end = scanned > lineStart && rest[scanned - 1] == 0x0D ? scanned - 1 : scanned
-      let line = String(decoding: rest[lineStart..<end], as: UTF8.self)
+      let line = HeaderText.text(rest[lineStart..<end])
       lineStart = scanned + 1
       if !line.isEmpty {
         lines.append(line)
@@ -164,31 +173,55 @@ struct AnswerParser {
   }
 
   private static func head(_ lines: [String]) -> Head? {
-    let words = lines[0].split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    let words = lines[0].utf8.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
       let status = Int(words[1]),
       (100...999).contains(status)
     else { return nil }
-    var headers: [Head.Header] = []
+    var head = Head(status: status, reason: words.count > 2 ? words[2] : nil, headers: [])
+    var isSkipping = false
     for line in lines.dropFirst() {
       // A folded line is part of the one before (RFC 9112 §5.2).
-      if line.first == " " || line.first == "\t" {
-        guard let last = headers.indices.last else { return nil }
-        headers[last].value.append(" \(line[...].trimmingBlanks)")
+      if line.utf8.first == 0x20 || line.utf8.first == 0x09, !isSkipping, let last = head.headers.indices.last
+      {
+        head.headers[last].value.append(" \(line[...].trimmingBlanks)")
         continue
       }
-      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
-      let name = String(line[..<colon])
-      guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-      headers.append(Head.Header(name: name, value: line[line.index(after: colon)...].trimmingBlanks))
+      let header = header(line)
+      isSkipping = header == nil
+      if let header {
+        head.headers.append(header)
+      } else if mayFrame(line) {
+        return nil
+      } else {
+        head.isTidy = false
+      }
     }
-    return Head(status: status, reason: words.count > 2 ? String(words[2]) : nil, headers: headers)
+    return head
+  }
+
+  /// Nil where the line is none: libsoup, too, passes over those without a colon or a name, or with blanks in it, and what is folded
+  /// behind them.
+  private static func header(_ line: String) -> Head.Header? {
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+      line.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else { return nil }
+    return Head.Header(
+      name: String(line[..<colon]), value: line[line.utf8.index(after: colon)...].trimmingBlanks)
+  }
+
+  /// Whether somebody may read in such a line how long the body is: then nobody is sure where the answer ends.
+  private static func mayFrame(_ line: String) -> Bool {
+    let line = line.lowercased()
+    return line.contains("content-length") || line.contains("transfer-encoding")
   }
 
   /// How long the body is (RFC 9112 §6.3).
   private mutating func begin(_ head: Head, isOld: Bool) -> Step {
     let connection = head.list("connection")
-    keepsConnection = isOld ? connection.contains("keep-alive") : !connection.contains("close")
+    keepsConnection =
+      head.isTidy && (isOld ? connection.contains("keep-alive") : !connection.contains("close"))
     let codings = head.list("transfer-encoding")
     let lengths = Set(head.list("content-length"))
     if isHEAD || head.status == 204 || head.status == 304 {
@@ -214,8 +247,8 @@ struct AnswerParser {
 extension Substring {
   /// Without the blanks around it (RFC 9110 §5.6.3).
   fileprivate var trimmingBlanks: String {
-    let isBlank = { (c: Character) in c == " " || c == "\t" }
-    var text = drop(while: isBlank)
+    let isBlank = { (c: Unicode.Scalar) in c == " " || c == "\t" }
+    var text = unicodeScalars.drop(while: isBlank)
     while let last = text.last, isBlank(last) { text.removeLast() }
     return String(text)
   }

@@ -1,11 +1,10 @@
-import Manifests
 import System
 import XCacheClient
 
 /// One request and its answer on one connection.
 struct StreamExchange {
   private let request: NetworkRequest
-  private let url: ResourceURL
+  private let url: RequestAddress
   private let stream: any ProxyStream
   private let stallSeconds: Int
   private var parser: AnswerParser
@@ -24,7 +23,7 @@ struct StreamExchange {
   /// The same while a body is sent that the server doesn't take.
   private static let uploadSlice = 100
 
-  init(_ request: NetworkRequest, _ url: ResourceURL, _ stream: any ProxyStream, stallSeconds: Int) {
+  init(_ request: NetworkRequest, _ url: RequestAddress, _ stream: any ProxyStream, stallSeconds: Int) {
     self.request = request
     self.url = url
     self.stream = stream
@@ -60,9 +59,7 @@ struct StreamExchange {
       !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
     }
     guard isToken(request.method) else { throw TransportError(.other, "no method: \(request.method)") }
-    let target = url.text.dropFirst(url.scheme.count + 3 + url.authority.count)
-    var text =
-      "\(request.method) \(target.hasPrefix("/") ? "" : "/")\(target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
+    var text = "\(request.method) \(url.target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
     for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
       guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw TransportError(.other, "the header \"\(name)\" has no name or contains a control character")
@@ -73,7 +70,7 @@ struct StreamExchange {
     let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     text += "Accept-Encoding: \(isPart ? "identity" : "gzip")\r\n"
     if let length { text += "Content-Length: \(length)\r\n" }
-    return Array((text + "\r\n").utf8)
+    return HeaderText.bytes(text + "\r\n")
   }
 
   /// Bytes of the body; nil: there is none, and the method means none (RFC 9110 §8.6).
@@ -180,7 +177,7 @@ struct StreamExchange {
   private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
     let decoded = NetworkHead.decoded(
       head.status, reason: head.reason, head.headers.map { ($0.name, $0.value) }, to: request,
-      host: String(url.host))
+      host: url.host)
     decoder = decoded.decoder
     return decoded.head
   }
@@ -220,7 +217,7 @@ struct StreamExchange {
       count = read ?? 0
     }
     if isSilent { return false }
-    if bytes.isEmpty { parser.close() } else { hasBegun = true }
+    if bytes.isEmpty { parser.close(isBroken: stream.isBroken) } else { hasBegun = true }
     parser.add(bytes)
     return true
   }

@@ -1,5 +1,4 @@
 import HTTPDNS
-import Manifests
 import System
 import XCacheClient
 
@@ -43,12 +42,13 @@ public final class StreamPageTransport: PageTransport {
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
-    guard let url = try? ResourceURL(request.url) else {
+    guard let url = RequestAddress(request.url) else {
       throw TransportError(.other, "no http or https address: \(request.url)")
     }
-    let server = "\(url.scheme)://\(url.authority)"
+    let server = url.server
     while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.continuousMilliseconds()) }) {
-      if stream.isGone {
+      // What came meanwhile would be taken for the answer.
+      if stream.isGone || stream.hasUnread {
         stream.close()
         continue
       }
@@ -60,14 +60,14 @@ public final class StreamPageTransport: PageTransport {
     let port = url.authority.dropFirst(url.host.count + 1)
     let generation = kept.withLock { $0.network }
     let stream = try network.connect(
-      to: String(url.host), port: Int(port) ?? (isSecure ? 443 : 80), isSecure: isSecure,
+      to: url.host, port: Int(port) ?? (isSecure ? 443 : 80), isSecure: isSecure,
       isCancelled: request.isCancelled)
     _ = try exchange(request, url, server, stream, of: generation, isKept: false, begin, receive)
   }
 
   /// False where a kept connection was gone, and nothing of the request was answered.
   private func exchange(
-    _ request: NetworkRequest, _ url: ResourceURL, _ server: String, _ stream: any ProxyStream,
+    _ request: NetworkRequest, _ url: RequestAddress, _ server: String, _ stream: any ProxyStream,
     of network: Int, isKept: Bool, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
     var exchange = StreamExchange(request, url, stream, stallSeconds: stallSeconds)
@@ -85,6 +85,14 @@ public final class StreamPageTransport: PageTransport {
       if isKept, error.kind == .broken, !exchange.hasBegun { return false }
       throw error
     }
+  }
+}
+
+extension ProxyStream {
+  /// Whether anything is there to be read, its end included.
+  fileprivate var hasUnread: Bool {
+    var byte: UInt8 = 0
+    return withUnsafeMutableBytes(of: &byte) { read(into: $0, within: 0) } != nil
   }
 }
 

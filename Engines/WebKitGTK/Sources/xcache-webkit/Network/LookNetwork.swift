@@ -18,8 +18,8 @@ final class LookNetwork: WebProxyNetwork {
 
   func certificate(for host: String) -> String? { base.certificate(for: host) }
 
-  func secure(_ stream: any ProxyStream, as host: String) -> (any ProxyStream)? {
-    base.secure(stream, as: host)
+  func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)? {
+    base.secure(stream, after: early, as: host)
   }
 
   func connect(
@@ -59,7 +59,9 @@ private final class SlowStream: ProxyStream {
     return base.write(bytes, within: milliseconds)
   }
 
+  var isBroken: Bool { base.isBroken }
   var isGone: Bool { base.isGone }
   func finishWriting() { base.finishWriting() }
   func close() { base.close() }
+  func reset() { base.reset() }
 }
