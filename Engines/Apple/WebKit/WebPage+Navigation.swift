@@ -52,6 +52,8 @@
 
     /// Its first bytes are there; from now on the view shows it.
     public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
+      // The blank one has the page in its place now, in the view's history, too.
+      blank = .none
       if let proxy = host.proxy {
         let former = shown
         let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
