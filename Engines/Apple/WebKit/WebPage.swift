@@ -29,6 +29,8 @@
     private var waiting: CheckedContinuation<Void, any Error>?
     /// Of the load that is waited for.
     private var navigation: WKNavigation?
+    /// The last one that began to load.
+    var started: WKNavigation?
     /// What is on its way, and what is shown.
     var opening: OpenPage?
     var shown: OpenPage?
@@ -206,6 +208,12 @@
     /// Whether what happens to a navigation is what is waited for; a load that another one took the place of isn't.
     func isAwaited(_ navigation: WKNavigation?) -> Bool {
       self.navigation == nil || self.navigation === navigation
+    }
+
+    /// Whether a load that a decision ended came to nothing: one that hadn't begun has another one in its place, unless it is waited
+    /// for.
+    func isOver(refused navigation: WKNavigation?) -> Bool {
+      navigation === started || self.navigation != nil && navigation === self.navigation
     }
 
     /// Ends a load that is waited for.

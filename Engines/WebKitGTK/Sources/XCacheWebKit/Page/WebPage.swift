@@ -204,7 +204,8 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    (loadError, failedURL) = (error, url)
+    // A download takes nothing from the view: there is nothing to be loaded again.
+    (loadError, failedURL) = (error, error.isNotShown ? nil : url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
