@@ -139,10 +139,10 @@ test-webkit-helper: packages tools ## real pages in front of xcache-webkit, whic
 	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
 	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
 
-test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, and read a file of 1 GB, with what both leave in memory (10 minutes; installs 340 MB)
+test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, read a file of 1 GB and play another, with what each leaves in memory (10 minutes; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
-	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)'
+	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)|MediaTests'
 
 test-preview: packages webkit ## preview, smoke and publish --smoke with the real engine, on planted pages (a minute after building; installs 340 MB)
 	@.ci/packages python3

@@ -174,7 +174,7 @@ public struct URLError: Error {
   public var code: Code { Code() }
 }
 
-open class URLResponse: NSObject, @unchecked Sendable {}
+open class URLResponse: NSObject, @unchecked Sendable { open var url: URL? { nil } }
 
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   public init?(url: URL, statusCode: Int, httpVersion HTTPVersion: String?, headerFields: [String: String]?) { nil }

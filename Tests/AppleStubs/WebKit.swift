@@ -105,7 +105,18 @@ public enum WKNavigationActionPolicy: Int, Sendable { case cancel = 0, allow = 1
   open var targetFrame: WKFrameInfo? { nil }
 }
 
+public enum WKNavigationResponsePolicy: Int, Sendable { case cancel = 0, allow = 1, download = 2 }
+
+@MainActor open class WKNavigationResponse: NSObject {
+  open var isForMainFrame: Bool { true }
+  open var response: URLResponse { fatalError() }
+  open var canShowMIMEType: Bool { true }
+}
+
 @MainActor public protocol WKNavigationDelegate: NSObjectProtocol {
+  func webView(
+    _ webView: WKWebView, decidePolicyFor navigationResponse: WKNavigationResponse,
+    decisionHandler: @escaping @MainActor @Sendable (WKNavigationResponsePolicy) -> Void)
   func webView(
     _ webView: WKWebView, decidePolicyFor navigationAction: WKNavigationAction,
     decisionHandler: @escaping @MainActor @Sendable (WKNavigationActionPolicy) -> Void)

@@ -24,51 +24,44 @@
       public init(site: String) { self.site = site }
     }
 
-    private struct Warm {
-      let page: WebPage
-      let made: ContinuousClock.Instant
-    }
-
     private let host: WebHost
     private let settings: Settings
-    /// Oldest first.
-    private var waiting: [Warm] = []
+    private var views: WarmViews<WebPage>
     private var filling: Task<Void, Never>?
-    /// Views that an earlier one is making aren't wanted any more.
-    private var round = 0
     private var aging: Task<Void, any Error>?
 
     /// A pool without views; `fill` makes them.
     public init(_ host: WebHost, _ settings: Settings) {
       self.host = host
       self.settings = settings
+      views = WarmViews(size: settings.size, age: settings.age)
     }
 
     deinit { aging?.cancel() }
 
     /// How many views wait.
-    public var count: Int { waiting.count }
+    public var count: Int { views.count }
 
     /// Makes the views that are missing, one after another, and comes back when they wait.
     public func fill() async {
       if filling == nil {
-        filling = Task { @MainActor [weak self, round] in
-          while let self, await self.add(round) {}
-          if let self, self.round == round { self.filling = nil }
+        filling = Task { @MainActor [weak self, round = views.round] in
+          while let self, await self.add(since: round) {}
+          if let self, self.views.round == round { self.filling = nil }
         }
       }
       await filling?.value
     }
 
     /// - Returns: whether another one may be missing.
-    private func add(_ round: Int) async -> Bool {
-      dropOld()
-      guard round == self.round, waiting.count < settings.size, host.answers(settings.site + "/") else {
+    private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
+      // Those whose content process the system ended aren't blank any more.
+      views.drop { $0.isBlank }
+      guard views.lacksOne(since: round), host.answers(settings.site + "/") else { return false }
+      let page = WebPage(host, settings.page)
+      guard (try? await page.loadBlank(of: settings.site)) != nil, views.add(page, since: round) else {
         return false
       }
-      let page = WebPage(host, settings.page)
-      guard (try? await page.loadBlank(of: settings.site)) != nil, round == self.round else { return false }
-      waiting.append(Warm(page: page, made: .now))
       age()
       return true
     }
@@ -76,29 +69,26 @@
     /// Lets the oldest view go when its time is over, and has another take its place.
     private func age() {
       aging?.cancel()
-      guard let oldest = waiting.first else { return }
-      aging = Task { @MainActor [weak self, settings] in
-        try await Task.sleep(until: oldest.made + settings.age, clock: .continuous)
+      guard let end = views.oldestEnd else { return }
+      aging = Task { @MainActor [weak self] in
+        try await Task.sleep(until: end, clock: .continuous)
         guard let self else { return }
-        self.dropOld()
+        self.views.drop { $0.isBlank }
         await self.fill()
       }
     }
 
-    /// Those whose content process the system ended aren't blank any more.
-    private func dropOld() { waiting.removeAll { .now - $0.made >= settings.age || !$0.page.isBlank } }
-
     /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one
     /// is made once the page is loaded.
     public func page(for url: String) -> WebPage {
-      dropOld()
       let page: WebPage
-      if !host.answers(url) {
+      switch views.choose(isAnswered: host.answers(url), keeping: { $0.isBlank }) {
+      case .waiting(let waiting): page = waiting
+      case .new: page = WebPage(host, settings.page)
+      case .plain:
         var plain = settings.page
         plain.isPlain = true
         page = WebPage(host, plain)
-      } else {
-        page = waiting.isEmpty ? WebPage(host, settings.page) : waiting.removeFirst().page
       }
       page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
       return page
@@ -106,10 +96,9 @@
 
     /// Lets all views go, as the system asks for where there is little memory. The next page that is opened has others made.
     public func memoryIsShort() {
-      round += 1
+      views.removeAll()
       filling = nil
       aging?.cancel()
-      waiting = []
     }
   }
 #endif

@@ -37,8 +37,21 @@
       webView.load(URLRequest(url: url))
     }
 
+    /// As WebKit decides without a delegate. What it doesn't show is no page of the device's.
+    public func webView(
+      _ webView: WKWebView, decidePolicyFor navigationResponse: WKNavigationResponse,
+      decisionHandler: @escaping @MainActor @Sendable (WKNavigationResponsePolicy) -> Void
+    ) {
+      if navigationResponse.canShowMIMEType { return decisionHandler(.allow) }
+      if navigationResponse.isForMainFrame, let url = navigationResponse.response.url {
+        host.proxy?.notShown(url.absoluteString)
+      }
+      decisionHandler(.cancel)
+    }
+
     /// A load began.
     public func webView(_ webView: WKWebView, didStartProvisionalNavigation navigation: WKNavigation!) {
+      started = navigation
       onEvent(.started)
     }
 
@@ -52,6 +65,8 @@
 
     /// Its first bytes are there; from now on the view shows it.
     public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
+      // The blank one has the page in its place now, in the view's history, too.
+      blank = .none
       if let proxy = host.proxy {
         let former = shown
         let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
@@ -76,8 +91,8 @@
     public func webView(
       _ webView: WKWebView, didFailProvisionalNavigation navigation: WKNavigation!, withError error: any Error
     ) {
-      // Another one took its place: that of 102 by `decidePolicyFor`, as where a link leads to the scheme.
-      if error._domain == "WebKitErrorDomain", error._code == 102 { return }
+      // 102: a decision ended it. Another one takes its place where a link leads to the scheme; a file that isn't shown has none.
+      if error._domain == "WebKitErrorDomain", error._code == 102, !isOver(refused: navigation) { return }
       if isAwaited(navigation) { failed(error) }
     }
 

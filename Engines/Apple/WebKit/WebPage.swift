@@ -29,6 +29,8 @@
     private var waiting: CheckedContinuation<Void, any Error>?
     /// Of the load that is waited for.
     private var navigation: WKNavigation?
+    /// The last one that began to load.
+    var started: WKNavigation?
     /// What is on its way, and what is shown.
     var opening: OpenPage?
     var shown: OpenPage?
@@ -37,8 +39,19 @@
     private var loads = 0
     /// Called once, when the load that is waited for is over.
     var afterLoad: (() -> Void)?
+    /// The blank page in a view whose page is still to come.
+    enum Blank {
+      /// There is none.
+      case none
+      /// It is shown.
+      case waiting
+      /// Its content process ended. It is still the first one in the view's history.
+      case lost
+    }
+
+    var blank = Blank.none
     /// Whether a blank page waits here for its place to be taken.
-    private(set) var isBlank = false
+    var isBlank: Bool { blank == .waiting }
 
     /// A view in `host`.
     public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) {
@@ -79,12 +92,13 @@
     /// - Throws: `WebPageError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
     ///   which ends the load.
     public func load(_ url: String) async throws {
+      defer { afterLoad.take()?() }
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
       if !settings.isPlain, host.answers(url) { await host.takeScripts() }
       chooseScripts(for: url)
       await host.trustOwnCertificates()
       await learnUserAgent()
-      if isBlank { return try await replaceBlank(by: url, at: address) }
+      if blank != .none { return try await loadInPlaceOfBlank(url, at: address) }
       try await loading {
         opens(url)
         return view.load(URLRequest(url: address))
@@ -99,12 +113,25 @@
       await host.trustOwnCertificates()
       await learnUserAgent()
       try await loading { view.load(URLRequest(url: address)) }
-      isBlank = true
+      blank = .waiting
+    }
+
+    private func loadInPlaceOfBlank(_ url: String, at address: URL) async throws {
+      if blank == .waiting {
+        do {
+          return try await replaceBlank(by: url, at: address)
+        } catch let error as WebPageError where error == .processEnded && blank == .lost {
+          // It ended while it waited, and nobody knew it yet.
+        }
+      }
+      // In a process of its own again, so that the page takes its place in the history, too.
+      try await loading { view.reload() }
+      blank = .waiting
+      try await replaceBlank(by: url, at: address)
     }
 
     /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
     private func replaceBlank(by url: String, at address: URL) async throws {
-      isBlank = false
       let view = view
       try await awaitLoad {
         opens(url)
@@ -136,7 +163,6 @@
     }
 
     private func awaitLoad(_ start: () -> Void) async throws {
-      defer { afterLoad.take()?() }
       loads += 1
       let number = loads
       try await withTaskCancellationHandler {
@@ -184,6 +210,12 @@
       self.navigation == nil || self.navigation === navigation
     }
 
+    /// Whether a load that a decision ended came to nothing: one that hadn't begun has another one in its place, unless it is waited
+    /// for.
+    func isOver(refused navigation: WKNavigation?) -> Bool {
+      navigation === started || self.navigation != nil && navigation === self.navigation
+    }
+
     /// Ends a load that is waited for.
     func resume(_ error: (any Error)?) {
       navigation = nil
@@ -196,9 +228,12 @@
       let address = (shown ?? opening)?.url
       for page in [opening, shown] { if let page { host.proxy?.left(page) } }
       (opening, shown) = (nil, nil)
-      isBlank = false
+      let isOfBlank = blank != .none
+      if isOfBlank { blank = .lost }
       onEvent(.terminated)
-      resume(WebPageError("the content process ended"))
+      resume(WebPageError.processEnded)
+      // The next load has the blank page made again.
+      if isOfBlank { return }
       guard settings.reloadsAfterTermination, let address, reloads.allows(at: Clock.continuousNanoseconds())
       else { return }
       opens(address)
@@ -224,5 +259,8 @@
     public let description: String
 
     init(_ text: String) { description = text }
+
+    /// What loads end with whose content process ended.
+    static let processEnded = WebPageError("the content process ended")
   }
 #endif

@@ -23,8 +23,8 @@ final class ProxyPages: Sendable {
   /// Pages that may be on their way; of more, the oldest was left.
   private static let mostOpening = 32
 
-  /// Nanoseconds in which an engine shows a document that has begun to arrive. What it has taken for a download by then is no
-  /// page.
+  /// Nanoseconds in which an engine shows a document that has begun to arrive. After that it is no page, whether or not the engine's
+  /// adapter says so.
   private static let patience: UInt64 = 10_000_000_000
 
   private let state = Locked(State())
@@ -54,6 +54,16 @@ final class ProxyPages: Sendable {
         state.opening[index].limit = Clock.continuousNanoseconds() + Self.patience
       }
       return !isShown
+    }
+  }
+
+  /// The engine doesn't show what it got from this address. What becomes of a page that somebody told of, they tell.
+  /// - Returns: the page that is gone.
+  func drops(_ url: String) -> OpenPage? {
+    let url = Self.withoutFragment(url)
+    return state.withLock { state in
+      state.opening.lastIndex { !$0.isTold && Self.withoutFragment($0.page.url) == url }
+        .map { state.opening.remove(at: $0).page }
     }
   }
 
@@ -124,4 +134,10 @@ final class ProxyPages: Sendable {
   private static func withoutFragment(_ url: String) -> String {
     (try? ResourceURL(url))?.text ?? String(url.prefix { $0 != "#" })
   }
+}
+
+extension PageProxy {
+  /// The engine doesn't show the document that it got from `url`: it is a download, or nothing that can be shown. Without that word
+  /// the document counts as a page for 10 s.
+  public func notShown(_ url: String) { if let page = pages.drops(url) { runtime.close(page) } }
 }

@@ -130,6 +130,25 @@ import XCacheClient
     #expect(try await isLocal(proxy))
   }
 
+  /// The engine's adapter knows what became of a document.
+  @Test func aDocumentThatTheEngineDoesNotShowIsNoPage() async throws {
+    let proxy = try await proxy(OneAnswer(200, [:]))
+    let engine = try await connect(proxy)
+    engine.say(Self.document)
+    _ = await engine.answer()
+    proxy.notShown("https://m.test/pay/other")
+    let began = Clock.continuousNanoseconds()
+    let isPage = try await !isLocal(proxy)
+    #expect(isPage || Clock.continuousNanoseconds() - began > 9_000_000_000)
+    proxy.notShown("https://m.test/pay/page#part")
+    #expect(try await isLocal(proxy) && Clock.continuousNanoseconds() - began < 9_000_000_000)
+    // Who told of a page tells its end.
+    let told = proxy.open("https://m.test/pay/page")
+    proxy.notShown("https://m.test/pay/page")
+    #expect(try await !isLocal(proxy))
+    proxy.left(told)
+  }
+
   /// What was told of is ended by who told of it.
   @Test func aPageThatWasToldOfStays() async throws {
     let proxy = try await proxy(OneAnswer(204, [:]))

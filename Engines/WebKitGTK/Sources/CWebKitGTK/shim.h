@@ -1,5 +1,6 @@
 // The one door to WebKitGTK: what Swift can't import as it stands (variadics, casts, macros) becomes a static inline here.
 #pragma once
+#include <string.h>
 #include <webkit2/webkit2.h>
 
 static inline WebKitWebsiteDataManager *xcache_data_manager(const char *data, const char *cache) {
@@ -47,6 +48,20 @@ static inline const char *xcache_document_url(gpointer decision) {
   return webkit_response_policy_decision_is_main_frame_main_resource(response)
              ? webkit_uri_response_get_uri(webkit_response_policy_decision_get_response(response))
              : NULL;
+}
+
+// Whether WebKit by itself shows the answer that a decision is about. It downloads attachments, and gives up what it can't show.
+static inline gboolean xcache_is_shown(gpointer decision) {
+  WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
+  SoupMessageHeaders *headers =
+    webkit_uri_response_get_http_headers(webkit_response_policy_decision_get_response(response));
+  const char *disposition = headers ? soup_message_headers_get_one(headers, "Content-Disposition") : NULL;
+  if (disposition) {
+    disposition += strspn(disposition, " \t");
+    size_t length = strcspn(disposition, "; \t");
+    if (length == 10 && g_ascii_strncasecmp(disposition, "attachment", length) == 0) return FALSE;
+  }
+  return webkit_response_policy_decision_is_mime_type_supported(response);
 }
 
 // Where a decision about a navigation leads; NULL where it is about something else.

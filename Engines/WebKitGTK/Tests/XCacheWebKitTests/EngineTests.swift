@@ -98,8 +98,9 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The proxy dies, and another process has its port before it listens again.
-    @Test func theProxysPortIsTaken() async throws {
+    /// The proxy dies, and another process has its port before it listens again. A download that the page led to before is no page to
+    /// be loaded again.
+    @Test(arguments: [false, true]) func theProxysPortIsTaken(afterDownload: Bool) async throws {
       let sites = try Sites()
       try sites.tell("list m.localhost")
       let app = try await App(sites, hosts: Sites.hosts + ["m.localhost"])
@@ -111,6 +112,12 @@ extension WebKitTests {
       let port = try #require(app.host.proxyPort)
       var hasEnded = false
       page.onEvent = { if $0 == .finished { hasEnded = true } }
+      if afterDownload {
+        _ = try await page.evaluate("location.href = '/api/attachment?size=10&name=x.own'; return 1")
+        #expect(await app.until { hasEnded })
+        hasEnded = false
+        _ = try sites.log()
+      }
       app.host.killProxy()
       // Nothing else runs on WebKit's thread before this is done.
       let squatter = try Squatter(port)

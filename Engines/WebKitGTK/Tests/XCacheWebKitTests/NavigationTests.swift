@@ -53,6 +53,70 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// What becomes of a link to something that no engine shows, and of a load of it by the app.
+    private func meet(_ path: String, from page: WebPage, _ app: App) async throws -> String {
+      var failures: [Bool] = []
+      page.onEvent = { if case .failed(_, let error) = $0 { failures.append(error.isNotShown) } }
+      _ = try await page.evaluate("location.href = '\(path)'; return 1")
+      #expect(await app.until { !failures.isEmpty })
+      let other = try WebPage(app.host)
+      do {
+        try await other.load(app.sites.url(path))
+      } catch let error as WebKitError {
+        failures.append(error.isNotShown)
+      }
+      // The view loads the next page all the same.
+      try await other.load(app.sites.url("/second.html"))
+      var titles: [String?] = []
+      for view in [page, other] {
+        titles.append(
+          try await view.evaluate(
+            "return [document.title, history.length, (await (await fetch('/digits.txt')).text()).length]"))
+      }
+      return "\(failures) \(titles.map { $0 ?? "" })"
+    }
+
+    /// As WebKit does it by itself, which gives up what it can't show, and downloads attachments, if the app takes them.
+    @Test(arguments: ["kill", "up", "stop"])
+    func whatIsNotShown(_ state: String) async throws {
+      let sites = try Sites()
+      try sites.tell("large m.example.com/some.own 1")
+      if state == "kill" { try sites.tell("run policy kill -m test") }
+      let app = try await App(sites)
+      if state == "kill" { try app.trustSites() }
+      if state == "stop" { try sites.tell("stop") }
+      var offered: [String] = []
+      app.host.onDownload = { offered.append($0.suggestedName) }
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      let attachment = "/api/attachment?size=10&name=report.own"
+      for path in ["/large.bin", "/some.own"] + (state == "stop" ? [] : [attachment]) {
+        let titles = [#"["second",1,100]"#, #"["second",1,100]"#]
+        #expect(try await meet(path, from: page, app) == "\([true, true]) \(titles)", "\(path)")
+      }
+      #expect(await app.until { offered == (state == "stop" ? [] : ["report.own", "report.own"]) })
+      await app.end()
+    }
+
+    /// Requests that may be of a bypassed page go to the network; what the engine didn't show is none.
+    @Test func aDownloadIsNoBypassedPage() async throws {
+      let sites = try Sites()
+      try sites.tell("large m.example.com/net/some.own 1")
+      try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/net/* -m test")
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      var hasFailed = false
+      page.onEvent = { if case .failed = $0 { hasFailed = true } }
+      _ = try await page.evaluate("location.href = '/net/some.own'; return 1")
+      #expect(await app.until { hasFailed })
+      #expect(try sites.log() == ["GET m.example.com/net/some.own"])
+      let fetched = "(await fetch('/digits.txt', {referrerPolicy: 'no-referrer'})).text()"
+      #expect(try await page.evaluate("return (await \(fetched)).length") == "100")
+      #expect(try sites.log() == [])
+      await app.end()
+    }
+
     private func click(_ href: String, _ name: String, in page: WebPage) async throws {
       _ = try await page.evaluate(
         """

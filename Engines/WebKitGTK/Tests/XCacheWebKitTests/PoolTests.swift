@@ -187,5 +187,26 @@ extension WebKitTests {
       #expect(try app.sites.log() == [])
       await app.end()
     }
+
+    /// The app has taken the view, and WebKit has said that its process is gone, or hasn't yet.
+    @Test(arguments: [true, false]) func aViewThatWasTakenAndKilledLoadsItsPage(_ isKnown: Bool) async throws
+    {
+      let (app, pool) = try await made()
+      for round in 1...2 {
+        await pool.fill()
+        let page = try pool.page(for: app.sites.url("/second.html"))
+        #expect(page.isBlank)
+        for id in Processes.children(named: Self.webProcess) { kill(id, SIGKILL) }
+        if isKnown { #expect(await app.until { !page.isBlank }) }
+        try await page.load(app.sites.url("/second.html"))
+        // The blank page isn't in its history, then either.
+        #expect(try await page.evaluate("return [document.title, history.length]") == #"["second",1]"#)
+        try await page.load(app.sites.url("/frame.html"))
+        try await page.goBack()
+        #expect(try await page.evaluate("return document.title") == "\"second\"", "round \(round)")
+      }
+      #expect(try app.sites.log() == [])
+      await app.end()
+    }
   }
 }

@@ -76,38 +76,12 @@ extension PageInspector {
         WebActor.assumeIsolated { me?.object?.note("refused", "a new window") }
         return nil
       } as @convention(c) (gpointer?, gpointer?, gpointer?) -> gpointer?)
-    typealias Asked = @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> gboolean
-    connect(
-      view, "permission-request", me,
-      { _, request, data in
-        nonisolated(unsafe) let me = Held.borrow(data)
-        if let request { webkit_permission_request_deny(request) }
-        WebActor.assumeIsolated { me?.object?.note("refused", "a permission") }
-        return 1
-      } as Asked)
-    connect(
-      view, "print", me,
-      { _, _, data in
-        nonisolated(unsafe) let me = Held.borrow(data)
-        WebActor.assumeIsolated { me?.object?.note("refused", "printing") }
-        return 1
-      } as Asked)
-    connect(
-      view, "authenticate", me,
-      { _, request, data in
-        nonisolated(unsafe) let me = Held.borrow(data)
-        if let request { xcache_cancel_authentication(UnsafeMutableRawPointer(request)) }
-        WebActor.assumeIsolated { me?.object?.note("refused", "a user name and password") }
-        return 1
-      } as Asked)
-    connect(
-      view, "run-file-chooser", me,
-      { _, request, data in
-        nonisolated(unsafe) let me = Held.borrow(data)
-        if let request { xcache_cancel_file_chooser(UnsafeMutableRawPointer(request)) }
-        WebActor.assumeIsolated { me?.object?.note("refused", "a file") }
-        return 1
-      } as Asked)
+    refuse("permission-request", "a permission", of: view) { webkit_permission_request_deny($0) }
+    refuse("print", "printing", of: view) { _ in }
+    refuse("authenticate", "a user name and password", of: view) {
+      xcache_cancel_authentication(UnsafeMutableRawPointer($0))
+    }
+    refuse("run-file-chooser", "a file", of: view) { xcache_cancel_file_chooser(UnsafeMutableRawPointer($0)) }
     connect(
       view, "decide-policy", me,
       { _, decision, kind, data in
@@ -125,6 +99,21 @@ extension PageInspector {
       } as @convention(c) (gpointer?, gpointer?, WebKitPolicyDecisionType, gpointer?) -> gboolean)
   }
 
+  /// Answers what a signal asks with no.
+  private func refuse(
+    _ signal: String, _ what: String, of view: UnsafeMutablePointer<WebKitWebView>,
+    by deny: @escaping (OpaquePointer) -> Void
+  ) {
+    connect(
+      view, signal, Box(Refusal(inspector: Weak(self), what: what, deny: deny)),
+      { _, request, data in
+        nonisolated(unsafe) let held = Box<Refusal>.borrow(data)
+        if let request { held?.deny(request) }
+        WebActor.assumeIsolated { if let held { held.inspector.object?.note("refused", held.what) } }
+        return 1
+      } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> gboolean)
+  }
+
   /// The host refuses them, since nobody takes them there. To cancel one twice ends the process.
   private func noteDownloads(of context: UnsafeMutablePointer<WebKitWebContext>, _ me: Held) {
     connect(
@@ -139,6 +128,13 @@ extension PageInspector {
         }
       } as @convention(c) (gpointer?, gpointer?, gpointer?) -> Void)
   }
+}
+
+/// How something that waits for a person is refused, and what to call it.
+private struct Refusal {
+  let inspector: Weak<PageInspector>
+  let what: String
+  let deny: (OpaquePointer) -> Void
 }
 
 /// One resource's number in an inspector.

@@ -23,55 +23,43 @@ public final class PagePool {
     public init(site: String) { self.site = site }
   }
 
-  private struct Warm {
-    let page: WebPage
-    let made: ContinuousClock.Instant
-  }
-
   private let host: WebHost
   private let settings: Settings
-  /// Oldest first.
-  private var waiting: [Warm] = []
+  private var views: WarmViews<WebPage>
   private var filling: Task<Void, Never>?
-  /// Views that an earlier one is making aren't wanted any more.
-  private var round = 0
   private var aging: Task<Void, any Error>?
 
   /// A pool without views; `fill` makes them.
   public init(_ host: WebHost, _ settings: Settings) {
     self.host = host
     self.settings = settings
+    views = WarmViews(size: settings.size, age: settings.age)
   }
 
   isolated deinit { aging?.cancel() }
 
   /// How many views wait.
-  public var count: Int { waiting.count }
+  public var count: Int { views.count }
 
   /// Makes the views that are missing, one after another, and comes back when they wait.
   public func fill() async {
     if filling == nil {
-      filling = Task { @WebActor [weak self, round] in
-        while let self, await self.add(round) {}
-        if let self, self.round == round { self.filling = nil }
+      filling = Task { @WebActor [weak self, round = views.round] in
+        while let self, await self.add(since: round) {}
+        if let self, self.views.round == round { self.filling = nil }
       }
     }
     await filling?.value
   }
 
   /// - Returns: whether another one may be missing.
-  private func add(_ round: Int) async -> Bool {
-    dropOld()
-    guard waiting.count < settings.size, let proxy = host.proxy, host.answers(settings.site + "/"),
-      let page = try? WebPage(host, settings.page)
+  private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
+    views.drop { $0.isBlank }
+    guard views.lacksOne(since: round), let proxy = host.proxy, host.answers(settings.site + "/"),
+      let page = try? WebPage(host, settings.page),
+      (try? await page.loadBlank(settings.site + type(of: proxy).blankPath)) != nil,
+      views.add(page, since: round)
     else { return false }
-    do {
-      try await page.loadBlank(settings.site + type(of: proxy).blankPath)
-    } catch {
-      return false
-    }
-    guard round == self.round else { return false }
-    waiting.append(Warm(page: page, made: .now))
     age()
     return true
   }
@@ -79,33 +67,30 @@ public final class PagePool {
   /// Lets the oldest view go when its time is over, and has another take its place.
   private func age() {
     aging?.cancel()
-    guard let oldest = waiting.first else { return }
-    aging = Task { @WebActor [weak self, settings] in
-      try await Task.sleep(until: oldest.made + settings.age, clock: .continuous)
+    guard let end = views.oldestEnd else { return }
+    aging = Task { @WebActor [weak self] in
+      try await Task.sleep(until: end, clock: .continuous)
       guard let self else { return }
-      self.dropOld()
+      self.views.drop { $0.isBlank }
       await self.fill()
       // Where none could be made, the next page has them made.
     }
   }
-
-  private func dropOld() { waiting.removeAll { .now - $0.made >= settings.age || !$0.page.isBlank } }
 
   /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one is
   /// made once the page is loaded.
   ///
   /// - Throws: as `WebPage.init`.
   public func page(for url: String) throws -> WebPage {
-    dropOld()
-    if !host.answers(url) {
+    let page: WebPage
+    switch views.choose(isAnswered: host.answers(url), keeping: { $0.isBlank }) {
+    case .waiting(let waiting): page = waiting
+    case .new: page = try WebPage(host, settings.page)
+    case .plain:
       var plain = settings.page
       plain.isPlain = true
-      return try fillingAfter(WebPage(host, plain))
+      page = try WebPage(host, plain)
     }
-    return try fillingAfter(waiting.isEmpty ? WebPage(host, settings.page) : waiting.removeFirst().page)
-  }
-
-  private func fillingAfter(_ page: WebPage) -> WebPage {
     page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
     return page
   }
@@ -115,26 +100,17 @@ public final class PagePool {
   /// - Throws: as `WebPage.load`.
   public func open(_ url: String) async throws -> WebPage {
     let page = try page(for: url)
-    let hasWaited = page.isBlank
-    do {
-      try await page.load(url)
-      return page
-    } catch let error as WebKitError where hasWaited && error == .processEnded {
-      // It ended while it waited, and nobody knew it yet. Others may have, with it.
-      let page = try fillingAfter(WebPage(host, settings.page))
-      try await page.load(url)
-      return page
-    }
+    try await page.load(url)
+    return page
   }
 
   /// Lets all views go: the system told the app that there is little memory. The next page that is opened has others made.
   public func memoryIsShort() {
-    round += 1
+    views.removeAll()
     filling = nil
     aging?.cancel()
-    waiting = []
   }
 
   /// Those that wait, for tests.
-  package var pages: [WebPage] { waiting.map(\.page) }
+  package var pages: [WebPage] { views.all }
 }

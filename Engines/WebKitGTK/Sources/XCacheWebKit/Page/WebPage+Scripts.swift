@@ -26,7 +26,12 @@ extension WebPage {
           let url = xcache_document_url(decision).map({ String(cString: $0) })
         else { return 0 }
         nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
-        WebActor.assumeIsolated { me?.object?.chooseScripts(for: url) }
+        let isShown = xcache_is_shown(decision) != 0
+        WebActor.assumeIsolated {
+          guard let page = me?.object else { return }
+          // The document that is shown stays, with what belongs to it.
+          if isShown { page.chooseScripts(for: url) } else { page.host.proxy?.notShown(url) }
+        }
         // WebKit decides.
         return 0
       } as @convention(c) (gpointer, gpointer, WebKitPolicyDecisionType, gpointer?) -> gboolean)

@@ -30,18 +30,17 @@ public final class WebPage {
   var waiting: CheckedContinuation<Void, any Error>?
   var loads = 0
   var hasStarted = false
-  private var hasDocument = false
+  private(set) var hasDocument = false
   var loadError: WebKitError?
   /// What couldn't be loaded last.
   private var failedURL: String?
   /// What is on its way, and what is shown.
-  private var opening: OpenPage?
+  var opening: OpenPage?
   private(set) var shown: OpenPage?
-  private var openedAt = ContinuousClock.now
+  var openedAt = ContinuousClock.now
   /// Called once, when the load that is waited for is over.
   var afterLoad: (() -> Void)?
-  /// Whether a blank page waits here for its place to be taken.
-  private(set) var isBlank = false
+  var blank = Blank.none
 
   /// A view in `host`.
   ///
@@ -88,68 +87,6 @@ public final class WebPage {
 
   /// The address of what is shown.
   public var url: String { webkit_web_view_get_uri(view).map { String(cString: $0) } ?? "" }
-
-  /// Loads a page and waits until it is loaded.
-  ///
-  /// - Throws: `WebKitError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
-  ///   which ends the load.
-  public func load(_ url: String) async throws {
-    if isBlank { return try await replaceBlank(by: url) }
-    await takeScripts(for: url)
-    try await loading {
-      opens(url)
-      webkit_web_view_load_uri(view, url)
-    }
-  }
-
-  /// Tells the runtime of a page before it is loaded.
-  private func opens(_ url: String) {
-    openedAt = .now
-    if let former = opening { host.proxy?.left(former) }
-    opening = url.hasPrefix("http") ? host.proxy?.open(url) : nil
-    guard let opening, let runtime = host.runtime else { return }
-    let agent = webkit_settings_get_user_agent(webkit_web_view_get_settings(view)).map { String(cString: $0) }
-    Task {
-      await runtime.prefetch(for: opening, PageContext(userAgent: agent ?? ""))
-      await runtime.handle(.pageOpened(opening))
-    }
-  }
-
-  /// Loads the proxy's own blank page of a site, which is no page to the runtime.
-  package func loadBlank(_ url: String) async throws {
-    try await loading { webkit_web_view_load_uri(view, url) }
-    isBlank = true
-  }
-
-  /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
-  package func replaceBlank(by url: String) async throws {
-    isBlank = false
-    let text = try JSONEncoder().encode([url])
-    await takeScripts(for: url)
-    try await loading {
-      opens(url)
-      // A process that ended begins no load by a script.
-      guard hasDocument else { return resume(WebKitError.processEnded) }
-      let script = "location.replace(\(String(decoding: text, as: UTF8.self))[0])"
-      webkit_web_view_evaluate_javascript(view, script, -1, nil, nil, nil, nil, nil)
-    }
-  }
-
-  /// Loads what is shown once more, and waits until it is loaded.
-  public func reload() async throws {
-    await takeScripts(for: url)
-    try await loading { webkit_web_view_reload(view) }
-  }
-
-  /// Goes back in the view's history, and waits until that is loaded.
-  public func goBack() async throws {
-    try await loading { webkit_web_view_go_back(view) }
-  }
-
-  /// Goes forward in the view's history, and waits until that is loaded.
-  public func goForward() async throws {
-    try await loading { webkit_web_view_go_forward(view) }
-  }
 
   /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
   /// WKWebView.callAsyncJavaScript.
@@ -243,6 +180,8 @@ extension WebPage {
     case WEBKIT_LOAD_REDIRECTED: onEvent(.redirected)
     case WEBKIT_LOAD_COMMITTED:
       hasDocument = true
+      // The blank one has the page in its place now, in the view's history, too.
+      blank = .none
       committed()
       onEvent(.committed)
     default:
@@ -265,7 +204,8 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    (loadError, failedURL) = (error, url)
+    // A download takes nothing from the view: there is nothing to be loaded again.
+    (loadError, failedURL) = (error, error.isNotShown ? nil : url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
@@ -281,7 +221,8 @@ extension WebPage {
   }
 
   private func terminated() {
-    (isBlank, hasDocument) = (false, false)
+    hasDocument = false
+    if blank == .waiting { blank = .lost }
     onEvent(.terminated)
     if let shown { host.proxy?.left(shown) }
     shown = nil

@@ -27,6 +27,9 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Whether the load was given up: by the page, by whoever shows it, or for another load.
   public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 }
 
+  /// Whether a load ended since WebKit doesn't show what there is: it downloads it, or nobody takes it.
+  public var isNotShown: Bool { domain == "WebKitPolicyError" && code == 102 }
+
   /// A network process that took the place of one that ended doesn't know a certificate that the engine was told to take.
   static let forgotten = WebKitError("the engine doesn't know the certificate any more", code: 2)
 

@@ -10,6 +10,7 @@ certificate), and then takes a command a line, each of which is answered by a li
   connections         how many the sites took since the last time
   edit HOST/PATH TEXT has a file say something else, and publishes it
   large HOST/PATH MB  makes a file, each 64 KiB of which begin with their number, and publishes it
+  tone HOST/PATH MB   makes a WAV file, a tone in its first and last ten seconds and silence between them, and publishes it
   run WORDS           xcache with these words
   ask WORDS           the same, with what it prints as JSON
   list HOST           publishes other pages for a host than it has, with the title "listed"
@@ -18,7 +19,7 @@ certificate), and then takes a command a line, each of which is answered by a li
   script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
   quit
 """
-import base64, gzip, hashlib, http.server, json, os, re, shutil, socket, ssl, struct, subprocess, sys, threading, time
+import base64, gzip, hashlib, http.server, json, math, os, re, shutil, socket, ssl, struct, subprocess, sys, threading, time
 import urllib.parse
 
 folder, xcache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -60,7 +61,7 @@ HEADERS = {"csp-header.html": {"Content-Security-Policy": "default-src 'self'; s
            "framed-by-nobody.html": {"X-Frame-Options": "DENY"}}
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
          "png": "image/png", "ttf": "font/ttf", "json": "application/json", "wasm": "application/wasm",
-         "txt": "text/plain; charset=utf-8", "bin": "application/octet-stream"}
+         "txt": "text/plain; charset=utf-8", "wav": "audio/wav", "bin": "application/octet-stream"}
 
 
 class Part:
@@ -451,6 +452,18 @@ def forward(proxy, password):
     return str(server.getsockname()[1])
 
 
+def tone(path, size):
+    """16-bit PCM, 48 kHz, two channels. The silence takes no disk."""
+    rate = 48000
+    data = (size - 44) // 4 * 4
+    ten = b"".join(struct.pack("<h", int(2000 * math.sin(2 * math.pi * 440 * i / rate))) * 2 for i in range(rate)) * 10
+    with open(path, "wb") as file:
+        file.write(b"RIFF" + struct.pack("<I", 36 + data) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 2, rate, rate * 4, 4, 16))
+        file.write(b"data" + struct.pack("<I", data) + ten)
+        file.seek(44 + data - len(ten))
+        file.write(ten)
+
+
 def list_other(host):
     os.makedirs(f"{folder}/listed")
     for name in ("index.html", "text.txt"):
@@ -503,6 +516,9 @@ try:
                 with open(f"{www}/{words[1]}", "wb") as file:
                     for number in range(int(words[2]) * 16):
                         file.write(number.to_bytes(4, "big") + bytes(65532))
+                origin.publish()
+            case "tone":
+                tone(f"{www}/{words[1]}", int(words[2]) << 20)
                 origin.publish()
             case "run": origin.run(*words[1:])
             case "ask": answer = json.dumps(json.loads(origin.run(*words[1:])))
