@@ -170,7 +170,8 @@
     }
 
     func close() { connection.cancel() }
-    func reset() { connection.forceCancel() }
+    /// `forceCancel` may drop what was written.
+    func reset() { close() }
   }
 
   extension NWEndpoint {

@@ -132,7 +132,6 @@ public final class NWConnection: @unchecked Sendable {
   public var stateUpdateHandler: (@Sendable (NWConnection.State) -> Void)?
   public func start(queue: DispatchQueue) {}
   public func cancel() {}
-  public func forceCancel() {}
   public func send(
     content: Data?, contentContext: NWConnection.ContentContext = .defaultMessage, isComplete: Bool = true,
     completion: NWConnection.SendCompletion

@@ -131,7 +131,7 @@ import XCacheClient
 
   /// A reset goes on as one, behind all that came before it, however slowly that is taken.
   @Test(arguments: [false, true]) func aTunnelPassesAResetOn(_ isReset: Bool) async throws {
-    let size = 2 << 20
+    let size = 512 << 10
     let isRead = Monitor(false)
     let port = try Self.listen { server in
       _ = server.write([UInt8](repeating: 1, count: size))
