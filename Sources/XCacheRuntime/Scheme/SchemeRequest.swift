@@ -89,9 +89,13 @@ struct SchemeRequest: Sendable {
 
   /// A head as the page on the scheme is to see it.
   func shown(_ head: NetworkHead) -> NetworkHead {
+    // A page that hides its origin, as any page's sandboxed frame does, may have asked without credentials, which the engine doesn't
+    // tell; they were sent. What a server lets such a page read without them isn't what it has answered (Fetch §4.10, "CORS check").
+    let isHidden =
+      request.header("origin") == "null" && head.values("access-control-allow-credentials").first != "true"
     let headers = head.headers.compactMap { name, value -> (name: String, value: String)? in
       let key = name.lowercased()
-      if Self.notShown.contains(key) { return nil }
+      if Self.notShown.contains(key) || isHidden && key == "access-control-allow-origin" { return nil }
       if key == "access-control-allow-origin" { return (name, CustomScheme.inPage(value) ?? value) }
       return (name, value)
     }

@@ -141,6 +141,28 @@ import XCacheClient
     #expect(await ask(scheme, url, [("Origin", "null")]).error == nil && transport.sent.count == 2)
   }
 
+  /// Such a page may have asked without credentials, which the engine doesn't tell, and they were sent.
+  @Test(
+    arguments: [
+      (["Access-Control-Allow-Origin": "*"], [], ["*"]),
+      (["Access-Control-Allow-Origin": "null"], [], ["null"]),
+      (
+        ["Access-Control-Allow-Origin": "null", "Access-Control-Allow-Credentials": "true"], ["null"],
+        ["null"]
+      ),
+    ] as [([String: String], [String], [String])])
+  func pagesThatHideTheirOriginReadWhatIsForThemAlone(
+    _ headers: [String: String], _ hidden: [String], _ own: [String]
+  ) async throws {
+    let scheme = try await scheme(Redirecting(to: "/", headers))
+    func allowed(_ origin: String) async -> [String]? {
+      await ask(scheme, "xcache-https://m.test/api", [("Origin", origin)]).head?
+        .values("access-control-allow-origin")
+    }
+    #expect(await allowed("null") == hidden)
+    #expect(await allowed("xcache-https://m.test") == own)
+  }
+
   @Test func redirectsOfDocumentsChangeTheAddress() async throws {
     let transport = Redirecting(to: "/next?a=1", ["Access-Control-Allow-Origin": "https://m.test"])
     let scheme = try await scheme(transport)
