@@ -14,8 +14,10 @@ struct SchemeRequest: Sendable {
 
   /// Nil for an address that isn't on the scheme or not of the app's hosts, and for a request of a foreign page, which would
   /// carry the cookies of a host that isn't its own.
-  init?(_ request: PageRequest, isOwn: @escaping @Sendable (String) -> Bool) {
+  init?(_ request: PageRequest, in mainDocument: String?, isOwn: @escaping @Sendable (String) -> Bool) {
     guard let whole = CustomScheme.real(request.url), isOwn(whole) else { return nil }
+    // Images and scripts say nothing else of where they are for.
+    if let main = mainDocument.map(CustomScheme.told), main.hasPrefix("http"), !isOwn(main) { return nil }
     var sent = request
     let (url, inAddress) = CustomScheme.split(String(request.url.dropFirst(CustomScheme.prefix.count)))
     sent.url = (try? ResourceURL(url))?.text ?? url

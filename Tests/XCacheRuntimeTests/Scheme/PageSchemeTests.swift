@@ -128,6 +128,22 @@ import XCacheClient
     #expect(answer.error?.kind == .other && answer.head == nil && transport.sent.isEmpty)
   }
 
+  /// Images and scripts don't say where they are from.
+  @Test(
+    arguments: [
+      ("https://evil.test/", false), ("xcache-https://evil.test/", false), ("xcache-https://m.test/", true),
+      ("https://m.test/pay", true), ("about:blank", true), ("", true),
+    ])
+  func nothingIsForAPageOfAnotherHost(_ main: String, _ isGiven: Bool) async throws {
+    let scheme = try await scheme(FakePageTransport())
+    let request = PageRequest("xcache-https://m.test/app.js", destination: .script)
+    let got = await Collected.of { begin, receive throws(TransportError) in
+      try await scheme.answer(
+        request, mainDocument: main.isEmpty ? nil : main, begin: begin, receive: receive)
+    }
+    #expect((got.error == nil) == isGiven && got.body.isEmpty != isGiven)
+  }
+
   /// A frame without an address of its own, and one that hides where it is from.
   @Test func framesWithoutAnOrigin() async throws {
     let transport = FakePageTransport()

@@ -22,6 +22,12 @@ static inline void xs_request(WebKitURISchemeRequest *request, gpointer data) {
   g_string_free(lines, TRUE);
 }
 
+// The address of the document at the top of a request's view. While that is loaded it is the document's own.
+static inline const char *xs_main_document(WebKitURISchemeRequest *request) {
+  WebKitWebView *view = webkit_uri_scheme_request_get_web_view(request);
+  return view ? webkit_web_view_get_uri(view) : NULL;
+}
+
 static inline void xs_register(WebKitWebContext *context, const char *scheme, xs_on_request handler) {
   WebKitSecurityManager *security = webkit_web_context_get_security_manager(context);
   webkit_security_manager_register_uri_scheme_as_secure(security, scheme);

@@ -152,11 +152,11 @@ enum Engine {
     } else {
       asked.mode = .cors
     }
-    let sent = asked
+    let (sent, main) = (asked, xs_main_document(request).map { String(cString: $0) })
     Task {
       let collected = Collected()
       do throws(TransportError) {
-        try await scheme.answer(sent) {
+        try await scheme.answer(sent, mainDocument: main) {
           collected.begin($0)
         } receive: {
           collected.receive($0)
