@@ -28,11 +28,11 @@
       let isPlainForm = type.lowercased().hasPrefix("application/x-www-form-urlencoded")
       let body = isPlainForm ? asked.httpBody.map { Array($0) } : nil
       let relay = SchemeRelay { [weak self] step in self?.take(step, number) }
-      let (scheme, sent) = (scheme, request)
+      let (scheme, sent, main) = (scheme, request, asked.mainDocumentURL?.absoluteString)
       work[number] = Task {
         let error: TransportError?
         do throws(TransportError) {
-          try await scheme.answer(sent, body: body) {
+          try await scheme.answer(sent, body: body, mainDocument: main) {
             relay.begin($0)
           } receive: {
             relay.receive($0)

@@ -30,12 +30,14 @@ public final class PageScheme: Sendable {
   /// The body of a long file comes on a thread that may wait. Redirects are followed; one of a document or a frame becomes a page
   /// that leads on, so that the address changes.
   ///
+  /// - Parameters:
+  ///   - mainDocument: the address of the document at the top of the view, where the engine tells; nothing is given to a foreign one.
   /// - Throws: `TransportError`, where there is no whole answer: the request then fails as without a network.
   public func answer(
-    _ request: PageRequest, body: [UInt8]? = nil,
+    _ request: PageRequest, body: [UInt8]? = nil, mainDocument: String? = nil,
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) {
-    guard let asked = SchemeRequest(request, isOwn: runtime.names) else {
+    guard let asked = SchemeRequest(request, in: mainDocument, isOwn: runtime.names) else {
       throw TransportError(.other, "\(request.url): no address of the app's hosts, or not for who asks")
     }
     if asked.isBlank { return try giveBlank(request.url, begin, receive) }

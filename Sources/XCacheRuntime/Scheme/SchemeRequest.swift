@@ -14,8 +14,10 @@ struct SchemeRequest: Sendable {
 
   /// Nil for an address that isn't on the scheme or not of the app's hosts, and for a request of a foreign page, which would
   /// carry the cookies of a host that isn't its own.
-  init?(_ request: PageRequest, isOwn: @escaping @Sendable (String) -> Bool) {
+  init?(_ request: PageRequest, in mainDocument: String?, isOwn: @escaping @Sendable (String) -> Bool) {
     guard let whole = CustomScheme.real(request.url), isOwn(whole) else { return nil }
+    // Images and scripts say nothing else of where they are for.
+    if let main = mainDocument.map(CustomScheme.told), main.hasPrefix("http"), !isOwn(main) { return nil }
     var sent = request
     let (url, inAddress) = CustomScheme.split(String(request.url.dropFirst(CustomScheme.prefix.count)))
     sent.url = (try? ResourceURL(url))?.text ?? url
@@ -89,9 +91,13 @@ struct SchemeRequest: Sendable {
 
   /// A head as the page on the scheme is to see it.
   func shown(_ head: NetworkHead) -> NetworkHead {
+    // A page that hides its origin, as any page's sandboxed frame does, may have asked without credentials, which the engine doesn't
+    // tell; they were sent. What a server lets such a page read without them isn't what it has answered (Fetch §4.10, "CORS check").
+    let isHidden =
+      request.header("origin") == "null" && head.values("access-control-allow-credentials").first != "true"
     let headers = head.headers.compactMap { name, value -> (name: String, value: String)? in
       let key = name.lowercased()
-      if Self.notShown.contains(key) { return nil }
+      if Self.notShown.contains(key) || isHidden && key == "access-control-allow-origin" { return nil }
       if key == "access-control-allow-origin" { return (name, CustomScheme.inPage(value) ?? value) }
       return (name, value)
     }

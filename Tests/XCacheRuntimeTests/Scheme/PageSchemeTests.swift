@@ -128,6 +128,22 @@ import XCacheClient
     #expect(answer.error?.kind == .other && answer.head == nil && transport.sent.isEmpty)
   }
 
+  /// Images and scripts don't say where they are from.
+  @Test(
+    arguments: [
+      ("https://evil.test/", false), ("xcache-https://evil.test/", false), ("xcache-https://m.test/", true),
+      ("https://m.test/pay", true), ("about:blank", true), ("", true),
+    ])
+  func nothingIsForAPageOfAnotherHost(_ main: String, _ isGiven: Bool) async throws {
+    let scheme = try await scheme(FakePageTransport())
+    let request = PageRequest("xcache-https://m.test/app.js", destination: .script)
+    let got = await Collected.of { begin, receive throws(TransportError) in
+      try await scheme.answer(
+        request, mainDocument: main.isEmpty ? nil : main, begin: begin, receive: receive)
+    }
+    #expect((got.error == nil) == isGiven && got.body.isEmpty != isGiven)
+  }
+
   /// A frame without an address of its own, and one that hides where it is from.
   @Test func framesWithoutAnOrigin() async throws {
     let transport = FakePageTransport()
@@ -139,6 +155,28 @@ import XCacheClient
     #expect(srcdoc.error == nil && transport.sent[0].headers["referer"] == nil)
     #expect(await ask(scheme, url, method: "POST", [("Origin", "null")]).error != nil)
     #expect(await ask(scheme, url, [("Origin", "null")]).error == nil && transport.sent.count == 2)
+  }
+
+  /// Such a page may have asked without credentials, which the engine doesn't tell, and they were sent.
+  @Test(
+    arguments: [
+      (["Access-Control-Allow-Origin": "*"], [], ["*"]),
+      (["Access-Control-Allow-Origin": "null"], [], ["null"]),
+      (
+        ["Access-Control-Allow-Origin": "null", "Access-Control-Allow-Credentials": "true"], ["null"],
+        ["null"]
+      ),
+    ] as [([String: String], [String], [String])])
+  func pagesThatHideTheirOriginReadWhatIsForThemAlone(
+    _ headers: [String: String], _ hidden: [String], _ own: [String]
+  ) async throws {
+    let scheme = try await scheme(Redirecting(to: "/", headers))
+    func allowed(_ origin: String) async -> [String]? {
+      await ask(scheme, "xcache-https://m.test/api", [("Origin", origin)]).head?
+        .values("access-control-allow-origin")
+    }
+    #expect(await allowed("null") == hidden)
+    #expect(await allowed("xcache-https://m.test") == own)
   }
 
   @Test func redirectsOfDocumentsChangeTheAddress() async throws {

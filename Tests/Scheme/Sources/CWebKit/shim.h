@@ -1,5 +1,6 @@
 // The one door to WebKitGTK of this proof: what Swift can't import as it stands becomes a static inline here.
 #pragma once
+#include <string.h>
 #include <webkit2/webkit2.h>
 
 // Takes a request of a page; the headers are lines of `name: value`.
@@ -19,6 +20,12 @@ static inline void xs_request(WebKitURISchemeRequest *request, gpointer data) {
   ((xs_on_request)data)(request, webkit_uri_scheme_request_get_uri(request),
                         webkit_uri_scheme_request_get_http_method(request), lines->str);
   g_string_free(lines, TRUE);
+}
+
+// The address of the document at the top of a request's view. While that is loaded it is the document's own.
+static inline const char *xs_main_document(WebKitURISchemeRequest *request) {
+  WebKitWebView *view = webkit_uri_scheme_request_get_web_view(request);
+  return view ? webkit_web_view_get_uri(view) : NULL;
 }
 
 static inline void xs_register(WebKitWebContext *context, const char *scheme, xs_on_request handler) {
@@ -96,4 +103,18 @@ static inline void xs_inject(WebKitUserContentManager *manager, const char *sour
       source, WEBKIT_USER_CONTENT_INJECT_ALL_FRAMES, WEBKIT_USER_SCRIPT_INJECT_AT_DOCUMENT_START, NULL, NULL);
   webkit_user_content_manager_add_script(manager, script);
   webkit_user_script_unref(script);
+}
+
+static inline void xs_give(SoupServer *server, SoupServerMessage *message, const char *path, GHashTable *query, gpointer page) {
+  soup_server_message_set_status(message, 200, NULL);
+  soup_server_message_set_response(message, "text/html", SOUP_MEMORY_COPY, page, strlen(page));
+}
+
+// A server of this machine, for as long as this process runs, which answers everything with one page: its address, or NULL.
+static inline char *xs_serve(const char *page) {
+  SoupServer *server = soup_server_new(NULL, NULL);
+  soup_server_add_handler(server, NULL, xs_give, g_strdup(page), g_free);
+  if (!soup_server_listen_local(server, 0, SOUP_SERVER_LISTEN_IPV4_ONLY, NULL)) return NULL;
+  GSList *addresses = soup_server_get_uris(server);
+  return g_uri_to_string(addresses->data);
 }

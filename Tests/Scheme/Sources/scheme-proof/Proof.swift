@@ -10,7 +10,7 @@ enum Proof {
     let words = CommandLine.arguments
     let rounds = words.count > 2 ? Int(words[2]) ?? 1 : 1
     try await Engine.prepare(site: words[1])
-    let failures = Engine.run(rounds: rounds)
+    let failures = Engine.run(rounds: rounds) + Engine.runHostile()
     exit(failures == 0 ? 0 : 1)
   }
 }
@@ -22,6 +22,8 @@ enum Engine {
     let server: RecordingServer
     let cookies: Cookies
     let hosts: String
+    /// The folder of pages.
+    let site: String
   }
 
   nonisolated(unsafe) static var parts: Parts?
@@ -35,13 +37,13 @@ enum Engine {
     let runtime = try await Runtime(RuntimeSettings(settings), transport: Nobody())
     let (server, cookies) = (RecordingServer(site: site), Cookies())
     let scheme = PageScheme(runtime, fetcher: PageFetcher(server, cookies: cookies), cookies: cookies)
-    parts = Parts(scheme: scheme, server: server, cookies: cookies, hosts: hosts.joined(separator: " "))
+    parts = Parts(
+      scheme: scheme, server: server, cookies: cookies, hosts: hosts.joined(separator: " "), site: site)
   }
 
-  /// Opens the page so many times, each in a view of its own, and prints what differs from the expected.
-  /// - Returns: how many cases did.
-  static func run(rounds: Int) -> Int {
-    guard gtk_init_check(nil, nil) != 0, let parts, let context = webkit_web_context_new_ephemeral() else {
+  /// GTK, and the scheme in an engine of its own.
+  nonisolated(unsafe) private static let context: UnsafeMutablePointer<WebKitWebContext> = {
+    guard gtk_init_check(nil, nil) != 0, let context = webkit_web_context_new_ephemeral() else {
       fatalError("WebKit needs a display")
     }
     xs_register(context, CustomScheme.https) { request, url, method, headers in
@@ -49,36 +51,58 @@ enum Engine {
         Engine.answer(request, String(cString: url), String(cString: method), String(cString: headers))
       }
     }
+    return context
+  }()
+
+  /// Whose messages they are. WebKitGTK doesn't say which frame one is from; those of an address's own page come from its origin.
+  nonisolated(unsafe) private static var origin = ""
+
+  /// Opens a page in a view of its own, with what an app puts into all pages, until it tells its results; nil: it came to no end.
+  static func show(_ address: String) -> [[String]]? {
+    guard let parts else { return nil }
+    (results, trouble) = (nil, nil)
+    origin = address.split(separator: "/", maxSplits: 3).prefix(2).joined(separator: "//")
+    let manager = webkit_user_content_manager_new()
+    for source in SchemeScripts.all(hosts: parts.hosts) { xs_inject(manager, source) }
+    xs_listen(manager, SchemeScripts.messages) { text in
+      guard let text, let parts = Engine.parts else { return }
+      let (message, origin) = (String(cString: text), Engine.origin)
+      Task { await parts.scheme.receive(message, from: origin) }
+    }
+    xs_listen(manager, "proof") { text in
+      let data = Data((text.map { String(cString: $0) } ?? "").utf8)
+      Engine.results = (try? JSONSerialization.jsonObject(with: data)) as? [[String]]
+    }
+    let view = xs_view(context, manager) { Engine.trouble = $0.map { String(cString: $0) } }
+    webkit_web_view_load_uri(view, address)
+    let end = Date(timeIntervalSinceNow: 120)
+    while results == nil, trouble == nil, Date() < end { g_main_context_iteration(nil, 1) }
+    xs_close(view)
+    g_object_unref(manager)
+    return results
+  }
+
+  /// Forgets what earlier pages left at the server and in the store of cookies.
+  static func forget() {
+    guard let parts else { return }
+    parts.server.forget()
+    let isForgotten = DispatchSemaphore(value: 0)
+    Task {
+      await parts.cookies.forget()
+      isForgotten.signal()
+    }
+    isForgotten.wait()
+  }
+
+  /// Opens the page so many times, each in a view of its own, and prints what differs from the expected.
+  /// - Returns: how many cases did.
+  static func run(rounds: Int) -> Int {
     var failures = 0
     for round in 1...rounds {
-      (results, trouble) = (nil, nil)
-      parts.server.forget()
-      let isForgotten = DispatchSemaphore(value: 0)
-      Task {
-        await parts.cookies.forget()
-        isForgotten.signal()
-      }
-      isForgotten.wait()
-      let manager = webkit_user_content_manager_new()
-      for source in SchemeScripts.all(hosts: parts.hosts) { xs_inject(manager, source) }
-      xs_listen(manager, SchemeScripts.messages) { text in
-        guard let text, let parts = Engine.parts else { return }
-        let message = String(cString: text)
-        // WebKitGTK doesn't say which frame it is from; all of this page's are of one origin.
-        Task { await parts.scheme.receive(message, from: "xcache-https://m.example.com") }
-      }
-      xs_listen(manager, "proof") { text in
-        let data = Data((text.map { String(cString: $0) } ?? "").utf8)
-        Engine.results = (try? JSONSerialization.jsonObject(with: data)) as? [[String]]
-      }
-      let view = xs_view(context, manager) { Engine.trouble = $0.map { String(cString: $0) } }
+      forget()
       // Long bodies once: they take most of the time.
-      webkit_web_view_load_uri(view, "xcache-https://m.example.com/index.html" + (round > 1 ? "?short" : ""))
-      let end = Date(timeIntervalSinceNow: 120)
-      while results == nil, trouble == nil, Date() < end { g_main_context_iteration(nil, 1) }
+      _ = show("xcache-https://m.example.com/index.html" + (round > 1 ? "?short" : ""))
       failures += judge(round)
-      xs_close(view)
-      g_object_unref(manager)
     }
     return failures
   }
@@ -128,11 +152,11 @@ enum Engine {
     } else {
       asked.mode = .cors
     }
-    let sent = asked
+    let (sent, main) = (asked, xs_main_document(request).map { String(cString: $0) })
     Task {
       let collected = Collected()
       do throws(TransportError) {
-        try await scheme.answer(sent) {
+        try await scheme.answer(sent, mainDocument: main) {
           collected.begin($0)
         } receive: {
           collected.receive($0)

@@ -8,10 +8,19 @@ final class RecordingServer: PageTransport {
   private let site: String
   private let lock = NSLock()
   nonisolated(unsafe) private var noted: [String: String] = [:]
+  nonisolated(unsafe) private var all: [String] = []
 
   init(site: String) { self.site = site }
 
-  func forget() { lock.withLock { noted = [:] } }
+  func forget() { lock.withLock { (noted, all) = ([:], []) } }
+
+  /// The requests since this was last called: method, address, and whether there were cookies.
+  func asked() -> [String] {
+    lock.withLock {
+      defer { all = [] }
+      return all
+    }
+  }
 
   func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
@@ -19,6 +28,8 @@ final class RecordingServer: PageTransport {
     let path = String(request.url.dropFirst("https://".count).drop { $0 != "/" }.prefix { $0 != "?" })
     let name =
       request.url.split(separator: "?").dropFirst().first.map { String($0.dropFirst("case=".count)) } ?? ""
+    let hasCookies = header("cookie", request) != nil
+    lock.withLock { all.append("\(request.method) \(request.url)\(hasCookies ? " with cookies" : "")") }
     var headers = [("Content-Type", "text/plain;charset=utf-8")]
     if let origin = header("origin", request) { headers.append(("Access-Control-Allow-Origin", origin)) }
     var (status, text) = (200, Data())
