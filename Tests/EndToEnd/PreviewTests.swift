@@ -201,6 +201,22 @@ import Testing
       #expect(
         document["smoke"]?["errors"]?.integer == 0 && document["version"]?.string == "1", "\(released.output)"
       )
+
+      // Before pages are opened, which the program would note.
+      let note = site.scratch.path + "/notes/pid"
+      try Kernel.remove(note)
+      try #require(
+        try site.run("channel", "create", "--app", "shop", "--channel", "sale").exitCode == 0
+          && site.run("channel", "freeze", "--app", "shop", "--channel", "sale", "--reason", "the sale")
+            .exitCode
+            == 0
+      )
+      for more in [[], ["--smoke"]] {
+        let frozen = try Self.run(
+          site, ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--channel", "sale"] + more)
+        #expect(frozen.exitCode == 3 && frozen.errors.contains("--break-glass"), "\(frozen.errors)")
+      }
+      #expect(try Kernel.status(note) == nil, "a page was opened")
     }
   }
 
