@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -31,6 +31,10 @@ webkit: packages ## build .build/release/xcache-webkit, the engine of preview an
 deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
 	@.ci/packages debhelper dpkg-dev chrpath
 	@deploy/package.sh deb $(XCACHE) .build/packages
+
+deb-webkit: build webkit ## build both Debian packages, xcache and xcache-webkit, the engine of preview and smoke (installs 340 MB)
+	@.ci/packages debhelper dpkg-dev chrpath
+	@deploy/package.sh deb $(XCACHE) .build/packages .build/release/xcache-webkit
 
 tarball: build ## build .build/packages/xcache-VERSION-linux-ARCH.tar.gz
 	@.ci/packages chrpath binutils
@@ -100,17 +104,17 @@ check-deploy: build ## check what deploy/ has: alerts, manifests, unit, CI jobs;
 	@.ci/packages systemd python3 python3-venv openssl
 	Tests/Deploy/check.sh $(XCACHE)
 
-test-deb: build ## install, upgrade and remove the package in a fresh Debian, and run the drills of OPERATIONS.md; needs root
+test-deb: build webkit ## install, upgrade and remove the packages in a fresh Debian, and run the drills of OPERATIONS.md; needs root
 	@.ci/packages debhelper dpkg-dev chrpath lintian debootstrap
-	Tests/Deploy/package.sh $(XCACHE)
+	Tests/Deploy/package.sh $(XCACHE) .build/release/xcache-webkit
 
 test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients and new certificates among them: nothing is kept
 	@.ci/packages python3 openssl
 	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
 
-test-container: ## run the Containerfile's steps one by one in chroots, then the image's command; needs root (about 10 minutes)
-	@.ci/packages debootstrap python3
-	Tests/Deploy/container.py
+test-container: deb-webkit ## run the steps of both Containerfiles in chroots, then the images' commands; needs root (about 15 minutes; BUILT=1 uses the program that is built)
+	@.ci/packages debootstrap python3 rsync
+	Tests/Deploy/container.py .build/packages $(if $(BUILT),$(XCACHE))
 
 docs: packages ## the documentation of the library products, DocC archives in .build/docs; a warning fails it
 	@.ci/docs $(STRICT)

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Packs a built xcache, with what belongs beside it: the manual page and completions that it makes of its own --help, the unit,
-# settings, guide and examples.   deploy/package.sh deb|tarball XCACHE OUT
+# settings, guide and examples.   deploy/package.sh deb|tarball XCACHE OUT [XCACHE-WEBKIT]
+# With XCACHE-WEBKIT, there is a second Debian package: what `smoke` and `preview` open pages with.
 # The version is the program's own; VERSION=… takes its place, for the test of an upgrade.
 set -euo pipefail
-kind=$1 xcache=$(realpath "$2") out=$(mkdir -p "$3" && realpath "$3")
+kind=$1 xcache=$(realpath "$2") out=$(mkdir -p "$3" && realpath "$3") engine=${4:+$(realpath "$4")}
 cd "$(dirname "$0")/.."
 version=${VERSION:-$("$xcache" --version | sed 's/^xcache //')}
 # The same commit makes the same package.
@@ -22,12 +23,19 @@ chrpath --delete "$root/bin/xcache" >/dev/null
 "$xcache" completions fish >"$root/share/fish/vendor_completions.d/xcache.fish"
 cp LICENSE README.md SECURITY.md CHANGELOG.md deploy/OPERATIONS.md "$root/"
 cp deploy/serve.env "$root/etc/xcache/"
-cp -r deploy/{nginx-origin.conf,nginx-mirror.conf,Caddyfile,Containerfile,compose.yaml,kubernetes.yaml,monitoring,ci} "$root/examples/"
+cp -r deploy/{nginx-origin.conf,nginx-mirror.conf,Caddyfile,Containerfile,Containerfile.smoke,compose.yaml,kubernetes.yaml,monitoring,ci} "$root/examples/"
 
 case $kind in
   deb)
     mkdir "$root/debian"
     cp deploy/debian/* "$root/debian/"
+    if [ -n "$engine" ]; then
+      install -m 755 "$engine" "$root/bin/xcache-webkit"
+      chrpath --delete "$root/bin/xcache-webkit" >/dev/null
+    else
+      rm "$root"/debian/xcache-webkit.*
+      sed -i '/^Package: xcache-webkit$/,$d' "$root/debian/control"
+    fi
     cp deploy/xcache.service "$root/debian/xcache.service"
     cp deploy/sysusers.conf "$root/debian/xcache.sysusers"
     cp deploy/logrotate.conf "$root/debian/xcache.logrotate"
@@ -37,8 +45,9 @@ case $kind in
     printf 'xcache (%s) stable; urgency=medium\n\n  * What changed: CHANGELOG.md.\n\n -- %s  %s\n' "$version" \
       "$maintainer" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$root/debian/changelog"
     (cd "$root" && dpkg-buildpackage -b -us -uc --no-check-builddeps >"$work/log" 2>&1) || { cat "$work/log" >&2; exit 1; }
-    cp "$work"/xcache_*.deb "$out/"
+    cp "$work"/xcache*.deb "$out/"
     ls "$out"/xcache_"$version"_*.deb
+    [ -z "$engine" ] || ls "$out"/xcache-webkit_"$version"_*.deb
     ;;
   tarball)
     # Unpacked over /usr/local: bin and share are where a system looks for them; the rest is under share/doc.

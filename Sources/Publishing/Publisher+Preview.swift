@@ -19,6 +19,20 @@ extension Publisher {
     return try PublishError.asking { () throws(OriginError) in try api.release(request, in: channel) }
   }
 
+  /// Has a publish refused that would be refused before its files are sent: by the check of the build, or by the origin, which is
+  /// asked with a dry run.
+  /// - Throws: `PublishError`, as `publish` does.
+  package func rehearse(
+    _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions
+  ) throws(PublishError) {
+    var rehearsal = PublishOptions(options.release)
+    rehearsal.release.dryRun = true
+    rehearsal.check = options.check
+    rehearsal.sendsFiles = false
+    let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
+    if options.release.dryRun != true, let freeze { throw .origin(.refused(Problem(freeze, channel))) }
+  }
+
   /// Says what is sent next, and has the origin refuse a release that it wouldn't take before much of it is on its way.
   func announce(_ uploads: [HashedFile], _ request: ReleaseRequest, _ channel: ChannelAddress)
     throws(PublishError)

@@ -33,6 +33,8 @@ public struct DeviceSettings: Hashable, Sendable {
   public var comparesWithGzip = false
   /// The Ed25519 public key, 32 bytes, by which the policy's scripts are signed; nil: the app injects none.
   public var scriptKey: [UInt8]?
+  /// Whether a person looks at a release by this device: its polls don't count at the origin, which is told of no failure.
+  package var isPreview = false
   /// Milliseconds before the second attempt to fetch a file, the third, and so on.
   public var retryPauses: [UInt32] = [200, 800]
 
@@ -61,6 +63,7 @@ struct CheckedSettings: Sendable {
   let retryPauses: [UInt32]
   let comparesWithGzip: Bool
   let scriptKey: [UInt8]?
+  let isPreview: Bool
 
   /// - Throws: `badSetting`.
   init(_ settings: DeviceSettings) throws(ClientError) {
@@ -98,6 +101,7 @@ struct CheckedSettings: Sendable {
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
     comparesWithGzip = settings.comparesWithGzip
+    isPreview = settings.isPreview
   }
 
   private static func base(_ text: String, name: String) throws(ClientError) -> BaseURL {
@@ -109,7 +113,8 @@ struct CheckedSettings: Sendable {
   func originURL(holding held: DeviceIndex, takesPacks: Bool = false) -> String {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
-    return url + (takesPacks ? "&patch=1&pack=1" : "&patch=1")
+    url += takesPacks ? "&patch=1&pack=1" : "&patch=1"
+    return isPreview ? url + "&preview=1" : url
   }
 
   /// Where the origin is told of failures.

@@ -33,6 +33,13 @@ echo "2. Kubernetes, Compose, GitHub and GitLab: the schemas"
 "$python/bin/check-jsonschema" --builtin-schema vendor.github-workflows deploy/ci/github-*.yml
 "$python/bin/check-jsonschema" --builtin-schema vendor.gitlab-ci deploy/ci/gitlab-*.yml
 
+# Each command of a job is one that the program has.
+grep -ohE '\bxcache (check|mirror|publish|smoke|token)\b[^;&>|)]*' deploy/ci/* | while read -r _ command rest; do
+  for option in $(grep -oE -- '--[a-z-]+' <<<"$rest"); do
+    "$xcache" "$command" --help | grep -q -- "$option\b" || { echo "deploy/ci: xcache $command has no $option" >&2; exit 1; }
+  done
+done
+
 echo "3. systemd and logrotate"
 # The program is at its place in the package's chroot alone; how open the unit is, is known without it.
 sed 's|^ExecStart=/usr/bin/xcache |ExecStart=/bin/true |' deploy/xcache.service >"$work/xcache.service"

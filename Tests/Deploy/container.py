@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs the steps of deploy/Containerfile one by one, each stage in a chroot of Debian 12, then the image's command as its user and
-its health check, as they would run in a container.   container.py [XCACHE]      As root.
+its health check, as they would run in a container; then deploy/Containerfile.smoke on that image, and `xcache smoke` as its user.
+   container.py PACKAGES [XCACHE]      As root. PACKAGES is the folder in which `make deb-webkit` put its packages.
 
 The Swift image is Debian with this machine's toolchain mounted at /opt/swift. With XCACHE, that program takes the place of the
 one that `make build` would make, which saves most of the time."""
-import json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
+import glob, json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
 repository = pathlib.Path(__file__).resolve().parents[2]
 base = repository / ".build/tools/bookworm.tar"
-built = sys.argv[1] if len(sys.argv) > 1 else None
+packages = pathlib.Path(sys.argv[1]).resolve()
+built = sys.argv[2] if len(sys.argv) > 2 else None
 mounts = []
 
 
@@ -63,26 +65,22 @@ class Stage:
             sys.exit(f"failed: RUN {text}")
 
 
-def instructions():
-    text = (repository / "deploy/Containerfile").read_text()
+def instructions(file):
+    text = (repository / "deploy" / file).read_text()
     lines = [l for l in text.splitlines() if not l.lstrip().startswith("#")]
     for line in re.sub(r"\\\n", " ", "\n".join(lines)).splitlines():
         if line.strip():
             yield line.split(None, 1)
 
 
-def main(work):
-    if not base.exists():
-        base.parent.mkdir(parents=True, exist_ok=True)
-        run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", work / "base", stdout=subprocess.DEVNULL)
-        run("tar", "-C", work / "base", "-cf", f"{base}.new", ".")
-        os.rename(f"{base}.new", base)
+def build(file, context, work, images):
+    """Runs the steps of a file; gives its last stage.   images: what was built before, by name."""
     stages, stage = {}, None
-    for name, rest in instructions():
+    for name, rest in instructions(file):
         began = time.monotonic()
         if name == "FROM":
             image, _, alias = rest.partition(" AS ")
-            stage = Stage(image, work / (alias or "final"))
+            stage = images[image] if image in images else Stage(image, work / (alias or "final"))
             stages[alias or "final"] = stage
         elif name == "RUN":
             if built and "make build" in rest:
@@ -97,9 +95,15 @@ def main(work):
             place = stage.root / os.path.join(stage.work, target).lstrip("/")
             if words[0].startswith("--from="):
                 shutil.copy(stages[words[0][7:]].root / source.lstrip("/"), place)
-            else:
+            elif source == ".":
                 ignored = (repository / ".containerignore").read_text().split()
-                run("rsync", "-a", *[f"--exclude=/{i}" for i in ignored], f"{repository / source}/", f"{place}/")
+                run("rsync", "-a", *[f"--exclude=/{i}" for i in ignored], f"{context}/", f"{place}/")
+            else:
+                found = glob.glob(f"{context}/{source}")
+                if not found:
+                    sys.exit(f"{file}: there is no {source} in {context}")
+                for path in found:
+                    shutil.copy(path, place)
         elif name == "WORKDIR":
             stage.work = rest
             (stage.root / rest.lstrip("/")).mkdir(parents=True, exist_ok=True)
@@ -112,12 +116,29 @@ def main(work):
         else:
             sys.exit(f"container.py doesn't know {name}")
         print(f"   {name} {' '.join(rest.split())[:90]} ({time.monotonic() - began:.0f} s)", flush=True)
+    return stage
 
+
+def alone(words):
+    """With a network of its own, where every port is free and nobody can be reached."""
+    return ["unshare", "--net", "--kill-child", "--fork", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words]
+
+
+def main(work):
+    if not base.exists():
+        base.parent.mkdir(parents=True, exist_ok=True)
+        run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", work / "base", stdout=subprocess.DEVNULL)
+        run("tar", "-C", work / "base", "-cf", f"{base}.new", ".")
+        os.rename(f"{base}.new", base)
+    stage = build("Containerfile", repository, work, {})
+    serves(stage)
+    smokes(build("Containerfile.smoke", packages, work, {"registry.example.com/xcache:latest": stage}))
+
+
+def serves(stage):
     words = json.loads(stage.settings["ENTRYPOINT"]) + json.loads(stage.settings["CMD"])
     check = json.loads(stage.settings["HEALTHCHECK"].partition("CMD ")[2])
-    # A network of its own: the port of the image is free there.
-    server = subprocess.Popen(["unshare", "--net", "--kill-child", "--fork", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *stage.words(words)],
-                              env=stage.environment())
+    server = subprocess.Popen(alone(stage.words(words)), env=stage.environment())
     try:
         inner = None
         for _ in range(200):
@@ -138,6 +159,23 @@ def main(work):
             sys.exit(f"it ended with {code}")
     finally:
         server.kill()
+
+
+def smokes(stage):
+    """What a CI job does with a build: one that is fine, and one that isn't."""
+    folder = stage.root / "pages"
+    (folder / "dist").mkdir(parents=True)
+    folder.chmod(0o777)
+    stage.work = "/pages"
+    words = json.loads(stage.settings["ENTRYPOINT"]) + shlex.split("smoke dist --base-url https://m.example.com/shop/ --screenshots pictures")
+    for text, wanted in (("<p>one", 0), ("<p>one<script>nothing()</script>", 3)):
+        (folder / "dist/index.html").write_text(f"<!doctype html>{text}")
+        done = subprocess.run(alone(stage.words(words)), env=stage.environment(), capture_output=True, text=True)
+        print(f"   {done.stdout.strip()}")
+        if done.returncode != wanted:
+            sys.exit(f"xcache smoke ended with {done.returncode}, not {wanted}: {done.stderr}")
+    if not (folder / "pictures/1-index.html.png").exists():
+        sys.exit("xcache smoke took no picture")
 
 
 work = pathlib.Path(tempfile.mkdtemp())

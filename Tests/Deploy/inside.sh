@@ -66,7 +66,21 @@ for n in $(seq $number); do
 done
 echo "   $number blocks, $(cat /drills/drill-*.sh | grep -vc '^#') lines"
 
-step "5. upgrade: what was changed in a conffile stays, the server is a new one with the same data"
+step "5. xcache-webkit: pages of a build open, also for whoever isn't root, and one that is broken is refused"
+dpkg -i /webkit.deb >/tmp/dpkg
+ldd /usr/bin/xcache-webkit | grep "not found" && fail "a library is missing"
+mkdir /pages /pages/dist && chmod 777 /pages && cd /pages
+echo '<!DOCTYPE html><meta charset=utf-8><title>shop</title><p>one' >dist/index.html
+runuser -u xcache -- xcache smoke dist --base-url https://m.example.com/shop/ --screenshots /pages/pictures
+[ "$(head -c 4 pictures/1-index.html.png | tail -c 3)" = PNG ] || fail "there is no picture"
+echo '<!DOCTYPE html><p>one<script>nothing()</script>' >dist/index.html
+code=0
+xcache smoke dist --base-url https://m.example.com/shop/ || code=$?
+[ $code = 3 ] || fail "smoke of a broken page: exit code $code"
+dpkg --purge xcache-webkit >/tmp/dpkg
+cd /drills
+
+step "6. upgrade: what was changed in a conffile stays, the server is a new one with the same data"
 XCACHE_TOKEN=$(cat /var/lib/xcache/admin.token)
 answers /readyz >/dev/null
 echo XCACHE_THREADS=1 >>/etc/xcache/serve.env
@@ -78,7 +92,7 @@ grep -q XCACHE_THREADS=1 /etc/xcache/serve.env
 [ "$(answers "/configure.json?app=shop" | sha256sum)" = "$before" ] || fail "devices see another manifest"
 dpkg-query -W xcache
 
-step "6. remove, install again, purge: the data stays"
+step "7. remove, install again, purge: the data stays"
 process=$(pid)
 dpkg -r xcache >/tmp/dpkg
 for path in "/proc/$process" /usr/bin/xcache /lib/systemd/system/xcache.service; do
@@ -94,7 +108,7 @@ for path in /etc/xcache/serve.env /var/log/xcache; do
 done
 left=$(grep -rl xcache /etc/systemd /var/lib/systemd 2>/dev/null || true)
 [ -z "$left" ] || fail "left behind: $left"
-step "7. the tarball, as OPERATIONS.md says: the service runs on the data that the package left"
+step "8. the tarball, as OPERATIONS.md says: the service runs on the data that the package left"
 cd /
 commands=$(sed -n '/^From the tarball/,/^For containers/s/^    //p' /OPERATIONS.md)
 [ "$(wc -l <<<"$commands")" -gt 4 ] || fail "OPERATIONS.md has no commands for the tarball"

@@ -1,24 +1,25 @@
 #!/bin/bash
 # Installs, upgrades, removes and purges the Debian package in a fresh Debian 12, starts the unit as its file says, runs the drills
-# of OPERATIONS.md there, and installs the tarball in the package's place, as OPERATIONS.md says.   Tests/Deploy/package.sh XCACHE      As root; about 3 minutes.
+# of OPERATIONS.md there, opens pages with xcache-webkit of its package, and installs the tarball in the package's place, as
+# OPERATIONS.md says.   Tests/Deploy/package.sh XCACHE XCACHE-WEBKIT      As root; about 5 minutes.
 #
 # In the chroot systemctl is Tests/Deploy/systemctl.py: it starts a service with the unit's user, folders, read-only file system and
 # system call filter. Processes, mounts and the network are the chroot's own.
 set -euo pipefail
 [ "$(id -u)" = 0 ] || { echo "package.sh makes a chroot, which takes root" >&2; exit 1; }
 cd "$(dirname "$0")/../.."
-xcache=$(realpath "$1")
+xcache=$(realpath "$1") engine=$(realpath "$2")
 work=$(mktemp -d)
 root=$work/root
 trap 'for m in proc dev ""; do umount -l "$root/$m" 2>/dev/null || true; done; rm -rf --one-file-system "$work"' EXIT
 
 echo "1. two packages, of which the second is only newer"
 version=$("$xcache" --version | sed 's/^xcache //')
-first=$(deploy/package.sh deb "$xcache" "$work/debs")
+{ read -r first && read -r webkit; } < <(deploy/package.sh deb "$xcache" "$work/debs" "$engine")
 second=$(VERSION=$version+1 deploy/package.sh deb "$xcache" "$work/debs")
 tarball=$(deploy/package.sh tarball "$xcache" "$work/tarballs")
-lintian --fail-on error,warning --allow-root "$first" >"$work/lintian" 2>&1 || { cat "$work/lintian" >&2; exit 1; }
-dpkg-deb -f "$first" Package Version Depends
+lintian --fail-on error,warning --allow-root "$first" "$webkit" >"$work/lintian" 2>&1 || { cat "$work/lintian" >&2; exit 1; }
+for package in "$first" "$webkit"; do dpkg-deb -f "$package" Package Version Depends; done
 
 echo "2. a fresh Debian"
 # Made once for both tests, and unpacked anew for each.
@@ -35,13 +36,13 @@ mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 cp /etc/resolv.conf "$root/etc/"
 cp -r /etc/apt/sources.list* "$root/etc/apt/" 2>/dev/null || true
-cp "$first" "$root/first.deb" && cp "$second" "$root/second.deb"
+cp "$first" "$root/first.deb" && cp "$second" "$root/second.deb" && cp "$webkit" "$root/webkit.deb"
 cp "$tarball" deploy/OPERATIONS.md "$root/"
 # What the package needs comes with the network; what follows has none.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d"
 inside() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root LC_ALL=C.UTF-8 "$@"; }
 # Needed libraries are the package's own business: apt is asked for them, and for nothing that they don't bring.
-libraries=$(dpkg-deb -f "$first" Depends | tr ',' '\n' | sed -E 's/ *\|.*//; s/ *\(.*//; s/ //g')
+libraries=$(for package in "$first" "$webkit"; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' | sed -E 's/ *\|.*//; s/ *\(.*//; s/ //g')
 inside chroot "$root" sh -c "apt-get update -q && apt-get install -y -q --no-install-recommends $(echo $libraries) \
   python3 python3-seccomp curl logrotate rsync" >"$work/apt" 2>&1 || { tail "$work/apt" >&2; exit 1; }
 rm "$root/usr/sbin/policy-rc.d"

@@ -117,8 +117,8 @@ def options():
     for path in files:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             found = re.findall(r"`(xcache [a-z][^`]*)`", line)
-            if line.startswith("    ") and line.strip().startswith("xcache "):
-                found.append(line.strip())
+            if line.startswith("    ") and line.strip().removeprefix("$ ").startswith("xcache "):
+                found.append(line.strip().removeprefix("$ "))
             for command in found:
                 command = re.sub(r"\s+#.*| \\$|[;&|>].*|\$\(.*", "", command)
                 try:

@@ -4,6 +4,8 @@
 A guide's commands stand for a reader's own project: SETUP makes one, BEFORE does what the text says somebody has done by then, and
 REPLACED puts this machine's addresses and folders in the place of the guide's. Every command has to succeed, or to end with the code
 that CODES names. Programs of other people (npm, rsync to a server) are stand-ins.
+
+Where an example is a session, its commands behind `$ `, each has to say what follows it, where `…` stands for anything.
 """
 import json
 import os
@@ -50,7 +52,7 @@ CDN, ORIGIN = "https://cdn.example.com/hxm", "https://origin.example.com"
 REPLACED = {
     "README.md": [("/srv/xcache", "{folder}/new"), ("--trust-proxy", "--listen 127.0.0.1:{port} --trust-proxy")],
     "docs/guide-release.md": [
-        (f"xcache login {ORIGIN}", "xcache login {url} --token-file data/admin.token"), ("552 553", "1 2"), ("show 553", "show 2"),
+        (f"xcache login {ORIGIN}", "xcache login {url} --token-file data/admin.token"),
         ("'yesterday 14:05'", "$then"), ("--map https://test.m", "--map https://test.m")],
     "docs/guide-commands.md": [
         ("xcache publish …", "publish"), ("552 553", "1 2"), ("show 553", "show 2"), ("2026-11-19T14:05+08:00", "$then"),
@@ -70,17 +72,17 @@ BEFORE = {
     "docs/guide-release.md": {
         "xcache login": "unset XCACHE_TOKEN XCACHE_TOKEN_FILE\n", "xcache token create": "unset XCACHE_APP\n",
         "xcache publish": "xcache channel create --channel test\n",
-        "xcache status": "change 2; sleep 1.1; then=$(date -u +%Y-%m-%dT%H:%M:%SZ); sleep 1.1; xcache publish\n"},
+        "$ xcache status": "change 2; sleep 1.1; then=$(date -u +%Y-%m-%dT%H:%M:%SZ); sleep 1.1; xcache publish\n"},
     "docs/guide-commands.md": {
-        "xcache publish": "export XCACHE_APP=shop; " + TWO_VERSIONS, "xcache policy": FILES, "xcache check": BROKEN, '"check"': MENDED,
+        "xcache publish": "export XCACHE_APP=shop; " + TWO_VERSIONS, "xcache policy": FILES, "$ xcache check": BROKEN, '"check"': MENDED,
         "xcache rollback": "change 3; publish; " + TEST_CHANNEL + "xcache mirror --data data --to www\n",
-        "xcache mirror": "xcache channel thaw --app shop\n"},
+        "$ xcache mirror": "xcache channel thaw --app shop\n"},
     "deploy/OPERATIONS.md": {"xcache mirror": TWO_VERSIONS},
     "docs/openapi/README.md": {"curl": TWO_VERSIONS},
-    "docs/guide-console.md": {"xcache token": TWO_VERSIONS},
+    "docs/guide-console.md": {"$ xcache token": TWO_VERSIONS},
     "README.md": {"xcache token": TWO_VERSIONS},
     "docs/guide-app.md": {"xcache web": TWO_VERSIONS},
-    "docs/guide-web.md": {"export": "publish\n", "xcache web init": "echo 'self.ours = 1' >dist/sw.js\n"},
+    "docs/guide-web.md": {"$ export": "publish\n", "xcache web init": "echo 'self.ours = 1' >dist/sw.js\n"},
     "Examples/python/README.md": {"Examples": TWO_VERSIONS},
 }
 CODES = {"xcache check dist --base-url https://m.example.com/shop/": 3, "xcache backup": 0}
@@ -89,7 +91,7 @@ CODES = {"xcache check dist --base-url https://m.example.com/shop/": 3, "xcache 
 def commands(block):
     """The block's commands, one by one, none if it isn't of the shell; a here document and a continued line are one."""
     waiting, end = "", None
-    for line in block.text.splitlines() if not block.text.startswith(("[", "{", '"', "dist/")) else []:
+    for line in block.text.splitlines() if not block.text.startswith(("[", "{", '"')) else []:
         waiting += line + "\n"
         if end is None and re.search(r"<<'?(\w+)'?$", line):
             end = re.search(r"<<'?(\w+)'?$", line)[1]
@@ -98,14 +100,30 @@ def commands(block):
             waiting, end = "", None
 
 
+def session(block):
+    """The commands of a session, each with the output that follows it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
+        command, _, output = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, output = output.partition("\n")
+            command += "\n" + more
+        yield command + "\n", output.rstrip("\n") + "\n" if output.strip() else ""
+
+
+def steps(block):
+    """Commands with what they say; None: that isn't shown."""
+    yield from session(block) if block.text.startswith("$ ") else ((command, None) for command in commands(block))
+
+
 def script(name, examples, replaced):
     """The guide as one script; what it writes before a command that fails is the last thing that it says."""
-    lines = ["set -u", "PATH=$PWD/bin:$PATH", SETUP]
+    lines = ["set -u", "PATH=$PWD/bin:$PATH", "said=$PWD/said", "mkdir $said", SETUP]
+    number = 0
     for block in examples:
         for begins, before in BEFORE.get(name, {}).items():
             if block.text.startswith(begins):
                 lines.append(f"set -e; {before}set +e")
-        for command in commands(block):
+        for command, output in steps(block):
             said = command
             for old, new in replaced:
                 command = command.replace(old, new)
@@ -113,6 +131,9 @@ def script(name, examples, replaced):
             if command.startswith("xcache serve"):
                 command = f"timeout -s TERM 3 {command.strip()}; [ $? = 124 ]\n"
             lines.append(f"printf '%s' {json.dumps(said.splitlines()[0]).replace('$', chr(92) + '$').replace('`', chr(92) + '`')} >doing")
+            if output is not None:
+                command = f"{{ {command}}} >$said/{number} 2>&1\n"
+                number += 1
             lines.append(f"{command}code=$?; [ $code = {wanted} ] || {{ echo \"exit code $code\"; exit 1; }}")
     return "\n".join(lines) + "\n"
 
@@ -153,12 +174,15 @@ def run(name, examples):
         if done.returncode:
             doing = origin.folder / "doing"
             raise SystemExit(f"{name}: {doing.read_text() if doing.exists() else 'the setup'}\n{done.stdout[-2000:]}")
-        for block in examples:
-            for line in block.text.splitlines() if block.text.startswith("dist/") else []:
-                if line not in done.stdout.splitlines():
-                    raise SystemExit(f"{name}: xcache check no longer says\n{line}\nbut\n{done.stdout}")
+        sessions = [step for block in examples for step in steps(block) if step[1] is not None]
+        for number, (command, wanted) in enumerate(sessions):
+            for old, new in replaced:
+                wanted = wanted.replace(old, new)
+            said = (origin.folder / f"said/{number}").read_text()
+            if not re.fullmatch(re.escape(wanted).replace("…", ".*?"), said, re.S):
+                raise SystemExit(f"{name}: after\n$ {command}it says\n{wanted}but the output was\n{said}")
         settings(origin, examples)
-        return sum(1 for block in examples for _ in commands(block))
+        return sum(1 for block in examples for _ in steps(block)), len(sessions)
 
 
 def main():
@@ -167,7 +191,9 @@ def main():
         if block.check == GUIDES:
             guides.setdefault(block.file, []).append(block)
     for name, examples in guides.items():
-        print(f"guides: {name}: {run(name, examples)} commands in {len(examples)} examples do what they say", flush=True)
+        done, compared = run(name, examples)
+        shown = f", {compared} say what is shown" if compared else ""
+        print(f"guides: {name}: {done} commands in {len(examples)} examples do what they say{shown}", flush=True)
 
 
 if __name__ == "__main__":

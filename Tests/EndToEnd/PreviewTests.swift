@@ -90,6 +90,57 @@ import Testing
     }
   }
 
+  @Test("A look at a release is no poll of a device") func looks() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><body>x"])
+      func polls() throws -> Int64? {
+        // What asks for the charts has what was counted written first.
+        #expect(try site.run("status", "--app", "shop", "--json").exitCode == 0)
+        let path = "/api/v1/apps/shop/channels/online/adoption"
+        let answer = try site.web.ask(path, "GET", ["Authorization": "Bearer \(site.token)"])
+        return try JSONValue.parse(Array(answer.text.utf8))["hour"]?["polls"]?.integer
+      }
+      #expect(try Self.run(site, ["preview", Self.page]).exitCode == 0)
+      #expect(try Self.run(site, ["preview", Self.page, "--version", "1"]).exitCode == 0)
+      #expect(try polls() == 0)
+      #expect(try site.web.ask("/configure.json?app=shop").status == 200)
+      #expect(try polls() == 1)
+    }
+  }
+
+  @Test("A folder's address that isn't listed leads to publish --index, where that is why") func folders()
+    throws
+  {
+    try Site.with { site in
+      try site.publish([
+        "index.html": "<!doctype html><body>x", "help/index.html": "<!doctype html><body>x",
+      ])
+      for (address, hint) in [
+        ("\(Site.base)/", "\(Site.base)/"), ("\(Site.base)", "\(Site.base)/"),
+        ("\(Site.base)/help/?from=mail", "\(Site.base)/help/"), ("\(Site.base)/gone/", nil),
+      ] {
+        let plain = try Self.run(site, ["preview", address, "--offline"])
+        let words =
+          hint.map {
+            "listed     no: the release has \($0)index.html, but not the folder's address; `xcache publish --index` lists "
+              + "it as \($0), too\n"
+          } ?? "listed     no: the release has no such page\n"
+        #expect(plain.exitCode == 1 && plain.output.contains(words), "\(plain.output)\(plain.errors)")
+        let json = try Self.run(site, ["preview", address, "--offline", "--json"])
+        let problem = try JSONValue.parse(Array(json.output.utf8))
+        #expect(problem["detail"]?.string?.contains("--index") == (hint != nil), "\(json.output)")
+        #expect((problem["hint"]?.string != nil) == (hint != nil) && problem["isInRelease"]?.bool == false)
+      }
+      try site.publish(
+        ["help/index.html": "<!doctype html><body>x"], as: "help", base: "https://m.example.com/help",
+        "--index")
+      let slash = try Self.run(site, ["preview", "https://m.example.com/help/help", "--offline"])
+      #expect(
+        slash.output.contains("the release has https://m.example.com/help/help/, with a slash"),
+        "\(slash.output)")
+    }
+  }
+
   @Test("Two versions side by side, each with its picture") func compared() throws {
     try Site.with { site in
       try site.publish([
@@ -150,6 +201,22 @@ import Testing
       #expect(
         document["smoke"]?["errors"]?.integer == 0 && document["version"]?.string == "1", "\(released.output)"
       )
+
+      // Before pages are opened, which the program would note.
+      let note = site.scratch.path + "/notes/pid"
+      try Kernel.remove(note)
+      try #require(
+        try site.run("channel", "create", "--app", "shop", "--channel", "sale").exitCode == 0
+          && site.run("channel", "freeze", "--app", "shop", "--channel", "sale", "--reason", "the sale")
+            .exitCode
+            == 0
+      )
+      for more in [[], ["--smoke"]] {
+        let frozen = try Self.run(
+          site, ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--channel", "sale"] + more)
+        #expect(frozen.exitCode == 3 && frozen.errors.contains("--break-glass"), "\(frozen.errors)")
+      }
+      #expect(try Kernel.status(note) == nil, "a page was opened")
     }
   }
 

@@ -117,6 +117,10 @@ import Testing
   static let faults: [(mode: String, says: [String])] = [
     ("die-first", ["xcache-webkit ended before it was ready: exit code 1", "the display is on fire"]),
     ("refuse", ["xcache-webkit: Xvfb isn't installed: apt-get install xvfb"]),
+    (
+      "no-display",
+      ["xcache-webkit: Xvfb, the display that pages are painted on, didn't start: it can't make its socket"]
+    ),
     ("garbage-first", ["wrote what is no answer: Gtk-WARNING"]),
     ("no-ready", ["no right \"ready\"", "make webkit"]),
     ("garbage", ["wrote what is no answer: {\"id\":1,"]), ("flood", ["a line of more than 67.1 MB"]),

@@ -4,13 +4,18 @@
     Tests/Preview/run.py XCACHE XCACHE-WEBKIT [--fronts]
 
 Planted: pages that come up in different ways, and pages each of which has one fault; each has to be told as what it is, and nothing
-else. Then a release of each kind is looked at, alone and beside another, and Ctrl-C has to leave nothing behind. --fronts instead
+else. Then a release of each kind is looked at, alone and beside another, what docs/guide-release.md shows of a build is compared with
+what is said of it, and Ctrl-C has to leave nothing behind. --fronts instead
 opens five front ends from PyPI, whole and with a planted script error, a missing chunk and a white page, and prints what is said.
 Packages come by pip, into ~/.cache/xcache-bench.
 """
-import io, json, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time, zipfile
+import io, json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time, zipfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(root / "Tests/Docs"))
+from blocks import PREVIEW, examples  # noqa: E402
+
 BASE = "https://m.example.com/shop"
 FINE = {
     "index.html": '<!doctype html><title>Shop</title><link rel=stylesheet href=style.css><h1>Shop</h1>'
@@ -166,6 +171,45 @@ def released(bench):
     bench.check(gone.returncode == 1 and json.loads(gone.stdout)["code"] == "page-failed", "a page that nobody has fails")
 
 
+# The build of docs/guide-release.md.
+GUIDE = {
+    "index.html": '<!doctype html><title>Shop</title><link rel=stylesheet href=shop.css><h1>Shop</h1>'
+                  '<script type=module src=assets/app.js></script>',
+    # One after the other, so that the list of requests has one order.
+    "assets/app.js": 'const build = "3f2a"\nfetch("/api/items").catch(() => {}).finally(() => import(`./cart-${build}.js`))\n',
+    "shop.css": "h1 { color: teal }\n",
+    "cart.html": '<!doctype html><title>Cart</title><link rel=stylesheet href=shop.css><h1>Cart</h1><script src=assets/cart.js></script>',
+    "assets/cart.js": 'document.title = prices.length\n',
+    "help.html": '<!doctype html><title>Help</title><div id=root></div>',
+}
+
+
+def shown(text):
+    """A pattern of what an example shows: times and sizes are other ones, `…` stands for anything, and columns may be wider."""
+    varies = r"(…|\d+(?:\.\d+)? (?:ms|s|B|KB)\b|(?<=content )—|WebKitGTK [\d.]+|\d+(?=  https:)|  +)"
+    other = {"…": ".*?", " ": " +", "W": r"WebKitGTK [\d.]+", "—": r"(?:\d+ ms|—)"}
+    parts = re.split(varies, text)
+    return "".join(other.get(part[0], r"\d+(?:\.\d+)?(?: (?:ms|s|B|KB))?") if place % 2 else re.escape(part)
+                   for place, part in enumerate(parts))
+
+
+def documented(bench):
+    """What the guide shows of a build, and of its release."""
+    words = ["publish", "dist", "--app", "guide", "--bundle", "main", "--base-url", BASE, "--now", "-q"]
+    for files in ({"index.html": "<!doctype html><p>before"}, GUIDE):
+        bench.build("dist", files)
+        published = bench.run(*words)
+        bench.check(published.returncode == 0, f"the guide's build is published; {published.stderr}")
+    guide = (root / "docs/guide-release.md").read_text()
+    for line, _, text in examples(guide):
+        if not text.startswith(PREVIEW):
+            continue
+        command, _, wanted = text[2:].partition("\n")
+        said = bench.run(*shlex.split(command.replace("--app shop", "--app guide"))[1:]).stdout.replace(" of guide online", " of shop online")
+        fits = re.fullmatch(shown(wanted), said, re.S) is not None
+        bench.check(fits, f"docs/guide-release.md:{line}: {command}" + ("" if fits else f" says\n{wanted}and the output is\n{said}"))
+
+
 def interrupted(bench):
     dist = bench.build("hangs", {"index.html": "<!doctype html><p>x<script>for (;;) {}</script>"})
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -283,6 +327,7 @@ def main():
         else:
             planted(bench)
             released(bench)
+            documented(bench)
             interrupted(bench)
     finally:
         bench.close()

@@ -13,6 +13,8 @@ struct PollQuery: Sendable {
   private(set) var acceptsPatch = false
   /// And packs.
   private(set) var acceptsPack = false
+  /// A person looks at the release, by `xcache preview`: no device, so it counts as no poll.
+  private(set) var isPreview = false
 
   enum Name: Sendable {
     case absent
@@ -56,6 +58,8 @@ struct PollQuery: Sendable {
         acceptsPatch = acceptsPatch || item.value.equals("1")
       } else if item.name.equals("pack") {
         acceptsPack = acceptsPack || item.value.equals("1")
+      } else if item.name.equals("preview") {
+        isPreview = isPreview || item.value.equals("1")
       }
     }
   }

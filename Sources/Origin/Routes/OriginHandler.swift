@@ -101,7 +101,7 @@ final class OriginHandler: Handler {
       let kept = memo.entry(for: query, edition: catalog.currentEdition),
       kept.patches == PollMemo.noPatch || kept.patches == patches.currentEdition
     {
-      polls.count(kept.version, of: kept.channel)
+      if kept.isCounted { polls.count(kept.version, of: kept.channel) }
       return .now(kept.document.response(to: request))
     }
     return reading(request) { request in
@@ -117,7 +117,7 @@ final class OriginHandler: Handler {
       {
         let version = PollCounter.version(query.version, of: channel)
         memo.keep(
-          document, version: version, channel: channel.channel.id, for: text,
+          document, version: version, channel: channel.channel.id, isCounted: !query.isPreview, for: text,
           edition: catalogEdition, patches: isPatch ? patchEdition : PollMemo.noPatch)
       }
       return poll(channel, query, request)
@@ -125,7 +125,9 @@ final class OriginHandler: Handler {
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    polls.count(PollCounter.version(query.version, of: channel), of: channel.channel.id)
+    if !query.isPreview {
+      polls.count(PollCounter.version(query.version, of: channel), of: channel.channel.id)
+    }
     return origin.configure.answer(channel, query, patches.current, request)
   }
 

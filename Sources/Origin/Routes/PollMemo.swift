@@ -13,18 +13,22 @@ struct PollMemo {
     /// What the poll counts as.
     let version: Int64
     let channel: Int64
+    /// Whether it counts at all.
+    let isCounted: Bool
     /// The edition of the patches that a patch is of; `noPatch` where it is none. So one that is served from here is
     /// looked up, and thereby used, once in each edition.
     let patches: Int
 
     init(
-      edition: Int, query: [UInt8], document: CodedDocument, version: Int64, channel: Int64, patches: Int
+      edition: Int, query: [UInt8], document: CodedDocument, version: Int64, channel: Int64, isCounted: Bool,
+      patches: Int
     ) {
       self.edition = edition
       self.query = query
       self.document = document
       self.version = version
       self.channel = channel
+      self.isCounted = isCounted
       self.patches = patches
     }
   }
@@ -51,8 +55,8 @@ struct PollMemo {
   }
 
   mutating func keep(
-    _ document: CodedDocument, version: Int64, channel: Int64, for query: RawSpan, edition: Int,
-    patches: Int = PollMemo.noPatch
+    _ document: CodedDocument, version: Int64, channel: Int64, isCounted: Bool = true, for query: RawSpan,
+    edition: Int, patches: Int = PollMemo.noPatch
   ) {
     guard query.byteCount <= Self.longest, document.byteCount <= Self.largest else { return }
     if edition != self.edition {
@@ -62,7 +66,7 @@ struct PollMemo {
     }
     entries[Self.place(query)] = Entry(
       edition: edition, query: query.array, document: document, version: version, channel: channel,
-      patches: patches)
+      isCounted: isCounted, patches: patches)
   }
 
   private static func place(_ query: RawSpan) -> Int {

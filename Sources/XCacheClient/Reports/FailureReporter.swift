@@ -5,8 +5,8 @@ import System
 /// concern.
 final class FailureReporter: Sendable {
   private let transport: any Transport
-  /// The origin's: a mirror is files, and takes no reports.
-  private let address: String
+  /// The origin's: a mirror is files, and takes no reports. Nil: nobody is told.
+  private let address: String?
   private let state = Monitor(State())
 
   private struct State {
@@ -32,23 +32,23 @@ final class FailureReporter: Sendable {
 
   init(_ transport: any Transport, _ settings: CheckedSettings) {
     self.transport = transport
-    address = settings.reportURL
+    address = settings.isPreview ? nil : settings.reportURL
   }
 
   /// Has a failure told, unless this version's and URL's was before; returns at once.
   func report(_ report: FailureReport) {
     let begins = state.withLock { state in
       if state.told.count >= Self.mostTold { state.told = [] }
-      guard state.waiting.count < Self.mostWaiting, state.told.insert(report.key).inserted else {
-        return false
-      }
+      guard address != nil, state.waiting.count < Self.mostWaiting,
+        state.told.insert(report.key).inserted
+      else { return false }
       return state.add(report.body)
     }
     if begins { begin() }
   }
 
   /// What the last poll said of batches: of 10,000, how many are wanted. Nil: it wasn't the origin's answer.
-  func wants(_ share: Int?) { state.withLock { $0.share = share } }
+  func wants(_ share: Int?) { state.withLock { $0.share = address == nil ? nil : share } }
 
   /// Whether somebody takes batches.
   var takesBatches: Bool { state.withLock { $0.share != nil } }
@@ -80,7 +80,7 @@ final class FailureReporter: Sendable {
         state.isSending = false
         return nil
       }
-      guard let next else { return }
+      guard let next, let address else { return }
       transport.tell(next, to: address)
     }
   }

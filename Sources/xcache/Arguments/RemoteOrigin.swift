@@ -138,10 +138,15 @@ struct RemoteOrigin {
   var newestVersion: String {
     get throws {
       let newest = try api.overview(of: try address).value.version
-      if newest == .none {
-        throw Failure("nothing is published yet in channel \(channel) of app \(try app)")
-      }
+      if newest == .none { throw try nothingPublished }
       return newest.text
+    }
+  }
+
+  /// That the channel is empty.
+  var nothingPublished: Failure {
+    get throws {
+      Failure("nothing is published yet in channel \(channel) of app \(try app)", name: "unknown-version")
     }
   }
 

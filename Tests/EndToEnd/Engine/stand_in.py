@@ -106,6 +106,12 @@ def main():
     if MODE == "refuse":
         write({"error": "Xvfb isn't installed: apt-get install xvfb"})
         sys.exit(1)
+    if MODE == "no-display":
+        sys.stderr.write("_XSERVTransmkdir: ERROR: Cannot create /tmp/.X11-unix\n(EE) \nFatal server error:\n"
+                         "(EE) Failed to find a socket to listen on(EE) \n")
+        sys.stderr.flush()
+        write({"error": "Xvfb doesn't start; see what it says: Xvfb -displayfd 1"})
+        sys.exit(1)
     if MODE == "garbage-first":
         write("Gtk-WARNING **: cannot open display")
     if MODE == "no-ready":

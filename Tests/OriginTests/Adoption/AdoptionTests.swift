@@ -34,6 +34,24 @@ import Testing
     #expect(metrics.contains("xcache_polls_last_hour{app=\"shop\",channel=\"online\",version=\"3\"} 3\n"))
   }
 
+  /// A person who looks at a release is no device.
+  @Test func aPreviewIsAnsweredAndNotCounted() throws {
+    let device = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1").json
+    for path in [
+      "/configure.json?app=shop&version=2&patch=1&preview=1",
+      // From what is remembered of the one before.
+      "/configure.json?app=shop&version=2&patch=1&preview=1", "/configure.json?preview=1&app=shop",
+      "/xcache/shop/configure.json?preview=1",
+    ] {
+      let answer = try origin.ask("GET", path)
+      #expect(answer.status == 200, "\(path)")
+      if path.contains("version=2") { #expect(answer.json == device) }
+    }
+    #expect(try polls() == ["2": 1])
+    _ = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1&preview=0")
+    #expect(try polls() == ["2": 2])
+  }
+
   @Test func aVersionThatIsNotKeptCountsAsOther() throws {
     var policy = RetentionPolicy()
     policy.versions = 1

@@ -75,6 +75,22 @@ private let b = "https://m.test/b.js"
     #expect(told() == [Self.report("patch", "", "7"), Self.report("manifest", "", "1")])
   }
 
+  /// A person's look at a release is no device's: the origin is asked not to count it, and told of nothing.
+  @Test func aPreviewTellsNothing() throws {
+    let preview = try bench.device("preview", change: { $0.isPreview = true })
+    _ = bench.origin.takeLog()
+    bench.origin.fail { $0.contains("b.js") ? .status(404) : nil }
+    #expect(throws: ClientError.self) { try preview.update(force: true) }
+    bench.origin.fail(nil)
+    #expect(try preview.update(force: true).to == "2")
+    preview.send(DeviceBatch(version: ManifestVersion(2), counts: DeviceCounts()))
+    preview.finishReports(milliseconds: 60_000)
+    #expect(!preview.takesBatches)
+    #expect(bench.origin.takeTold().isEmpty)
+    let polls = bench.origin.takeLog().filter { $0.contains("/configure.json") }
+    #expect(polls.count == 2 && polls.allSatisfy { $0.hasSuffix("&preview=1") }, "\(polls)")
+  }
+
   /// Nobody is told of an origin that doesn't answer, or of what a mirror answers; but of files, whoever listed them.
   @Test func mirrorsAreToldNothing() throws {
     bench.origin.fail { $0.hasPrefix(FakeOrigin.server) ? .status(500) : nil }

@@ -12,11 +12,11 @@ pid_t xcache_start_bound(char *const argv[], int kept) {
   // Between fork and exec: nothing that could wait for a lock.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
+  // Standard error stays: why it can't start is for whoever started this.
   int null = open("/dev/null", O_RDWR);
   if (null >= 0) {
     dup2(null, 0);
     dup2(null, 1);
-    dup2(null, 2);
   }
   signal(SIGPIPE, SIG_DFL);
   fcntl(kept, F_SETFD, 0);

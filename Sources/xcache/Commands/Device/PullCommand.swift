@@ -72,7 +72,11 @@ enum PullCommand {
       preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
       if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     }
-    let update = word == nil ? try device.update(force: arguments.has("force"), progress: progress) : nil
+    let update =
+      try word == nil
+      ? DeviceRefusal(remote: remote).naming {
+        try device.update(force: arguments.has("force"), progress: progress)
+      } : nil
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
     terminal.endProgress()

@@ -54,14 +54,19 @@ struct PullVersion {
         }
       } catch {
         if let failure { throw Failure(failure.description) }
-        throw Failure("\(url): \(error.reason)")
+        throw ClientError.noAnswer(url: url, error)
       }
       if reply.status == 200 { return }
       let words = (try? JSONValue.parse(reply.failure))?["message"]?.string
       // "is being made"
-      guard reply.status == 503 else { throw Failure("\(url): \(words ?? "status \(reply.status)")") }
+      guard reply.status == 503 else { throw try refusal(of: url, reply.status, words) }
       Clock.sleep(for: .seconds(1))
     }
     throw Failure("\(url): the origin didn't finish the zip within \(Self.timeout) s; try again later")
+  }
+
+  private func refusal(of url: String, _ status: Int, _ words: String?) throws -> any Error {
+    guard status == 404, let words else { return ClientError.status(url: url, code: status, message: words) }
+    return try DeviceRefusal(remote: remote).failure("\(url): \(words)", ofVersion: true)
   }
 }

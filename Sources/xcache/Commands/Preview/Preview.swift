@@ -13,16 +13,13 @@ struct Preview {
   /// What else the engine is told.
   var prepare: (inout EngineSettings) -> Void = { _ in }
 
-  /// - Parameter word: a number or a time; nil: the newest version.
-  func show(_ word: String?, _ terminal: Terminal, takesPicture: Bool) throws -> PreviewedPage {
-    let folder = try interruption.folder("xcache-preview")
-    let device = "\(folder.path)/device"
-    let release = try fetch(word, to: device, terminal)
+  /// - Parameter release: as `fetch` gives it.
+  func show(_ release: Release, _ terminal: Terminal, takesPicture: Bool) throws -> PreviewedPage {
     var settings = EngineSettings(
-      folder: device, server: try remote.server.text, app: try remote.app.text, channel: remote.channel.text,
-      hosts: PageHosts.names(of: release.urls + [page.url.text]))
+      folder: release.device, server: try remote.server.text, app: try remote.app.text,
+      channel: remote.channel.text, hosts: PageHosts.names(of: release.urls + [page.url.text]))
     prepare(&settings)
-    let picture = takesPicture ? "\(folder.path)/page.png" : nil
+    let picture = takesPicture ? "\(release.folder.path)/page.png" : nil
     let drawn = ProgressLine(terminal)
     drawn.show("opening the page")
     let engine = EngineRuns(
@@ -32,29 +29,35 @@ struct Preview {
     guard let report = shown.reports.first else {
       throw Failure("\(EngineProgram.name) said nothing of \(page.text)", name: "engine")
     }
-    let isListed = release.keys.contains(page.url.matchKey) || release.keys.contains(pageKey)
     return PreviewedPage(
       app: settings.app, channel: settings.channel, version: release.version, address: page.text,
-      engine: shown.engine, policy: release.policy, isListed: isListed, report: report,
+      engine: shown.engine, policy: release.policy, listing: PageListing(page.url, among: release.urls),
+      report: report,
       picture: try picture.flatMap(Picture.init(reading:)))
   }
 
-  private var pageKey: String { (try? ResourceURL(String(page.url.withoutQuery)))?.matchKey ?? "" }
-
-  private struct Release {
+  /// A version on a temporary device.
+  struct Release {
+    fileprivate let folder: ScratchFolder
     let version: String
     let urls: [String]
     /// Why the device leaves the page alone; nil: it doesn't.
     let policy: String?
 
-    var keys: Set<String> { Set(urls.compactMap { try? ResourceURL($0).matchKey }) }
+    fileprivate var device: String { Self.device(in: folder) }
+
+    fileprivate static func device(in folder: ScratchFolder) -> String { "\(folder.path)/device" }
   }
 
-  /// Makes `path` a device of the version; when it comes back, nobody holds the folder.
-  private func fetch(_ word: String?, to path: String, _ terminal: Terminal) throws -> Release {
-    let settings = DeviceSettings(
+  /// Makes a device of a version; when it comes back, nobody holds the device's folder.
+  /// - Parameter word: a number or a time; nil: the newest version.
+  func fetch(_ word: String?, _ terminal: Terminal) throws -> Release {
+    let folder = try interruption.folder("xcache-preview")
+    let path = Release.device(in: folder)
+    var settings = DeviceSettings(
       folder: path, server: try remote.server.text, app: try remote.app.text, hosts: ["*"],
       channel: remote.channel.text)
+    settings.isPreview = true
     let device = try Device(settings, transport: remote.transport(connections: settings.connections))
     let drawn = ProgressLine(terminal)
     let progress: @Sendable (Progress) -> Void = { done in
@@ -64,11 +67,10 @@ struct Preview {
     if let word {
       _ = try PullVersion(remote: remote, device: device, folder: path).run(word, progress: progress)
     } else {
-      _ = try device.update(force: true, progress: progress)
+      _ = try DeviceRefusal(remote: remote).naming { try device.update(force: true, progress: progress) }
     }
-    device.finishReports()
     guard device.version != "0" else {
-      throw Failure("nothing is published yet in channel \(remote.channel) of app \(try remote.app)")
+      throw try remote.nothingPublished
     }
     let policy = device.runtimePolicy
     let now = Clock.unixMilliseconds()
@@ -77,7 +79,8 @@ struct Preview {
       ? "the kill switch is on: devices leave every page to the network"
       : policy.intercepts(page.url.text, at: now)
         ? nil : "a bypass matches the page: devices leave it to the network"
-    return Release(version: device.version, urls: device.heldFiles().map(\.url), policy: reason)
+    return Release(
+      folder: folder, version: device.version, urls: device.heldFiles().map(\.url), policy: reason)
   }
 }
 
@@ -91,7 +94,7 @@ struct PreviewedPage {
   /// Why the device leaves the page alone; nil: it doesn't.
   let policy: String?
   /// Whether the release has the page itself.
-  let isListed: Bool
+  let listing: PageListing
   let report: PageReport
   let picture: Picture?
   /// Where the picture is.
@@ -99,7 +102,7 @@ struct PreviewedPage {
 
   init(
     app: String, channel: String, version: String, address: String, engine: String, policy: String?,
-    isListed: Bool,
+    listing: PageListing,
     report: PageReport, picture: Picture?
   ) {
     self.app = app
@@ -108,7 +111,7 @@ struct PreviewedPage {
     self.address = address
     self.engine = engine
     self.policy = policy
-    self.isListed = isListed
+    self.listing = listing
     self.report = report
     self.picture = picture
   }
@@ -125,7 +128,8 @@ struct PreviewedPage {
     members["app"] = .string(app)
     members["channel"] = .string(channel)
     members["engine"] = .string(engine)
-    members["isInRelease"] = .bool(isListed)
+    members["hint"] = listing.hint.map { .string($0) } ?? .null
+    members["isInRelease"] = .bool(listing.isListed)
     members["page"] = .object(report.json)
     members["policy"] = policy.map { .string($0) } ?? .null
     members["screenshot"] = screenshot.map { .string($0) } ?? .null

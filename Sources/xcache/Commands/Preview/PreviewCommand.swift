@@ -22,7 +22,8 @@ enum PreviewCommand {
       reported, first contentful paint, load, and a picture. --version, --at and --compare show a release by itself,
       without the channel's policy and prefetch config; a time needs a token that may read the channel. --compare A
       without B compares with the newest version; its pictures are two files, page.552.png and page.553.png.
-      The page's requests leave this machine unless --offline is given. Exit code 1: the page didn't load.
+      The page's requests leave this machine unless --offline is given. 'xcache status' counts no device for it. Exit
+      code 1: the page didn't load.
       xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
       """,
     options: Command.remote + Command.channel + [
@@ -49,29 +50,32 @@ enum PreviewCommand {
     if versions.count == 2, shownVersions[0] == shownVersions[1] {
       throw UsageError("--compare: both are version \(shownVersions[0] ?? ""); give two that differ")
     }
-    let interruption = try Interruption()
+    var preview = Preview(
+      remote: remote, program: program, interruption: try Interruption(), page: page, timeout: timeout)
+    preview.prepare = { settings in
+      settings.network = limit
+      settings.isOffline = isOffline
+      settings.size = size
+    }
+    // All of them before the first is opened: one that isn't there costs no seconds.
+    let releases = try shownVersions.map { try preview.fetch($0, terminal) }
+    if releases.count == 2, releases[0].version == releases[1].version {
+      throw UsageError("--compare: both are version \(releases[0].version); give two that differ")
+    }
     var shown: [PreviewedPage] = []
-    for version in shownVersions {
-      var preview = Preview(
-        remote: remote, program: program, interruption: interruption, page: page, timeout: timeout)
-      preview.prepare = { settings in
-        settings.network = limit
-        settings.isOffline = isOffline
-        settings.size = size
-      }
-      shown.append(try preview.show(version, terminal, takesPicture: picture != nil))
+    for release in releases {
+      shown.append(try preview.show(release, terminal, takesPicture: picture != nil))
       terminal.endProgress()
-      if shown.count == 2, shown[0].version == shown[1].version {
-        throw UsageError("--compare: both are version \(shown[0].version); give two that differ")
-      }
       if let picture {
-        let path = versions.count == 1 ? picture : numbered(picture, shown[shown.count - 1].version)
+        let path = versions.count == 1 ? picture : numbered(picture, release.version)
         try shown[shown.count - 1].save(to: path)
       }
     }
     let failed = shown.first { $0.report.problem != nil }
     let failure = failed.map { page in
-      Failure("\(page.address) didn't load: \(page.report.problem ?? "")", name: "page-failed")
+      Failure(
+        "\(page.address) didn't load: \(page.report.problem ?? "")\(page.listing.hint.map { "; \($0)" } ?? "")",
+        name: "page-failed")
     }
     if arguments.has("json") {
       let document: JSONValue =

@@ -22,7 +22,9 @@ enum PreviewOutput {
     var lines: [String] = []
     if let title = report.title, !title.isEmpty { lines.append("title      \(title.onOneLine)") }
     if let final = report.finalURL, final != page.address { lines.append("led to     \(final)") }
-    if !page.isListed { lines.append("listed     no: the release has no such page") }
+    if !page.listing.isListed {
+      lines.append("listed     no: \(page.listing.hint ?? "the release has no such page")")
+    }
     if let policy = page.policy { lines.append("policy     \(policy)") }
     if let problem = report.problem { lines.append("failed     \(problem.onOneLine)") }
     lines.append("paint      \(milliseconds(report.firstContentfulPaint)) to the first content")

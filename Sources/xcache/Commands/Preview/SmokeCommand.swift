@@ -94,15 +94,20 @@ enum SmokeCommand {
   }
 
   /// The same for bundles that are about to be published, beside what else is live in their channel.
+  /// - Parameter rehearse: throws what a publish is refused for without its files.
   /// - Throws: `Failure` where a page fails; then nothing may be published.
   static func before(
-    publishing bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+    publishing bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal,
+    rehearse: () throws -> Void
   ) throws -> SmokeResult {
     try check(bundles)
     var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
     smoke.ignored = remote.settings.smokeIgnores
+    // Pages take seconds, and what would be refused needs none of them.
+    try rehearse()
+    terminal.endProgress()
     var others = try OtherBundles(remote, without: bundles.map(\.name))
     if let bytes = others?.bytes, bytes > OtherBundles.limit {
       terminal.remark(

@@ -81,9 +81,6 @@ enum PublishCommand {
     if !arguments.has("smoke"), arguments.has(SmokeCommand.networkOption.name) {
       throw UsageError("--allow-network can only be used with --smoke")
     }
-    let smoke =
-      arguments.has("smoke")
-      ? try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) : nil
     let drawn = ProgressLine(terminal)
     let publisher = Publisher(
       try remote.api, cache: PublishCache(environment: Environment.variables),
@@ -92,6 +89,12 @@ enum PublishCommand {
       tell($0, drawn, dryRun: isDryRun ? terminal : nil)
     }
     defer { terminal.endProgress() }
+    var smoke: SmokeResult?
+    if arguments.has("smoke") {
+      smoke = try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) {
+        try publisher.rehearse(bundles, to: try remote.address, options)
+      }
+    }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }

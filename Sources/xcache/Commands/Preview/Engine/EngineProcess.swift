@@ -76,7 +76,7 @@ final class EngineProcess {
       child.finish(within: 0)
       Interruption.waitIfAny()
       guard case .overdue(let id, _, _) = fault else {
-        throw Failure("\(Self.message(fault))\(lastWords.text)", name: "engine")
+        throw Failure(Self.message(fault, lastWords.words), name: "engine")
       }
       loss = Loss(talk.open, page: id, why: Self.message(fault))
     } catch is Ended {
@@ -84,9 +84,10 @@ final class EngineProcess {
       Interruption.waitIfAny()
       guard !talk.open.isEmpty else {
         throw Failure(
-          "\(EngineProgram.name) ended before it was ready: \(end)\(lastWords.text)", name: "engine")
+          "\(EngineProgram.name) ended before it was ready: \(end)\(lastWords.words.text)", name: "engine")
       }
-      loss = Loss(talk.open, page: nil, why: "\(EngineProgram.name) ended on it: \(end)\(lastWords.text)")
+      loss = Loss(
+        talk.open, page: nil, why: "\(EngineProgram.name) ended on it: \(end)\(lastWords.words.text)")
     }
     child.finish(within: Self.ending)
     return Run(reports: talk.reports, engine: talk.engine, loss: loss)
@@ -137,6 +138,11 @@ final class EngineProcess {
 
   // MARK: - Words
 
+  private static func message(_ fault: EngineTalk.Fault, _ words: EngineWords) -> String {
+    if case .refused(let why) = fault { return "\(EngineProgram.name): \(words.explaining(why))" }
+    return message(fault) + words.text
+  }
+
   private static func message(_ fault: EngineTalk.Fault) -> String {
     let name = EngineProgram.name
     return switch fault {
@@ -155,14 +161,15 @@ final class EngineProcess {
 
 /// What a program says on standard error: noise, until it ends for no other reason given.
 private final class LastWords: Sendable {
-  private let lines = Locked<[String]>([])
+  private let state = Locked((words: EngineWords(), isWhole: false))
   private let thread: OSThread
 
-  private static let kept = 5
   private static let longest = 400
+  /// Looks, 5 ms apart, for the end of what is on its way here.
+  private static let patience = 200
 
   init(of child: ChildProcess, _ trace: (@Sendable (String) -> Void)?) throws(SystemError) {
-    let lines = lines
+    let state = state
     thread = try OSThread(name: "engine-errors") {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 14, alignment: 16)
       defer { buffer.deallocate() }
@@ -174,17 +181,16 @@ private final class LastWords: Sendable {
           rest.removeSubrange(...end)
           guard !line.isEmpty else { continue }
           trace?("\(EngineProgram.name): \(line)")
-          lines.withLock { $0 = $0.suffix(Self.kept - 1) + [line] }
+          state.withLock { $0.words.add(line) }
         }
       }
+      state.withLock { $0.isWhole = true }
     }
   }
 
-  /// `; it said: …`
-  var text: String {
-    // They may still be on their way here.
-    Clock.sleep(for: .milliseconds(20))
-    let lines = lines.withLock { $0 }
-    return lines.isEmpty ? "" : "; it said: \(lines.joined(separator: " ⏎ "))"
+  /// What it said, once it has ended; somebody who outlives it may go on.
+  var words: EngineWords {
+    for _ in 0..<Self.patience where !state.withLock({ $0.isWhole }) { Clock.sleep(for: .milliseconds(5)) }
+    return state.withLock { $0.words }
   }
 }

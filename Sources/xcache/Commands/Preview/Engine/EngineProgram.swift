@@ -27,8 +27,9 @@ struct EngineProgram: Sendable {
     let folders = [own].compactMap { $0 } + (environment["PATH"] ?? "").split(separator: ":").map(String.init)
     guard let found = folders.map({ "\($0)/\(Self.name)" }).first(where: Self.isProgram) else {
       throw Failure(
-        "\(Self.name) isn't installed, the program that opens pages in WebKitGTK: build it with `make webkit` in xcache's "
-          + "source, then put it beside xcache or in a folder of PATH, or name it in \(Self.variable)",
+        "\(Self.name) isn't installed, the program that opens pages in WebKitGTK: install the package "
+          + "xcache-webkit (`make deb-webkit` in xcache's source), or build it with `make webkit` and put it beside xcache or in a "
+          + "folder of PATH, or name it in \(Self.variable)",
         name: "no-engine")
     }
     path = found
