@@ -41,7 +41,7 @@ let package = Package(
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [
-        "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        "CWebKitGTK", "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ],
