@@ -161,20 +161,20 @@ extension WebKitTests {
       try sites.tell("stop")
       try await alone.load(url)
       try sites.tell("start")
-      // In a window that is covered, and then isn't: a page that never paints has failed then.
+      // Hidden, and then shown: a page that never paints has failed then.
       settings.isFullScreen = true
-      let covered = try WebPage(app.host, settings)
+      let view = try WebPage(app.host, settings)
       let empty = sites.url("/broken/empty.html")
       for _ in 1...2 {
-        gtk_widget_hide(covered.widget)
-        try await covered.load(empty)
-        #expect(try await covered.evaluate("return document.visibilityState") == "\"hidden\"")
+        gtk_widget_hide(view.widget)
+        try await view.load(empty)
+        #expect(try await view.evaluate("return document.visibilityState") == "\"hidden\"")
         try await Task.sleep(for: .milliseconds(1_800))
         #expect(failed == [])
-        gtk_widget_show(covered.widget)
+        gtk_widget_show(view.widget)
         #expect(
           try await app.until {
-            try await covered.evaluate("return document.visibilityState") == "\"visible\""
+            try await view.evaluate("return document.visibilityState") == "\"visible\""
           })
         try await Task.sleep(for: .milliseconds(1_800))
       }
