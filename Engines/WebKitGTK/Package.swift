@@ -6,6 +6,8 @@ let package = Package(
   name: "xcache-webkit",
   products: [
     .library(name: "XCacheWebKit", targets: ["XCacheWebKit"]),
+    // GTK, for windows of an app's own.
+    .library(name: "CWebKitGTK", targets: ["CWebKitGTK"]),
     .executable(name: "xcache-webkit", targets: ["xcache-webkit"]),
   ],
   dependencies: [.package(name: "xcache", path: "../..")],
