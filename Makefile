@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -135,13 +135,19 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, what is killed (CI runs it; 2 minutes after building)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
-	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests'
+	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages'
 
 test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
 	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
+
+test-kiosk: packages tools ## Examples/kiosk: a release while the page before never ends, a killed web process, a second kiosk (2 minutes after building)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	swift build --package-path Examples/kiosk --scratch-path .build/kiosk
+	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Kiosk/run.py .build/debug/xcache .build/kiosk/debug/kiosk
 
 test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, read a file of 1 GB and play another, with what each leaves in memory (10 minutes; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core

@@ -6,6 +6,8 @@ let package = Package(
   name: "xcache-webkit",
   products: [
     .library(name: "XCacheWebKit", targets: ["XCacheWebKit"]),
+    // GTK, for windows of an app's own.
+    .library(name: "CWebKitGTK", targets: ["CWebKitGTK"]),
     .executable(name: "xcache-webkit", targets: ["xcache-webkit"]),
   ],
   dependencies: [.package(name: "xcache", path: "../..")],
@@ -41,7 +43,7 @@ let package = Package(
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [
-        "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        "CWebKitGTK", "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ],

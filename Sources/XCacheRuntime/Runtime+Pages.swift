@@ -14,6 +14,13 @@ extension Runtime {
     var milestones: Set<PageMilestone> = []
     /// Whether it came up, or is known not to have.
     var isDecided = false
+    /// Whether nobody sees it.
+    var isHidden = false {
+      didSet { wasHidden = wasHidden || isHidden }
+    }
+    private(set) var wasHidden = false
+    /// Its deadlines so far; the last one counts.
+    var deadlines = 0
     private(set) var hasAnswer = false
     /// Updates that wait for its first answer.
     var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -41,7 +48,6 @@ extension Runtime {
 
   /// A page that is about to load; `close` ends it. Its requests carry it, and so do the signals about it.
   public func open(_ url: String) -> OpenPage {
-    let deadline = min(max(settings.pageDeadline, 1), 600_000)
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
@@ -56,23 +62,53 @@ extension Runtime {
     }
     device?.pageOpens(page.id)
     if let begun { note(begun.begin) }
-    Task { [weak self] in
-      try? await Task.sleep(for: .milliseconds(deadline))
-      self?.decide(page, failed: .pageFailed)
-    }
+    beginDeadline(0, of: page)
     return page
+  }
+
+  /// Nobody sees the page, or somebody does again. Engines don't paint what nobody sees, so the deadline of such a page begins when it
+  /// is seen.
+  public func setHidden(_ isHidden: Bool, _ page: OpenPage) {
+    let number = state.withLock { state -> Int? in
+      guard let open = state.pages[page.id], open.isHidden != isHidden else { return nil }
+      state.pages[page.id]?.isHidden = isHidden
+      guard !isHidden, !open.isDecided else { return nil }
+      state.pages[page.id]?.deadlines += 1
+      return open.deadlines + 1
+    }
+    if let number { beginDeadline(number, of: page) }
+  }
+
+  private func beginDeadline(_ number: Int, of page: OpenPage) {
+    let milliseconds = min(max(settings.pageDeadline, 1), 600_000)
+    Task { [weak self] in
+      try? await Task.sleep(for: .milliseconds(milliseconds))
+      self?.endDeadline(number, of: page)
+    }
+  }
+
+  private func endDeadline(_ number: Int, of page: OpenPage) {
+    let isDue = state.withLock { state in
+      state.pages[page.id].map { $0.deadlines == number && !$0.isHidden } ?? false
+    }
+    if isDue { decide(page, failed: .pageFailed) } else { endLoad(of: page) }
   }
 
   /// The page painted, or its script said that it is ready.
   public func pageCameUp(_ page: OpenPage) { decide(page, failed: nil) }
 
-  /// A script of the page failed; it counts where the page hasn't come up yet.
-  public func scriptFailed(_ page: OpenPage) { decide(page, failed: .scriptFailed) }
+  /// A script of the page failed; it counts where the page hasn't come up yet. One that nobody sees has, as far as it can, once it is
+  /// loaded.
+  public func scriptFailed(_ page: OpenPage) {
+    let counts = state.withLock { state in
+      state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
+    }
+    if counts { decide(page, failed: .scriptFailed) }
+  }
 
   /// The page is gone. One that was left before it came up counts for nothing.
   public func close(_ page: OpenPage) {
-    livedThrough()
-    device?.pageIsLoaded(page.id)
+    endLoad(of: page)
     prefetches?.close(page.id)
     state.withLock { state in
       state.pages[page.id]?.release()
@@ -89,6 +125,12 @@ extension Runtime {
     if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
   }
 
+  /// The page counts as loading no longer, whatever becomes of it.
+  private func endLoad(of page: OpenPage) {
+    livedThrough()
+    device?.pageIsLoaded(page.id)
+  }
+
   /// Writes something down in its turn. The folder stays this runtime's until that is done.
   func note(_ write: @escaping @Sendable () -> Void) {
     let device = device
@@ -99,8 +141,7 @@ extension Runtime {
   /// The first signal of a page counts, and that of its deadline is one.
   /// - Parameter failure: as what it counts; nil: the page came up.
   private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
-    livedThrough()
-    device?.pageIsLoaded(page.id)
+    endLoad(of: page)
     let held = self.version
     let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }

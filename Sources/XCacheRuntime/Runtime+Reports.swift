@@ -29,12 +29,14 @@ extension Runtime {
     state.withLock { $0.tally.add(.bodyLost, holding: held) }
   }
 
-  /// A page came to a milestone, so many milliseconds after it was opened. The first of each kind counts.
+  /// A page came to a milestone, so many milliseconds after it was opened. The first of each kind counts, and no paint of a page that was
+  /// hidden before: it waited for somebody to see it.
   public func reached(_ milestone: PageMilestone, _ page: OpenPage, after milliseconds: Int64) {
     let kind: DeviceCount.Milestone = milestone == .firstPaint ? .paint : .load
     let held = version
     state.withLock { state in
       guard let open = state.pages[page.id], !open.milestones.contains(milestone),
+        milestone == .load || !open.wasHidden,
         let count = DeviceCount.time(kind, isLocal: open.isLocal, milliseconds)
       else { return }
       state.pages[page.id]?.milestones.insert(milestone)

@@ -37,7 +37,7 @@ TABLE = {
     "docs/guide-runtime.md": [("", SWIFT)] * 6,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
-    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 4, ("make webkit", TEXTS), ("{", TEXTS)],
+    "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 5, ("make webkit", TEXTS), ("{", TEXTS)],
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),

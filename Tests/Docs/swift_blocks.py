@@ -28,10 +28,10 @@ LINUX = {
 }
 # By the number of the block, in functions of their own; None: it is checked with another system's.
 WEBKIT = {
-    "docs/guide-webkit.md": ["_ folder: String", "_ settings: RuntimeSettings", "_ host: WebHost", "_ host: WebHost"],
+    "docs/guide-webkit.md": ["_ folder: String", "_ host: WebHost", "_ settings: RuntimeSettings", "_ host: WebHost", "_ host: WebHost"],
     "docs/guide-app.md": [None, "_ runtime: Runtime"],
 }
-WEBKIT_FIRST = {"docs/guide-webkit.md": ["", "  var settings = settings\n", "", "  @Sendable func log(_ error: any Error) {}\n"], "docs/guide-app.md": ["", ""]}
+WEBKIT_FIRST = {"docs/guide-webkit.md": ["", "", "  var settings = settings\n", "", ""], "docs/guide-app.md": ["", ""]}
 KIOSK = "Examples/kiosk/Sources/kiosk/Kiosk.swift"
 APPLE = {"README.md": [""], "docs/guide-app.md": ["_ device: DeviceSettings", None], "docs/guide-network.md": [None, None, "_ runtime: Runtime"]}
 
@@ -41,7 +41,7 @@ def swift(name):
 
 
 def function(number, parameters, first, text, isolation=""):
-    body = "\n".join("  " + line for line in text.splitlines())
+    body = "\n".join("  " + line for line in text.splitlines() if not line.startswith("import "))
     return f"{isolation}func guide{number}({parameters}) async throws {{\n{first}{body}\n}}\n"
 
 
@@ -97,13 +97,17 @@ def main():
         if options is None:
             print("swift: the blocks for WebKitGTK weren't checked: libwebkit2gtk-4.1-dev isn't installed")
             sys.exit(failed)
-        source, count = "import DeviceLinux\nimport Foundation\nimport XCacheClient\nimport XCacheRuntime\nimport XCacheWebKit\n", 0
+        said, count = "", 0
         for name, parameters in WEBKIT.items():
+            # A document that says what is to be imported says all of it.
+            imports = re.findall(r"^import \w+$", "\n".join(swift(name)), re.M) or ["import XCacheRuntime", "import XCacheWebKit"]
+            source = "\n".join(imports) + "\n"
             for number, (names, first, text) in enumerate(zip(parameters, WEBKIT_FIRST[name], swift(name))):
                 if names is not None:
                     count += 1
                     source += function(f"{list(WEBKIT).index(name)}_{number}", names, first, text, "@WebActor ")
-        said = type_check(source, modules, *options) or type_check((ROOT / KIOSK).read_text(), modules, *options)
+            said = said or type_check(source, modules, *options)
+        said = said or type_check((ROOT / KIOSK).read_text(), modules, *options)
     print(f"swift: {count} blocks of {', '.join(WEBKIT)}, and {KIOSK}, type-check with WebKitGTK" if not said else said)
     sys.exit(failed or bool(said))
 

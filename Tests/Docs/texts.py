@@ -55,11 +55,12 @@ def javascript(text):
 
 
 def package(text):
-    """A package's folder is there, and has the products."""
-    folder = re.search(r'path: "xcache(/[^"]*)?"', text)[1] or ""
-    manifest = (ROOT / f".{folder}/Package.swift").read_text()
-    for name in re.findall(r'\.product\(name: "(\w+)"', text):
-        assert f'.library(name: "{name}"' in manifest, f"Package.swift has no product {name}"
+    """Packages' folders are there, and have the products."""
+    folders = [folder for folder in re.findall(r'path: "(xcache[^"]*)"', text)]
+    for name, of in re.findall(r'\.product\(name: "(\w+)", package: "([^"]+)"', text):
+        folder = next(folder for folder in folders if folder.endswith(of))
+        manifest = (ROOT / folder.replace("xcache", ".", 1) / "Package.swift").read_text()
+        assert f'.library(name: "{name}"' in manifest, f"{folder}/Package.swift has no product {name}"
 
 
 def ios(text):

@@ -180,6 +180,45 @@ private let script = RuntimeBench.script
     }
   }
 
+  @Test func aPageThatNobodySeesFailsOnlyOnceItIsSeen() async throws {
+    let runtime = try await runtime { $0.pageDeadline = 20 }
+    await runtime.handle(.launch)
+    func hidden() async throws -> OpenPage {
+      let open = runtime.open(page)
+      runtime.setHidden(true, open)
+      _ = try await ask(runtime, page, destination: .document, page: open)
+      return open
+    }
+    for _ in 1...3 {
+      let open = try await hidden()
+      runtime.reached(.load, open, after: 1)
+      try await Task.sleep(for: .milliseconds(60))
+      runtime.scriptFailed(open)
+    }
+    #expect(runtime.state.withLock { $0.health.failures } == [:])
+    // The process lived through it all the same.
+    while runtime.state.withLock({ $0.marker != nil }) { try await Task.sleep(for: .milliseconds(5)) }
+    // Whoever sees it waits for it, from then on.
+    let seen = try await (hidden(), hidden())
+    try await Task.sleep(for: .milliseconds(60))
+    for open in [seen.0, seen.1] { runtime.setHidden(false, open) }
+    while !runtime.state.withLock({ $0.health.isFailed(page) }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  @Test func aScriptThatFailsBeforeAHiddenPageIsLoadedCounts() async throws {
+    let runtime = try await runtime { $0.pageDeadline = 60_000 }
+    await runtime.handle(.launch)
+    for _ in 1...2 {
+      let open = runtime.open(page)
+      _ = try await ask(runtime, page, destination: .document, page: open)
+      runtime.setHidden(true, open)
+      runtime.scriptFailed(open)
+    }
+    #expect(runtime.state.withLock { $0.health.isFailed(page) })
+  }
+
   @Test func aSecondProcessPassesEverythingOn() async throws {
     let first = try await runtime()
     await first.handle(.launch)

@@ -6,6 +6,7 @@ public enum PageWatch {
   /// A moment that a page tells of, as the message's text.
   public enum Signal: String, Sendable {
     case painted, loaded, failed
+    case hidden, visible
   }
 
   /// To be run at document start in the page alone, since a frame's paint says nothing of the page.
@@ -19,6 +20,12 @@ public enum PageWatch {
       }).observe({type: 'paint', buffered: true});
       addEventListener('error', event => { if (event instanceof ErrorEvent) tell('failed') });
       addEventListener('load', () => tell('loaded'));
+      const look = () => tell(document.hidden ? 'hidden' : 'visible', performance.now());
+      const watch = () => { document.addEventListener('visibilitychange', look); look() };
+      watch();
+      addEventListener('pageshow', watch);
+      // A document that is left is hidden, too, and the next one may be there already.
+      addEventListener('pagehide', () => document.removeEventListener('visibilitychange', look));
     })();
     """
 }
@@ -32,6 +39,8 @@ extension Runtime {
       pageCameUp(page)
     case .loaded: reached(.load, page, after: milliseconds)
     case .failed: scriptFailed(page)
+    case .hidden: setHidden(true, page)
+    case .visible: setHidden(false, page)
     }
   }
 }

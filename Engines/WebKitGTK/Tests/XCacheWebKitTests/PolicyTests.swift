@@ -1,3 +1,4 @@
+import CWebKitGTK
 import Foundation
 import Testing
 import XCacheRuntime
@@ -135,6 +136,50 @@ extension WebKitTests {
         try await warm.evaluate(
           "return [signed, localStorage.ran.includes('/second.html'), localStorage.ran.includes('xcache')]")
           == #"["loading /second.html",true,false]"#)
+      await app.end()
+    }
+
+    /// WebKit doesn't paint what nobody sees: such a page has come up no less than others.
+    @Test func pagesThatNobodySees() async throws {
+      let sites = try Sites()
+      let app = try await App(sites, pageDeadline: 1_500)
+      let events = app.runtime.events
+      var failed: [String] = []
+      let watching = Task { @WebActor in
+        for await event in events { if case .pageFailed(let url, _) = event { failed.append(url) } }
+      }
+      // In no window yet.
+      var settings = WebPageSettings()
+      settings.isHidden = false
+      let alone = try WebPage(app.host, settings)
+      let url = sites.url("/frame.html")
+      for _ in 1...2 {
+        try await alone.load(url)
+        #expect(try await alone.evaluate("return document.visibilityState") == "\"hidden\"")
+        try await Task.sleep(for: .milliseconds(1_800))
+      }
+      try sites.tell("stop")
+      try await alone.load(url)
+      try sites.tell("start")
+      // Hidden, and then shown: a page that never paints has failed then.
+      settings.isFullScreen = true
+      let view = try WebPage(app.host, settings)
+      let empty = sites.url("/broken/empty.html")
+      for _ in 1...2 {
+        gtk_widget_hide(view.widget)
+        try await view.load(empty)
+        #expect(try await view.evaluate("return document.visibilityState") == "\"hidden\"")
+        try await Task.sleep(for: .milliseconds(1_800))
+        #expect(failed == [])
+        gtk_widget_show(view.widget)
+        #expect(
+          try await app.until {
+            try await view.evaluate("return document.visibilityState") == "\"visible\""
+          })
+        try await Task.sleep(for: .milliseconds(1_800))
+      }
+      #expect(await app.until { failed == [empty] })
+      watching.cancel()
       await app.end()
     }
 

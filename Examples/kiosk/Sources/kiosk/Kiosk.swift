@@ -10,18 +10,19 @@ enum Kiosk {
   static func main() async throws {
     let words = CommandLine.arguments
     guard words.count == 4, let host = URL(string: words[3])?.host else {
-      print(
-        "usage: kiosk SERVER APP PAGE, as in: kiosk https://origin.example.com shop https://m.example.com/")
+      say("usage: kiosk SERVER APP PAGE, as in: kiosk https://origin.example.com shop https://m.example.com/")
       exit(2)
     }
-    let folder = FileManager.default.homeDirectoryForCurrentUser.path + "/.local/share/kiosk"
+    let environment = ProcessInfo.processInfo.environment
+    let data = environment["XDG_DATA_HOME"] ?? (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share"
     var engine = WebHostSettings()
-    engine.folder = folder + "/engine"
+    engine.folder = data + "/kiosk/engine"
     var settings = RuntimeSettings(
-      DeviceSettings(folder: folder + "/device", server: words[1], app: words[2], hosts: [host]))
+      DeviceSettings(folder: data + "/kiosk/device", server: words[1], app: words[2], hosts: [host]))
     // Calls that the channel's prefetch config names go out with the page, with the engine's cookies.
     settings.fetcher = PageFetcher(engine.transport, cookies: engine.cookies)
     let runtime = try await Runtime(settings, transport: CurlTransport())
+    if let fault = runtime.fault { say("the device answers nothing: \(fault)") }
     let events = runtime.events
     Task {
       await runtime.handle(.launch)
@@ -30,33 +31,34 @@ enum Kiosk {
         await runtime.handle(.push)
       }
     }
-    // Without a network this is what the device holds.
-    let screen = try await Screen(WebHost(runtime, engine), words[3])
-    await screen.open()
-    for await event in events {
-      guard case .switched(_, let version) = event else { continue }
-      say("version \(version)")
-      await screen.open()
-    }
+    try await show(words[3], WebHost(runtime, engine), events)
   }
-}
 
-func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
-
-/// The page on the screen.
-@WebActor
-final class Screen {
-  private let page: WebPage
-  private let url: String
-
-  init(_ host: WebHost, _ url: String) throws {
-    self.url = url
+  @WebActor
+  static func show(_ url: String, _ host: WebHost, _ events: AsyncStream<RuntimeEvent>) async throws {
     var settings = WebPageSettings()
     settings.isFullScreen = true
-    page = try WebPage(host, settings)
+    let page = try WebPage(host, settings)
+    var loading: Task<Void, Never>?
+    // Doesn't wait for the load before: a part of that page may never come.
+    func open(after pause: Duration = .zero) {
+      loading?.cancel()
+      loading = Task {
+        do {
+          try await Task.sleep(for: pause)
+          try await page.load(url)
+        } catch { if !Task.isCancelled { say("\(url): \(error)") } }
+      }
+    }
+    // A page may end its process again and again: the pause leaves the machine its time.
+    page.onEvent = { if $0 == .terminated { open(after: .seconds(5)) } }
+    // Without a network this is what the device holds.
+    open()
+    for await case .switched(_, let version) in events {
+      say("version \(version)")
+      open()
+    }
   }
 
-  func open() async {
-    do { try await page.load(url) } catch { say("\(url): \(error)") }
-  }
+  static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }
