@@ -226,6 +226,23 @@ import Testing
     #expect(proxy.runtime.version == "1")
   }
 
+  /// libsoup sends a request again where a connection that it kept ends without a byte. The transport did what was to be done.
+  @Test(
+    arguments: [
+      (.timedOut, "HTTP/1.1 "), (.broken, "HTTP/1.1 "), (.other, "HTTP/1.1 "), (.unreachable, ""),
+    ] as [(TransportError.Kind, String)])
+  func whatMayHaveReachedItsServerIsNotSentAgain(_ kind: TransportError.Kind, _ end: String) async throws {
+    let failing = FakePageTransport { request throws(TransportError) in
+      if request.url.hasSuffix("/stalls") { throw TransportError(kind, "no answer") }
+    }
+    let engine = try await connect(try await proxy(failing), "m.test")
+    engine.say(get("/api"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    engine.say(get("/stalls"))
+    #expect(await engine.hear(until: "never") == end)
+    #expect(failing.sent.count == 2)
+  }
+
   /// Behind a whole chunk the end of a connection is the body's to WebKit, which then runs and keeps what there is.
   @Test(arguments: [
     ([], ["half", "more"], "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4\r\nmore\r\n1\r\n"),
