@@ -164,7 +164,10 @@ struct ProxyExchange {
     } else {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }
       let runtime = proxy.runtime
-      if let ahead = Task.waiting(for: { await runtime.prefetched(request, body: bytes) }) {
+      // Its cookies are those that it names: without credentials an engine names none.
+      var asked = request
+      asked.hasCredentials = false
+      if let ahead = Task.waiting(for: { [asked] in await runtime.prefetched(asked, body: bytes) }) {
         (report.source, report.status) = (.network, ahead.head.status)
         report.bytes = Int64(ahead.body.count)
         return send(ahead)

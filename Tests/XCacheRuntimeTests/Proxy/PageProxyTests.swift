@@ -121,24 +121,47 @@ import Testing
     #expect(network.connected == ["bank.test:443"])
   }
 
-  /// WebKit sends the proxy's password with requests inside the tunnel, too.
-  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+  /// A proxy whose page has one call sent ahead, which is under way.
+  private func ahead(_ transport: FakePageTransport, cookies: [String]) async throws -> PageProxy {
     bench.origin.serve(
       bytes(
         #"{"code":200,"data":{"config":[{"url":"\#(RuntimeBench.page)","interfaces":[{"api":"https://m.test/api","method":"GET"}]}],"version":"4"}}"#
       ), at: "\(FakeOrigin.server)/prefetchConfig?app=shop&channel=online")
     bench.origin.say(#","prefetch":"4""#)
-    let transport = FakePageTransport(setsCookies: false)
-    let runtime = try await bench.runtime { $0.fetcher = PageFetcher(transport, cookies: FakeCookies([])) }
+    let runtime = try await bench.runtime {
+      $0.fetcher = PageFetcher(transport, cookies: FakeCookies(cookies))
+    }
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
     proxy.trusts("m.test")
     let page = proxy.open(RuntimeBench.page)
     #expect(await runtime.prefetch(for: page, PageContext(userAgent: "Engine/1")) == 1)
+    return proxy
+  }
+
+  /// WebKit sends the proxy's password with requests inside the tunnel, too.
+  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await ahead(transport, cookies: [])
     let engine = try await connect(proxy, "m.test")
     engine.say(get("/api", "Referer: \(RuntimeBench.page)\r\nSec-Fetch-Mode: cors\r\n\(password(proxy))"))
     #expect(await engine.answer().contains("answer of https://m.test/api"))
-    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && runtime.prefetchCounts.used == 1)
+    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && proxy.runtime.prefetchCounts.used == 1)
+  }
+
+  /// An engine says by the absence of cookies that a request is one without credentials.
+  @Test func anAnswerMadeWithCookiesIsForRequestsWithThem() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await ahead(transport, cookies: ["session=secret"])
+    let engine = try await connect(proxy, "m.test")
+    for (cookie, sent) in [(nil, 2), ("session=other", 3), ("session=secret", 3)] as [(String?, Int)] {
+      engine.say(
+        get("/api", "Referer: \(RuntimeBench.page)\r\n" + (cookie.map { "Cookie: \($0)\r\n" } ?? "")))
+      #expect(await engine.answer().contains("answer of https://m.test/api"))
+      #expect(transport.sent.count == sent, "\(cookie ?? "none")")
+    }
+    #expect(transport.sent.map { $0.headers["cookie"] } == ["session=secret", nil, "session=other"])
+    #expect(proxy.runtime.prefetchCounts.used == 1)
   }
 
   @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
