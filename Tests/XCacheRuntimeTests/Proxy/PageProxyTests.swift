@@ -195,6 +195,41 @@ import Testing
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
+  /// What an engine kept of the time before would go past the device, and bring the server's own blank page.
+  @Test func aPolicyThatResumesEndsTunnels() async throws {
+    let runtime = try await bench.runtime()
+    bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    proxy.trusts("m.test")
+    let (engine, foreign) = (try await connect(proxy, "m.test"), try await connect(proxy, "bank.test"))
+    #expect(await engine.hear(until: ": ") == "m.test: ")
+    #expect(await foreign.hear(until: ": ") == "bank.test: ")
+    #expect(proxy.isPassedOn("https://m.test/"))
+    bench.serve(policy: 2, #""intercept":true,"bypass":[]"#)
+    await runtime.update(force: true)
+    #expect(await engine.hear(until: "never") == "" && !foreign.isGone)
+    let next = try await connect(proxy, "m.test")
+    next.say(get(PageProxy.blankPath))
+    #expect(await next.answer().hasSuffix("<title></title>"))
+    while proxy.isPassedOn("https://m.test/") { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(proxy.isPassedOn("https://bank.test/"))
+    foreign.say("more")
+    #expect(await foreign.hear(until: "more") == "more")
+    #expect(network.secured == ["m.test"] && network.connected == ["m.test:443", "bank.test:443"])
+  }
+
+  /// At the first start a page is there before its release.
+  @Test func aHostThatTheEngineTrustsHasItsTunnelsEnd() async throws {
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    let engine = try await connect(proxy, "m.test")
+    #expect(await engine.hear(until: ": ") == "m.test: ")
+    proxy.trusts("m.test")
+    #expect(await engine.hear(until: "never") == "")
+  }
+
   @Test func whileABypassedPageIsOpenWhatCanNotBeAttributedGoesToTheNetwork() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":true,"bypass":["https://m.test/pay/*"]"#)
