@@ -226,8 +226,9 @@ extension WebPage {
     hasDocument = false
     if blank == .waiting { blank = .lost }
     onEvent(.terminated)
-    if let shown { host.proxy?.left(shown) }
-    shown = nil
+    // What was on its way, too: as long as it counts, requests of others might be its own.
+    for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
+    (opening, shown) = (nil, nil)
     resume(WebKitError.processEnded)
   }
 
