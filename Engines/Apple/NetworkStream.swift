@@ -223,7 +223,7 @@
 
     /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come; `resolver` says
     /// where hosts are.
-    public init(resolver: any Resolver, connectSeconds: Int = 10, stallSeconds: Int = 120) {
+    public init(resolver: any Resolver, connectSeconds: Int = 10, stallSeconds: Int = 600) {
       inner = StreamPageTransport(
         AppleNetwork(resolver, connectSeconds: connectSeconds), stallSeconds: stallSeconds)
     }

@@ -16,7 +16,7 @@ public final class URLSessionPageTransport: PageTransport {
   private let sessions: SessionPool
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`.
-  public init(stallSeconds: Int = 120, connections: Int = 6) {
+  public init(stallSeconds: Int = 600, connections: Int = 6) {
     sessions = SessionPool(redirects: 0) { URLSessionTransport.configuration(stallSeconds, connections) }
   }
 

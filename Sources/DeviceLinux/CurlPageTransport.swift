@@ -10,7 +10,7 @@ import XCacheRuntime
 /// meanwhile goes to a file without a name below `$TMPDIR` or /var/tmp, in the coding that it came in.
 public final class CurlPageTransport: PageTransport {
   private let pool: HTTPPool
-  private let timeouts: HTTPTimeouts
+  let timeouts: HTTPTimeouts
   private let authorities: String?
   private let resolver: (any Resolver)?
   /// For servers whose answers libcurl doesn't read, which browsers do: with lines in their heads that are no headers.
@@ -24,7 +24,7 @@ public final class CurlPageTransport: PageTransport {
   /// where hosts are; without one the system does. `authorities` is a file of the certificates to trust, PEM, in place of the
   /// system's. To a server that doesn't speak HTTP/2 there are `connections` at most.
   public convenience init(
-    connectSeconds: Int = 10, stallSeconds: Int = 120, connections: Int = 6,
+    connectSeconds: Int = 10, stallSeconds: Int = 600, connections: Int = 6,
     resolver: (any Resolver)? = nil, authorities: String? = nil
   ) {
     self.init(

@@ -81,6 +81,7 @@ extension Runtime {
     prepareNames()
     fetchScripts()
     state.withLock { $0.isInterceptionOff = false }
+    for proxy in proxies.withLock({ $0.compactMap(\.proxy) }) { proxy.endTunnels() }
   }
 
   /// Fetches what updates have left for better conditions, where they are better by now; behind everything else, so not while an

@@ -73,6 +73,24 @@ private let script = "https://m.test/app.js"
     #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1)
   }
 
+  /// A view lives for hours, in which links and reloads lead from page to page: what is told of them isn't counted from its beginning.
+  @Test func timesAreThoseOfTheNavigation() async throws {
+    let runtime = try await runtime()
+    for (since, message) in [
+      (nil, "painted 200"), (nil, "loaded 400"), (700, "painted 200"), (1_500, "loaded 400"),
+      (nil, "painted"), (nil, "painted x"), (nil, "painted -1"), (nil, "unknown 1"), (100, "painted"),
+    ] as [(Int64?, String)] {
+      let open = runtime.open(page)
+      await ask(runtime, page, open)
+      runtime.told(message, of: open, after: since)
+    }
+    let counts = runtime.state.withLock { $0.tally.counts }
+    #expect(
+      Dictionary(uniqueKeysWithValues: counts.all.map { ($0.count.name, $0.times) }) == [
+        "local": 9, "paint-local-256": 1, "load-local-512": 1, "paint-local-1024": 1, "load-local-2048": 1,
+      ])
+  }
+
   @Test func pagesThatFailAndFilesThatAreDamagedCount() async throws {
     await (try await runtime()).close()
     let folder = "\(bench.settings().folder)/files"

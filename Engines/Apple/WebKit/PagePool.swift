@@ -57,7 +57,9 @@
     private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
       // Those whose content process the system ended aren't blank any more.
       views.drop { $0.isBlank }
-      guard views.lacksOne(since: round), host.answers(settings.site + "/") else { return false }
+      guard views.lacksOne(since: round), host.answers(settings.site + "/"),
+        host.proxy?.isPassedOn(settings.site + "/") != true
+      else { return false }
       let page = WebPage(host, settings.page)
       guard (try? await page.loadBlank(of: settings.site)) != nil, views.add(page, since: round) else {
         return false

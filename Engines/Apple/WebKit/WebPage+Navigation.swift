@@ -72,6 +72,7 @@
         let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
         shown = isPage ? proxy.shown(url) : nil
         if let opening, opening != shown { proxy.left(opening) }
+        if opening == nil { openedAt = nil }
         opening = nil
         if let former, former != shown {
           proxy.left(former)

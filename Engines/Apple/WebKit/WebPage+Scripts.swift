@@ -84,10 +84,8 @@
 
     /// What the runtime is told of the page that is shown, by the page itself.
     private func told(_ message: WKScriptMessage) {
-      guard let shown, let runtime = host.runtime,
-        let signal = (message.body as? String).flatMap(PageWatch.Signal.init)
-      else { return }
-      runtime.told(signal, of: shown, after: Int64((.now - openedAt) / .milliseconds(1)))
+      guard let shown, let runtime = host.runtime, let text = message.body as? String else { return }
+      runtime.told(text, of: shown, after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
     }
   }
 

@@ -34,7 +34,8 @@
     /// What is on its way, and what is shown.
     var opening: OpenPage?
     var shown: OpenPage?
-    private(set) var openedAt = ContinuousClock.now
+    /// Nil: the page that is shown was reached by a link, a reload or the history.
+    var openedAt: ContinuousClock.Instant?
     private var reloads = ReloadLimit()
     private var loads = 0
     /// Called once, when the load that is waited for is over.

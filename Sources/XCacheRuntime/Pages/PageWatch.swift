@@ -3,8 +3,8 @@ public enum PageWatch {
   /// Of the script world, where no page's script can reach the handler, and of the message handler there.
   public static let name = "xcache"
 
-  /// A moment that a page tells of, as the message's text.
-  public enum Signal: String, Sendable {
+  /// A moment that a page tells of.
+  enum Signal: String {
     case painted, loaded, failed
     case hidden, visible
   }
@@ -14,12 +14,13 @@ public enum PageWatch {
     (() => {
       const handler = window.webkit && webkit.messageHandlers && webkit.messageHandlers.\(name);
       if (!handler) return;
-      const tell = what => { try { handler.postMessage(what) } catch {} };
+      const tell = (what, at) => { try { handler.postMessage(what + ' ' + Math.round(at)) } catch {} };
       new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) if (entry.name === 'first-contentful-paint') tell('painted');
+        for (const entry of list.getEntries())
+          if (entry.name === 'first-contentful-paint') tell('painted', entry.startTime);
       }).observe({type: 'paint', buffered: true});
-      addEventListener('error', event => { if (event instanceof ErrorEvent) tell('failed') });
-      addEventListener('load', () => tell('loaded'));
+      addEventListener('error', event => { if (event instanceof ErrorEvent) tell('failed', performance.now()) });
+      addEventListener('load', () => tell('loaded', performance.now()));
       const look = () => tell(document.hidden ? 'hidden' : 'visible', performance.now());
       const watch = () => { document.addEventListener('visibilitychange', look); look() };
       watch();
@@ -31,8 +32,16 @@ public enum PageWatch {
 }
 
 extension Runtime {
-  /// Takes what a page told of itself, `milliseconds` after its opening.
-  public func told(_ signal: PageWatch.Signal, of page: OpenPage, after milliseconds: Int64) {
+  /// Takes what a page told of itself.
+  /// - Parameters:
+  ///   - message: of `PageWatch.script`: what happened, and how many milliseconds after the navigation began.
+  ///   - milliseconds: since the app opened the page, which includes the start of its process; nil: a link, a reload or the history led
+  ///     there, and the page alone knows.
+  public func told(_ message: String, of page: OpenPage, after milliseconds: Int64?) {
+    let words = message.split(separator: " ", maxSplits: 1)
+    guard words.count == 2, let signal = PageWatch.Signal(rawValue: String(words[0])),
+      let milliseconds = milliseconds ?? Int64(words[1])
+    else { return }
     switch signal {
     case .painted:
       reached(.firstPaint, page, after: milliseconds)

@@ -28,6 +28,8 @@ public final class PageProxy: Sendable {
   let observer: (@Sendable (ProxyReport) -> Void)?
   private let reports = Locked<UInt64>(0)
   private let strangers = ProxyStrangers()
+  /// Connections that are passed on unread, and where to.
+  private let tunnels = Locked<[(site: ResourceURL, tunnel: ProxyTunnel)]>([])
 
   private struct Sites {
     /// Hosts whose certificate of this device's the engine takes.
@@ -206,7 +208,9 @@ public final class PageProxy: Sendable {
   }
 
   /// The engine takes this device's certificate for `host`; before that its connections are passed on unread.
-  public func trusts(_ host: String) { sites.withLock { _ = $0.trusted.insert(host) } }
+  public func trusts(_ host: String) {
+    if sites.withLock({ $0.trusted.insert(host).inserted }) { endTunnels() }
+  }
 
   private func tunnel(
     _ site: ResourceURL, _ stream: any ProxyStream, _ replies: (yes: [UInt8], no: [UInt8]),
@@ -218,10 +222,42 @@ public final class PageProxy: Sendable {
       defer { server.close() }
       let rest = rest()
       guard stream.write(replies.yes), rest.isEmpty || server.write(rest) else { return }
-      ProxyTunnel.join(stream, server)
+      let tunnel = ProxyTunnel(stream, server)
+      tunnels.withLock { $0.append((site, tunnel)) }
+      defer { tunnels.withLock { $0.removeAll { $0.tunnel === tunnel } } }
+      // Since the moment at which it was asked for.
+      if endsTLS(for: site) { endTunnels() }
+      tunnel.join()
     } catch {
       if !replies.no.isEmpty { _ = stream.write(replies.no) }
     }
+  }
+
+  /// TLS may end here now for hosts whose connections were passed on: what an engine keeps of those goes past the device.
+  func endTunnels() {
+    endIdleTunnels()
+    guard tunnels.withLock({ !$0.isEmpty }) else { return }
+    Task { [weak self] in
+      // Those that were busy.
+      for _ in 0..<Self.tunnelLooks {
+        try? await Task.sleep(for: .seconds(1))
+        self?.endIdleTunnels()
+      }
+    }
+  }
+
+  /// Times that tunnels are looked at, a second each.
+  private static let tunnelLooks = 60
+
+  private func endIdleTunnels() {
+    for (site, tunnel) in tunnels.withLock({ $0 }) where endsTLS(for: site) { tunnel.endIfIdle() }
+  }
+
+  /// Whether a connection to this site is passed on unread at the moment. The engine may send its next request there, and what its server
+  /// has at `blankPath` is no blank page.
+  public func isPassedOn(_ site: String) -> Bool {
+    guard let url = try? ResourceURL(site) else { return false }
+    return tunnels.withLock { $0.contains { $0.site.authority == url.authority } }
   }
 
   private func webSocket(_ head: ProxyHead, _ site: ResourceURL, _ connection: ProxyConnection) {

@@ -164,7 +164,10 @@ struct ProxyExchange {
     } else {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }
       let runtime = proxy.runtime
-      if let ahead = Task.waiting(for: { await runtime.prefetched(request, body: bytes) }) {
+      // Its cookies are those that it names: without credentials an engine names none.
+      var asked = request
+      asked.hasCredentials = false
+      if let ahead = Task.waiting(for: { [asked] in await runtime.prefetched(asked, body: bytes) }) {
         (report.source, report.status) = (.network, ahead.head.status)
         report.bytes = Int64(ahead.body.count)
         return send(ahead)
@@ -186,7 +189,7 @@ struct ProxyExchange {
       return relay.finish()
     } catch {
       // One that never came shows by the end of the connection.
-      relay.breakOff()
+      relay.breakOff(isSent: ![.unreachable, .stopped].contains(error.kind))
       if error.kind != .stopped { proxy.runtime.passed(request, status: relay.status) }
       return false
     }
@@ -290,7 +293,7 @@ private final class ProxyRelay {
     guard let left = remaining, Int64(bytes.byteCount) <= left else { return false }
     remaining = left - Int64(bytes.byteCount)
     let stream = connection.stream
-    return bytes.withUnsafeBytes { stream.write($0, within: 120_000) }
+    return bytes.withUnsafeBytes { stream.write($0) }
   }
 
   /// The answer is whole; false where the connection is over.
@@ -302,7 +305,10 @@ private final class ProxyRelay {
 
   /// The answer ends before its end, and so that the engine knows. A length that was announced says so; without one the connection
   /// has to end within a chunk: WebKit takes its end behind a whole one for the body's, runs what there is of a script, and keeps it.
-  func breakOff() {
+  /// - Parameter isSent: whether the request may have reached its server. libsoup sends many a request again where a connection that it
+  ///   kept ends without a byte; what was to be sent again the transport did.
+  func breakOff(isSent: Bool) {
+    if status == 0, isSent { _ = connection.stream.write(Array("HTTP/1.1 ".utf8)) }
     guard isChunked, isTaken else { return }
     _ = connection.stream.write(Array("1\r\n".utf8))
   }

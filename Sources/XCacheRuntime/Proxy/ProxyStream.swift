@@ -38,8 +38,10 @@ public protocol ProxyNetwork: StreamNetwork {
 }
 
 extension ProxyStream {
-  /// Milliseconds that an engine may take for what it asked for.
-  static var timeout: Int { 120_000 }
+  /// Milliseconds for which an engine may take nothing of what it asked for: pages read when they like to.
+  static var timeout: Int { 600_000 }
 
-  func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0, within: Self.timeout) } }
+  func write(_ bytes: UnsafeRawBufferPointer) -> Bool { write(bytes, within: Self.timeout) }
+
+  func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
 }

@@ -1,7 +1,7 @@
 import System
 
 /// Passes bytes on between two connections, both ways, unread.
-package enum ProxyTunnel {
+package final class ProxyTunnel: Sendable {
   private static let size = 65_536
   /// Milliseconds without a byte in either direction, after which it ends.
   private static let idle = 3_600_000
@@ -10,54 +10,81 @@ package enum ProxyTunnel {
   /// Milliseconds between looks whether the engine is gone, which nobody reads of while a server takes nothing.
   private static let look = 10_000
 
+  /// Milliseconds without a byte behind the server's last one, after which nothing seems to be under way.
+  static let pause = 5_000
+
   private struct State {
     /// Directions that have ended.
     var ended = 0
+    /// Whether the engine sent the last byte: it may wait for an answer.
+    var isAsked = true
     /// When a byte was passed on last, or a direction ended, in monotonic nanoseconds.
     var moved = Clock.monotonicNanoseconds()
 
     var quietMilliseconds: Int { Int((Clock.monotonicNanoseconds() - moved) / 1_000_000) }
   }
 
+  private let engine: any ProxyStream
+  private let server: any ProxyStream
+  private let state = Monitor(State())
+
+  init(_ engine: any ProxyStream, _ server: any ProxyStream) {
+    self.engine = engine
+    self.server = server
+  }
+
   /// Comes back when both directions have ended.
   package static func join(_ engine: any ProxyStream, _ server: any ProxyStream) {
-    let state = Monitor(State())
+    ProxyTunnel(engine, server).join()
+  }
+
+  func join() {
     let back = try? OSThread(name: "proxy tunnel") {
-      pass(from: server, to: engine, state) { engine.isGone }
-      ends(engine, server, state)
+      self.pass(from: self.server, to: self.engine, isQuestion: false) { self.engine.isGone }
+      self.ends()
     }
     if back != nil {
-      pass(from: engine, to: server, state) { false }
-      ends(engine, server, state)
+      pass(from: engine, to: server, isQuestion: true) { false }
+      ends()
     }
     back?.join()
+    close()
+  }
+
+  /// Ends it where nothing is under way on it, as far as that shows without reading it.
+  func endIfIdle() {
+    if state.withLock({ !$0.isAsked && $0.quietMilliseconds >= Self.pause }) { close() }
+  }
+
+  private func close() {
     engine.close()
     server.close()
   }
 
   /// A direction has ended: what goes the other way may still be coming, and then both connections are closed.
-  private static func ends(_ engine: any ProxyStream, _ server: any ProxyStream, _ state: Monitor<State>) {
+  private func ends() {
     var left: Int? = state.broadcasting { state in
       state.ended += 1
       state.moved = Clock.monotonicNanoseconds()
-      return ending
+      return Self.ending
     }
     while let time = left, time > 0 {
       left = state.waiting(for: .milliseconds(time)) { $0.ended == 2 ? .some(0) : nil }
-      if left == nil { left = ending - state.withLock { $0.quietMilliseconds } }
+      if left == nil { left = Self.ending - state.withLock { $0.quietMilliseconds } }
     }
-    engine.close()
-    server.close()
+    close()
   }
 
-  /// - Parameter isOver: asked while nothing comes, whether the other side is gone.
-  private static func pass(
-    from source: any ProxyStream, to target: any ProxyStream, _ state: Monitor<State>, isOver: () -> Bool
+  /// - Parameters:
+  ///   - isQuestion: whether it is the engine's.
+  ///   - isOver: asked while nothing comes, whether the other side is gone.
+  private func pass(
+    from source: any ProxyStream, to target: any ProxyStream, isQuestion: Bool, isOver: () -> Bool
   ) {
-    var buffer = [UInt8](repeating: 0, count: size)
+    var buffer = [UInt8](repeating: 0, count: Self.size)
     while true {
-      guard let count = buffer.withUnsafeMutableBytes({ source.read(into: $0, within: look) }) else {
-        if isOver() || state.withLock({ $0.quietMilliseconds }) >= idle { break }
+      guard let count = buffer.withUnsafeMutableBytes({ source.read(into: $0, within: Self.look) }) else {
+        if isOver() || state.withLock({ $0.quietMilliseconds }) >= Self.idle { break }
         continue
       }
       guard count > 0 else {
@@ -65,8 +92,10 @@ package enum ProxyTunnel {
         if source.isBroken { return target.reset() }
         break
       }
+      // Before a question is sent: its answer may be there at once.
+      state.withLock { ($0.isAsked, $0.moved) = (isQuestion, Clock.monotonicNanoseconds()) }
       let isSent = buffer.withUnsafeBytes {
-        target.write(UnsafeRawBufferPointer(rebasing: $0[..<count]), within: idle)
+        target.write(UnsafeRawBufferPointer(rebasing: $0[..<count]), within: Self.idle)
       }
       if !isSent {
         source.close()

@@ -121,6 +121,33 @@ import XCacheClient
     #expect(got.error?.kind == .timedOut)
   }
 
+  /// What stalls on a connection that was kept may be carried out yet: it is sent once.
+  @Test func whatStallsIsSentOnce() async {
+    let goes = Monitor(false)
+    defer { goes.broadcasting { $0 = true } }
+    let stream = StreamPageTransport(LinuxProxyNetwork(), stallSeconds: 1)
+    for transport in [stream, CurlPageTransport(stallSeconds: 1)] as [any PageTransport] {
+      let stalls = Locked(0)
+      let server = SocketServer { request in
+        if request.path == "/first" { return .answer() }
+        stalls.withLock { $0 += 1 }
+        return [.run { goes.waiting { $0 ? () : nil } }, .close]
+      }
+      let fetcher = PageFetcher(transport, cookies: FakeCookies([]))
+      #expect(await Collected.fetch(NetworkRequest("\(server.url)/first"), by: fetcher).error == nil)
+      let got = await Collected.fetch(NetworkRequest("\(server.url)/second"), by: fetcher)
+      #expect(got.error?.kind == .timedOut && stalls.withLock { $0 } == 1 && server.connections == 1)
+    }
+  }
+
+  /// A long poll is answered after minutes, as without the proxy: as long as the proxy keeps a connection of the engine's.
+  @Test func longPollsHaveTheirTime() {
+    let seconds = ProxyConnection.idleMilliseconds / 1000
+    #expect(CurlPageTransport().timeouts.stall == seconds)
+    #expect(StreamPageTransport(LinuxProxyNetwork()).stallSeconds == seconds)
+    #expect(MemoryStream.timeout == ProxyConnection.idleMilliseconds)
+  }
+
   @Test func aRequestEndsWithItsTask() async {
     let asked = Monitor(false)
     let goes = Monitor(false)

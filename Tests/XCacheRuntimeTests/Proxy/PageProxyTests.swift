@@ -121,24 +121,47 @@ import Testing
     #expect(network.connected == ["bank.test:443"])
   }
 
-  /// WebKit sends the proxy's password with requests inside the tunnel, too.
-  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+  /// A proxy whose page has one call sent ahead, which is under way.
+  private func ahead(_ transport: FakePageTransport, cookies: [String]) async throws -> PageProxy {
     bench.origin.serve(
       bytes(
         #"{"code":200,"data":{"config":[{"url":"\#(RuntimeBench.page)","interfaces":[{"api":"https://m.test/api","method":"GET"}]}],"version":"4"}}"#
       ), at: "\(FakeOrigin.server)/prefetchConfig?app=shop&channel=online")
     bench.origin.say(#","prefetch":"4""#)
-    let transport = FakePageTransport(setsCookies: false)
-    let runtime = try await bench.runtime { $0.fetcher = PageFetcher(transport, cookies: FakeCookies([])) }
+    let runtime = try await bench.runtime {
+      $0.fetcher = PageFetcher(transport, cookies: FakeCookies(cookies))
+    }
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
     proxy.trusts("m.test")
     let page = proxy.open(RuntimeBench.page)
     #expect(await runtime.prefetch(for: page, PageContext(userAgent: "Engine/1")) == 1)
+    return proxy
+  }
+
+  /// WebKit sends the proxy's password with requests inside the tunnel, too.
+  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await ahead(transport, cookies: [])
     let engine = try await connect(proxy, "m.test")
     engine.say(get("/api", "Referer: \(RuntimeBench.page)\r\nSec-Fetch-Mode: cors\r\n\(password(proxy))"))
     #expect(await engine.answer().contains("answer of https://m.test/api"))
-    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && runtime.prefetchCounts.used == 1)
+    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && proxy.runtime.prefetchCounts.used == 1)
+  }
+
+  /// An engine says by the absence of cookies that a request is one without credentials.
+  @Test func anAnswerMadeWithCookiesIsForRequestsWithThem() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await ahead(transport, cookies: ["session=secret"])
+    let engine = try await connect(proxy, "m.test")
+    for (cookie, sent) in [(nil, 2), ("session=other", 3), ("session=secret", 3)] as [(String?, Int)] {
+      engine.say(
+        get("/api", "Referer: \(RuntimeBench.page)\r\n" + (cookie.map { "Cookie: \($0)\r\n" } ?? "")))
+      #expect(await engine.answer().contains("answer of https://m.test/api"))
+      #expect(transport.sent.count == sent, "\(cookie ?? "none")")
+    }
+    #expect(transport.sent.map { $0.headers["cookie"] } == ["session=secret", nil, "session=other"])
+    #expect(proxy.runtime.prefetchCounts.used == 1)
   }
 
   @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
@@ -170,6 +193,43 @@ import Testing
     proxy.trusts("m.test")
     _ = try await connect(proxy, "m.test")
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
+  }
+
+  /// What an engine kept of the time before would go past the device, and bring the server's own blank page.
+  @Test func aPolicyThatResumesEndsTunnels() async throws {
+    let runtime = try await bench.runtime()
+    bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    proxy.trusts("m.test")
+    let (engine, foreign) = (try await connect(proxy, "m.test"), try await connect(proxy, "bank.test"))
+    #expect(await engine.hear(until: ": ") == "m.test: ")
+    #expect(await foreign.hear(until: ": ") == "bank.test: ")
+    #expect(proxy.isPassedOn("https://m.test/"))
+    bench.serve(policy: 2, #""intercept":true,"bypass":[]"#)
+    await runtime.update(force: true)
+    #expect(await engine.hear(until: "never") == "")
+    try #require(engine.isGone && !foreign.isGone)
+    let next = try await connect(proxy, "m.test")
+    next.say(get(PageProxy.blankPath))
+    #expect(await next.answer().hasSuffix("<title></title>"))
+    while proxy.isPassedOn("https://m.test/") { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(proxy.isPassedOn("https://bank.test/"))
+    foreign.say("more")
+    #expect(await foreign.hear(until: "more") == "more")
+    #expect(network.secured == ["m.test"] && network.connected == ["m.test:443", "bank.test:443"])
+  }
+
+  /// At the first start a page is there before its release.
+  @Test func aHostThatTheEngineTrustsHasItsTunnelsEnd() async throws {
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    let proxy = PageProxy(runtime, transport: transport, network: network)
+    let engine = try await connect(proxy, "m.test")
+    #expect(await engine.hear(until: ": ") == "m.test: ")
+    proxy.trusts("m.test")
+    #expect(await engine.hear(until: "never") == "")
+    #expect(engine.isGone)
   }
 
   @Test func whileABypassedPageIsOpenWhatCanNotBeAttributedGoesToTheNetwork() async throws {
@@ -224,6 +284,23 @@ import Testing
     // No answer is made up: the connection ends, as where there is no server.
     #expect(await waiting.hear(until: "never") == "")
     #expect(proxy.runtime.version == "1")
+  }
+
+  /// libsoup sends a request again where a connection that it kept ends without a byte. The transport did what was to be done.
+  @Test(
+    arguments: [
+      (.timedOut, "HTTP/1.1 "), (.broken, "HTTP/1.1 "), (.other, "HTTP/1.1 "), (.unreachable, ""),
+    ] as [(TransportError.Kind, String)])
+  func whatMayHaveReachedItsServerIsNotSentAgain(_ kind: TransportError.Kind, _ end: String) async throws {
+    let failing = FakePageTransport { request throws(TransportError) in
+      if request.url.hasSuffix("/stalls") { throw TransportError(kind, "no answer") }
+    }
+    let engine = try await connect(try await proxy(failing), "m.test")
+    engine.say(get("/api"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    engine.say(get("/stalls"))
+    #expect(await engine.hear(until: "never") == end)
+    #expect(failing.sent.count == 2)
   }
 
   /// Behind a whole chunk the end of a connection is the body's to WebKit, which then runs and keeps what there is.

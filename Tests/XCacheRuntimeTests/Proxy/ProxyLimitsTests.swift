@@ -84,6 +84,28 @@ import XCacheClient
     #expect(await target.hear(until: "never") == "half" && target.isBroken)
   }
 
+  /// Whether something is under way shows by who spoke last, and when.
+  @Test func anIdleTunnelCanBeEnded() async throws {
+    let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
+    let tunnel = ProxyTunnel(own, server)
+    _ = try OSThread(name: "tunnel") { tunnel.join() }
+    // Somebody who waits for an answer isn't disturbed, however long that takes.
+    for question in ["", "ask"] {
+      engine.say(question)
+      #expect(await far.hear(until: question) == question)
+      try await Task.sleep(for: .milliseconds(ProxyTunnel.pause + 500))
+      tunnel.endIfIdle()
+      #expect(!engine.isGone && !far.isGone)
+    }
+    far.say("answer")
+    #expect(await engine.hear(until: "answer") == "answer")
+    for _ in 0..<60 where !engine.isGone {
+      try await Task.sleep(for: .milliseconds(500))
+      tunnel.endIfIdle()
+    }
+    #expect(engine.isGone && far.isGone)
+  }
+
   /// A server that takes nothing and says nothing, of which an engine has had enough.
   @Test func aTunnelEndsWithItsEngine() async throws {
     let (engine, own) = MemoryStream.pair()

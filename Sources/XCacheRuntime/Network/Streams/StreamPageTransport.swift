@@ -24,11 +24,11 @@ public protocol StreamNetwork: Sendable {
 /// It offers gzip, and undoes whatever is known; where a part of a file is asked for, none is offered.
 public final class StreamPageTransport: PageTransport {
   private let network: any StreamNetwork
-  private let stallSeconds: Int
+  let stallSeconds: Int
   private let kept = Locked(KeptStreams())
 
   /// A transport that gives up an answer of which nothing came for `stallSeconds`.
-  public init(_ network: any StreamNetwork, stallSeconds: Int = 120) {
+  public init(_ network: any StreamNetwork, stallSeconds: Int = 600) {
     self.network = network
     self.stallSeconds = min(max(stallSeconds, 1), 3600)
   }

@@ -56,7 +56,7 @@ public final class PagePool {
   private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
     views.drop { $0.isBlank }
     guard views.lacksOne(since: round), let proxy = host.proxy, host.answers(settings.site + "/"),
-      let page = try? WebPage(host, settings.page),
+      !proxy.isPassedOn(settings.site + "/"), let page = try? WebPage(host, settings.page),
       (try? await page.loadBlank(settings.site + type(of: proxy).blankPath)) != nil,
       views.add(page, since: round)
     else { return false }

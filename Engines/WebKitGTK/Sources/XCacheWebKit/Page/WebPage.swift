@@ -37,7 +37,8 @@ public final class WebPage {
   /// What is on its way, and what is shown.
   var opening: OpenPage?
   private(set) var shown: OpenPage?
-  var openedAt = ContinuousClock.now
+  /// Nil: the page that is shown was reached by a link, a reload or the history.
+  var openedAt: ContinuousClock.Instant?
   /// Called once, when the load that is waited for is over.
   var afterLoad: (() -> Void)?
   var blank = Blank.none
@@ -197,6 +198,7 @@ extension WebPage {
     let isPage = url.hasPrefix("http") && !url.hasSuffix(PageProxy.blankPath)
     shown = isPage ? proxy.shown(url) : nil
     if let opening, opening != shown { proxy.left(opening) }
+    if opening == nil { openedAt = nil }
     opening = nil
     guard let former, former != shown else { return }
     proxy.left(former)
@@ -224,8 +226,9 @@ extension WebPage {
     hasDocument = false
     if blank == .waiting { blank = .lost }
     onEvent(.terminated)
-    if let shown { host.proxy?.left(shown) }
-    shown = nil
+    // What was on its way, too: as long as it counts, requests of others might be its own.
+    for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
+    (opening, shown) = (nil, nil)
     resume(WebKitError.processEnded)
   }
 
@@ -244,10 +247,10 @@ extension WebPage {
   }
 
   private func told(_ message: String?) {
-    guard let shown, let runtime = host.runtime,
-      let signal = message.flatMap({ PageWatch.Signal(rawValue: String($0.dropFirst().dropLast())) })
-    else { return }
-    runtime.told(signal, of: shown, after: Int64((.now - openedAt) / .milliseconds(1)))
+    guard let shown, let runtime = host.runtime, let message else { return }
+    runtime.told(
+      String(message.dropFirst().dropLast()), of: shown,
+      after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
   }
 
   /// Whether what is shown is of the app's own hosts; nobody else reaches the app.
