@@ -70,7 +70,11 @@ public final class WebPage {
     connectResponses()
     host.opened(self)
     if host.runtime != nil, settings.isWatched { try addWatch() }
-    try inspector?.attach(to: self)
+    if let inspector {
+      try inspector.attach(to: self)
+    } else if settings.isHidden, !settings.isFullScreen {
+      Unattended.answer(view)
+    }
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
