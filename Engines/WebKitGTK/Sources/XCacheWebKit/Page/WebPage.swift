@@ -208,8 +208,8 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    // A download takes nothing from the view: there is nothing to be loaded again.
-    (loadError, failedURL) = (error, error.isNotShown ? nil : url)
+    // A download takes nothing from the view, and what was given up isn't wanted: there is nothing to be loaded again.
+    (loadError, failedURL) = (error, error.isNotShown || error.isCancelled ? nil : url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
@@ -228,8 +228,8 @@ extension WebPage {
     hasDocument = false
     if blank == .waiting { blank = .lost }
     onEvent(.terminated)
-    if let shown { host.proxy?.left(shown) }
-    shown = nil
+    for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
+    (opening, shown) = (nil, nil)
     resume(WebKitError.processEnded)
   }
 
