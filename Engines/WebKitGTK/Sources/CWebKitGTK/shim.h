@@ -50,11 +50,14 @@ static inline const char *xcache_document_url(gpointer decision) {
              : NULL;
 }
 
-// Whether WebKit by itself shows the answer that a decision is about. It downloads attachments, and gives up what it can't show.
+// Whether WebKit by itself shows the answer that a decision is about. It downloads attachments, gives up what it can't show, and
+// stays where it is for an answer without content.
 static inline gboolean xcache_is_shown(gpointer decision) {
   WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
-  SoupMessageHeaders *headers =
-    webkit_uri_response_get_http_headers(webkit_response_policy_decision_get_response(response));
+  WebKitURIResponse *answer = webkit_response_policy_decision_get_response(response);
+  guint status = webkit_uri_response_get_status_code(answer);
+  if (status == 204 || status == 205) return FALSE;
+  SoupMessageHeaders *headers = webkit_uri_response_get_http_headers(answer);
   const char *disposition = headers ? soup_message_headers_get_one(headers, "Content-Disposition") : NULL;
   if (disposition) {
     disposition += strspn(disposition, " \t");
@@ -62,6 +65,13 @@ static inline gboolean xcache_is_shown(gpointer decision) {
     if (length == 10 && g_ascii_strncasecmp(disposition, "attachment", length) == 0) return FALSE;
   }
   return webkit_response_policy_decision_is_mime_type_supported(response);
+}
+
+// The address of the document that a view shows, whatever is on its way to it; NULL where it shows none.
+static inline const char *xcache_shown_uri(WebKitWebView *view) {
+  WebKitBackForwardListItem *item =
+    webkit_back_forward_list_get_current_item(webkit_web_view_get_back_forward_list(view));
+  return item ? webkit_back_forward_list_item_get_uri(item) : NULL;
 }
 
 // Where a decision about a navigation leads; NULL where it is about something else.
@@ -99,6 +109,9 @@ static inline gboolean xcache_is_plain(cairo_surface_t *surface) {
 static inline const char *xcache_download_uri(gpointer download) {
   WebKitURIRequest *request = webkit_download_get_request(WEBKIT_DOWNLOAD(download));
   return request ? webkit_uri_request_get_uri(request) : NULL;
+}
+static inline void xcache_authenticate_without(gpointer request) {
+  webkit_authentication_request_authenticate(WEBKIT_AUTHENTICATION_REQUEST(request), NULL);
 }
 static inline void xcache_cancel_authentication(gpointer request) {
   webkit_authentication_request_cancel(WEBKIT_AUTHENTICATION_REQUEST(request));

@@ -84,6 +84,23 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// Before the device held anything, the engine took answers that it may keep for ten minutes.
+    @Test func answersOfTheFirstStartAreForgotten() async throws {
+      let sites = try Sites()
+      let app = try await App(sites, isFirstStart: true)
+      try app.trustSites()
+      let page = try WebPage(app.host)
+      // So that the runtime isn't told of a page, with which it would ask for a version.
+      try await page.loadBlank(sites.url("/second.html"))
+      let fetch = "return await (await fetch('/api/cached')).text()"
+      let first = try await page.evaluate(fetch)
+      try await Task.sleep(for: .seconds(1))
+      #expect(try await page.evaluate(fetch) == first)
+      await app.runtime.handle(.launch)
+      #expect(try await app.until { try await page.evaluate(fetch) != first })
+      await app.end()
+    }
+
     @Test func pagesTellHowTheyDo() async throws {
       let sites = try Sites()
       let app = try await App(sites)

@@ -5,7 +5,7 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What becomes of a view as its user goes on: history and downloads.
+  /// What becomes of a view as its user goes on: history, and what isn't shown.
   @Suite(.serialized)
   @WebActor
   struct NavigationTests {
@@ -50,6 +50,54 @@ extension WebKitTests {
           state == "kill" ? "true" : "false", #"["frame","/frame.html",2]"#, #"["second","/second.html",2]"#,
         ])
       if state != "kill" { #expect(try sites.log() == []) }
+      await app.end()
+    }
+
+    /// The document that is shown keeps the policy's scripts, as its frames do.
+    @Test func anAnswerWithoutContentChangesNothing() async throws {
+      let sites = try Sites()
+      let key = try sites.tell("script good window.signed = location.pathname")
+      let app = try await App(
+        sites, hosts: Sites.hosts + ["127.0.0.1"], scriptKey: [UInt8](try #require(Data(base64Encoded: key))))
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      for code in [204, 205] {
+        var hasFailed = false
+        page.onEvent = { if case .failed = $0 { hasFailed = true } }
+        let url = sites.url("/api/status?code=\(code)", "foreign.test")
+        _ = try await page.evaluate("location.href = '\(url)'; return 1")
+        #expect(await app.until { hasFailed })
+        let signed = try await page.evaluate(
+          """
+          const frame = document.createElement('iframe');
+          frame.src = '/frame.html';
+          await new Promise(done => { frame.onload = done; document.body.append(frame) });
+          return [window.signed, frame.contentWindow.signed];
+          """)
+        #expect(signed == #"["/second.html","/frame.html"]"#, "\(code)")
+      }
+      await app.end()
+    }
+
+    /// A page that was on its way when its process ended is none that requests may be of.
+    @Test func aPageWhoseProcessEndedIsGone() async throws {
+      let sites = try Sites()
+      try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/api/* -m test")
+      let app = try await App(sites)
+      let (page, other) = (try WebPage(app.host), try WebPage(app.host))
+      try await page.load(sites.url("/second.html"))
+      let loading = Task { try await other.load(sites.url("/api/hang")) }
+      #expect(try await app.until { try sites.log().contains("GET m.example.com/api/hang") })
+      other.terminate()
+      await #expect(throws: WebKitError.self) { try await loading.value }
+      #expect(other.opening == nil)
+      // Its connection may be there for a moment.
+      let fetch = "(await fetch('/digits.txt', {referrerPolicy: 'no-referrer', cache: 'no-store'})).status"
+      #expect(
+        try await app.until {
+          _ = try sites.log()
+          return try await page.evaluate("return \(fetch)") == "200" && sites.log() == []
+        })
       await app.end()
     }
 
@@ -116,113 +164,5 @@ extension WebKitTests {
       #expect(try sites.log() == [])
       await app.end()
     }
-
-    private func click(_ href: String, _ name: String, in page: WebPage) async throws {
-      _ = try await page.evaluate(
-        """
-        const link = Object.assign(document.createElement('a'), {href: '\(href)', download: '\(name)'});
-        document.body.append(link); link.click(); link.remove(); return 1
-        """)
-    }
-
-    private static func pattern(_ size: Int) -> Data { Data((0..<size).map { UInt8($0 & 255) }) }
-
-    @Test func downloads() async throws {
-      let sites = try Sites()
-      let app = try await App(sites)
-      let page = try WebPage(app.host)
-      try await page.load(sites.url("/second.html"))
-      let folder = app.folder.appendingPathComponent("downloads")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      var ended: [String] = []
-      let take: @WebActor (WebDownload) async -> Void = { download in
-        let about =
-          "\(download.suggestedName) \(download.status) \(download.type) \(download.length ?? -1)"
-        #expect(download.pageURL == sites.url("/second.html"))
-        do {
-          if !download.suggestedName.hasPrefix("refused") {
-            try await download.save(to: folder.appendingPathComponent(download.suggestedName).path)
-          }
-          ended.append(about)
-        } catch {
-          FileHandle.standardError.write(Data("\(about): \(error)\n".utf8))
-          ended.append("failed: \(about)")
-        }
-      }
-      func files() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-      }
-      func end(_ start: () async throws -> Void) async throws -> String? {
-        ended = []
-        try await start()
-        _ = await app.until { !ended.isEmpty }
-        return ended.first
-      }
-
-      // Without a handler, which is a load that fails.
-      var hasFailed = false
-      page.onEvent = { if case .failed = $0 { hasFailed = true } }
-      _ = try await page.evaluate("location.href = '/api/attachment?size=10&name=unwanted.txt'; return 1")
-      #expect(await app.until { hasFailed })
-      app.host.onDownload = take
-      // From the device.
-      _ = try sites.log()
-      #expect(
-        try await end { try await click("/large.bin", "own name.bin", in: page) }
-          == "own name.bin 200 application/octet-stream 6291456")
-      #expect(
-        try Data(contentsOf: folder.appendingPathComponent("own name.bin")) == Self.pattern(6_291_456))
-      #expect(try sites.log() == [])
-      // From the network, as an attachment.
-      #expect(
-        try await end {
-          _ = try await page.evaluate("location.href = '/api/attachment?size=300000&name=report.own'")
-        } == "report.own 200 application/x-own 300000")
-      #expect(try Data(contentsOf: folder.appendingPathComponent("report.own")) == Self.pattern(300_000))
-      // Refused.
-      #expect(
-        try await end { try await click("/digits.txt", "refused.txt", in: page) }
-          == "refused.txt 200 text/plain 100")
-      // A name that leads elsewhere.
-      #expect(
-        try await end {
-          _ = try await page.evaluate(
-            "location.href = '/api/attachment?size=10&name=../../refused.own'; return 1")
-        } == "refused.own 200 application/x-own 10")
-      // Broken off.
-      #expect(
-        try await end {
-          try await click("/api/attachment?size=300000&name=x&breaks=", "broken.bin", in: page)
-        }
-          == "failed: x 200 application/x-own 300000")
-      // A name that is there already.
-      #expect(
-        try await end { try await click("/digits.txt", "report.own", in: page) }
-          == "failed: report.own 200 text/plain 100")
-      #expect(try files() == ["own name.bin", "report.own"])
-      #expect(try Data(contentsOf: folder.appendingPathComponent("report.own")).count == 300_000)
-      // The site is gone.
-      try sites.tell("stop")
-      #expect(
-        try await end { try await click("/digits.txt", "offline.txt", in: page) }
-          == "offline.txt 200 text/plain 100")
-      #expect(
-        try Data(contentsOf: folder.appendingPathComponent("offline.txt"))
-          == Data(String(repeating: "0123456789", count: 10).utf8))
-      #expect(Downloads.usual() == [])
-      // The page is as it was.
-      #expect(try await page.evaluate("return document.title") == "\"second\"")
-      await app.end()
-    }
-  }
-}
-
-/// Where WebKit puts what nobody took.
-private enum Downloads {
-  static func usual() -> [String] {
-    let home = FileManager.default.homeDirectoryForCurrentUser
-    let folders = [home, home.appendingPathComponent("Downloads"), URL(fileURLWithPath: ".")]
-    return folders.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0.path)) ?? [] }
-      .filter { $0.hasPrefix("unwanted") }
   }
 }

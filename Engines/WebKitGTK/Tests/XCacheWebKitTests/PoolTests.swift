@@ -91,6 +91,38 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// Its process would take the page's processors just before the first paint.
+    @Test func theNextViewIsMadeASecondAfterTheLoad() async throws {
+      let (app, pool) = try await made()
+      await pool.fill()
+      let page = try await pool.open(app.sites.url("/second.html"))
+      let loaded = ContinuousClock.now
+      #expect(await app.until { pool.count == 1 })
+      #expect(.now - loaded > .milliseconds(950))
+      // At once where the app says so, and never where memory was short since.
+      let other = try await pool.open(app.sites.url("/second.html"))
+      await pool.fill()
+      #expect(pool.count == 1)
+      let third = try await pool.open(app.sites.url("/second.html"))
+      pool.memoryIsShort()
+      try await Task.sleep(for: .seconds(3))
+      #expect(pool.count == 0)
+      _ = (page, other, third)
+      await app.end()
+    }
+
+    @Test func aPageThatIsNeverLoadedKeepsNoViewFromBeingMade() async throws {
+      let (app, pool) = try await made()
+      await pool.fill()
+      let loading = Task { _ = try await pool.open(app.sites.url("/api/hang")) }
+      #expect(try await app.until { try app.sites.log().contains("GET m.example.com/api/hang") })
+      #expect(pool.count == 0)
+      #expect(await app.until { pool.count == 1 })
+      loading.cancel()
+      _ = await loading.result
+      await app.end()
+    }
+
     @Test func noOlderThanItsAge() async throws {
       let (app, pool) = try await made { $0.age = .seconds(2) }
       await pool.fill()
@@ -142,6 +174,22 @@ extension WebKitTests {
       let own = try await pool.open(sites.url("/second.html"))
       #expect(own === waiting)
       #expect(try await own.evaluate(look) == #"["second","boolean"]"#)
+      await app.end()
+    }
+
+    /// From the blank page, one of another site would be asked for without its `SameSite=Strict` cookies.
+    @Test func pagesOfAnotherSiteGetAViewOfTheirOwn() async throws {
+      let sites = try Sites()
+      try sites.tell("list foreign.test")
+      let app = try await App(sites, hosts: Sites.hosts + ["foreign.test"])
+      let pool = PagePool(app.host, .init(site: sites.url("")))
+      await pool.fill()
+      let waiting = pool.pages.first
+      let page = try await pool.open(sites.url("/index.html", "foreign.test"))
+      _ = try await page.evaluate("document.cookie = 'own=1; SameSite=Strict; Secure; Path=/'; return 1")
+      let echo = try await pool.open(sites.url("/api/echo", "foreign.test"))
+      #expect(try await echo.evaluate("return JSON.parse(document.body.innerText).cookie") == "\"own=1\"")
+      #expect(pool.count == 1 && pool.pages.first === waiting)
       await app.end()
     }
 

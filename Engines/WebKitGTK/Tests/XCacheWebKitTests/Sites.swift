@@ -72,7 +72,8 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
   }
 }
 
-/// An app: a runtime that holds what was published, and an engine.
+/// An app: a runtime that holds what was published, and an engine. At its first start, the runtime holds nothing yet, and the engine
+/// keeps on the disk what it got.
 @WebActor
 final class App {
   let runtime: Runtime
@@ -83,7 +84,7 @@ final class App {
 
   init(
     _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
-    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil
+    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil, isFirstStart: Bool = false
   ) async throws {
     self.sites = sites
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
@@ -95,8 +96,9 @@ final class App {
     var runtimeSettings = RuntimeSettings(device)
     runtimeSettings.pageDeadline = pageDeadline
     runtime = try await Runtime(runtimeSettings, transport: CurlTransport(resolver: LocalNames()))
-    await runtime.handle(.launch)
+    if !isFirstStart { await runtime.handle(.launch) }
     var settings = WebHostSettings()
+    if isFirstStart { settings.folder = folder.path + "/web" }
     settings.transport = CurlPageTransport(
       connectSeconds: 3, resolver: LocalNames(), authorities: trustsSites ? sites.told.authorities : nil)
     network = LinuxProxyNetwork(

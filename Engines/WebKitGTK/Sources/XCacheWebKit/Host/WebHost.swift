@@ -94,7 +94,11 @@ public final class WebHost {
     guard let events = runtime?.events else { return }
     following = Task { @WebActor [weak self] in
       for await event in events {
-        if case .policyChanged = event { await self?.takeScripts() }
+        switch event {
+        case .policyChanged: await self?.takeScripts()
+        case .switched(from: "0", _): self?.forgetAnswers()
+        default: break
+        }
       }
     }
   }
@@ -133,6 +137,13 @@ public final class WebHost {
   /// Looks which scripts the policy has now.
   func takeScripts() async {
     policyScripts = await runtime?.scripts().map { UserScript($0.source) } ?? []
+  }
+
+  /// The device begins to answer: what pages got from the network until then, the engine may keep for long, and it is of another
+  /// version.
+  private func forgetAnswers() {
+    let caches = WEBKIT_WEBSITE_DATA_MEMORY_CACHE.rawValue | WEBKIT_WEBSITE_DATA_DISK_CACHE.rawValue
+    webkit_website_data_manager_clear(store, WebKitWebsiteDataTypes(rawValue: caches), 0, nil, nil, nil)
   }
 
   /// Whether a page of this address would be answered from the device.

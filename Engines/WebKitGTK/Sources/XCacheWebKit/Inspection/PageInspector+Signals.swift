@@ -11,9 +11,9 @@ extension PageInspector {
       webkit_user_content_manager_register_script_message_handler_in_world(
         page.manager, Self.world, Self.world) != 0
     else { throw WebKitError("a view has one inspector") }
-    // Whatever waits for a person would wait for ever.
-    answerDialogs(of: view, me)
-    refuse(view, me)
+    let note: Unattended.Note = { [weak self] in self?.note($0, $1) }
+    Unattended.answerDialogs(of: view, note)
+    refuse(view, me, note)
     noteDownloads(of: page.host.context, me)
     followResources(of: view, me)
     connect(
@@ -42,33 +42,10 @@ extension PageInspector {
       } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void)
   }
 
-  private func answerDialogs(of view: UnsafeMutablePointer<WebKitWebView>, _ me: Held) {
-    connect(
-      view, "script-dialog", me,
-      { _, dialog, data in
-        nonisolated(unsafe) let me = Held.borrow(data)
-        guard let dialog else { return 0 }
-        let text = webkit_script_dialog_get_message(dialog).map { String(cString: $0) } ?? ""
-        let kind = webkit_script_dialog_get_dialog_type(dialog)
-        // A confirmation is declined, a prompt has no answer; a page that asks whether it may be left is left.
-        if kind == WEBKIT_SCRIPT_DIALOG_BEFORE_UNLOAD_CONFIRM || kind == WEBKIT_SCRIPT_DIALOG_CONFIRM {
-          webkit_script_dialog_confirm_set_confirmed(
-            dialog, kind == WEBKIT_SCRIPT_DIALOG_BEFORE_UNLOAD_CONFIRM ? 1 : 0)
-        }
-        let name =
-          switch kind {
-          case WEBKIT_SCRIPT_DIALOG_ALERT: "alert"
-          case WEBKIT_SCRIPT_DIALOG_CONFIRM: "confirm"
-          case WEBKIT_SCRIPT_DIALOG_PROMPT: "prompt"
-          default: "beforeunload"
-          }
-        WebActor.assumeIsolated { me?.object?.note("dialog", "\(name): \(text)") }
-        return 1
-      } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> gboolean)
-  }
-
   /// What would show a window, or wait for a person.
-  private func refuse(_ view: UnsafeMutablePointer<WebKitWebView>, _ me: Held) {
+  private func refuse(
+    _ view: UnsafeMutablePointer<WebKitWebView>, _ me: Held, _ note: @escaping Unattended.Note
+  ) {
     connect(
       view, "create", me,
       { _, _, data in
@@ -76,12 +53,16 @@ extension PageInspector {
         WebActor.assumeIsolated { me?.object?.note("refused", "a new window") }
         return nil
       } as @convention(c) (gpointer?, gpointer?, gpointer?) -> gpointer?)
-    refuse("permission-request", "a permission", of: view) { webkit_permission_request_deny($0) }
-    refuse("print", "printing", of: view) { _ in }
-    refuse("authenticate", "a user name and password", of: view) {
+    Unattended.refuse("permission-request", "a permission", of: view, note) {
+      webkit_permission_request_deny($0)
+    }
+    Unattended.refuse("print", "printing", of: view, note) { _ in }
+    Unattended.refuse("authenticate", "a user name and password", of: view, note) {
       xcache_cancel_authentication(UnsafeMutableRawPointer($0))
     }
-    refuse("run-file-chooser", "a file", of: view) { xcache_cancel_file_chooser(UnsafeMutableRawPointer($0)) }
+    Unattended.refuse("run-file-chooser", "a file", of: view, note) {
+      xcache_cancel_file_chooser(UnsafeMutableRawPointer($0))
+    }
     connect(
       view, "decide-policy", me,
       { _, decision, kind, data in
@@ -99,21 +80,6 @@ extension PageInspector {
       } as @convention(c) (gpointer?, gpointer?, WebKitPolicyDecisionType, gpointer?) -> gboolean)
   }
 
-  /// Answers what a signal asks with no.
-  private func refuse(
-    _ signal: String, _ what: String, of view: UnsafeMutablePointer<WebKitWebView>,
-    by deny: @escaping (OpaquePointer) -> Void
-  ) {
-    connect(
-      view, signal, Box(Refusal(inspector: Weak(self), what: what, deny: deny)),
-      { _, request, data in
-        nonisolated(unsafe) let held = Box<Refusal>.borrow(data)
-        if let request { held?.deny(request) }
-        WebActor.assumeIsolated { if let held { held.inspector.object?.note("refused", held.what) } }
-        return 1
-      } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> gboolean)
-  }
-
   /// The host refuses them, since nobody takes them there. To cancel one twice ends the process.
   private func noteDownloads(of context: UnsafeMutablePointer<WebKitWebContext>, _ me: Held) {
     connect(
@@ -128,13 +94,6 @@ extension PageInspector {
         }
       } as @convention(c) (gpointer?, gpointer?, gpointer?) -> Void)
   }
-}
-
-/// How something that waits for a person is refused, and what to call it.
-private struct Refusal {
-  let inspector: Weak<PageInspector>
-  let what: String
-  let deny: (OpaquePointer) -> Void
 }
 
 /// One resource's number in an inspector.

@@ -23,6 +23,12 @@ public final class PagePool {
     public init(site: String) { self.site = site }
   }
 
+  /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do with,
+  /// which came 49 ms later on two of them.
+  private static let afterLoad: Duration = .seconds(1)
+  /// After a view was taken, where its page's load doesn't end: the user may go on to another one.
+  private static let atMost: Duration = .seconds(10)
+
   private let host: WebHost
   private let settings: Settings
   private var views: WarmViews<WebPage>
@@ -77,22 +83,44 @@ public final class PagePool {
     }
   }
 
-  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url`, else a new one. The next one is
-  /// made once the page is loaded.
+  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the pool's site, else a new one. The next one is
+  /// made a second after the page is loaded, and 10 s after this at the latest.
   ///
   /// - Throws: as `WebPage.init`.
   public func page(for url: String) throws -> WebPage {
     let page: WebPage
+    if host.answers(url), !isOfSite(url) {
+      // In the place of the blank page it would come from another site, without its cookies that are SameSite=Strict.
+      page = try WebPage(host, settings.page)
+    } else {
+      page = try chosen(for: url)
+    }
+    fill(in: Self.atMost)
+    page.afterLoad = { [weak self] in self?.fill(in: Self.afterLoad) }
+    return page
+  }
+
+  private func isOfSite(_ url: String) -> Bool {
+    (url + "/").lowercased().hasPrefix(settings.site.lowercased() + "/")
+  }
+
+  private func chosen(for url: String) throws -> WebPage {
     switch views.choose(isAnswered: host.answers(url), keeping: { $0.isBlank }) {
-    case .waiting(let waiting): page = waiting
-    case .new: page = try WebPage(host, settings.page)
+    case .waiting(let waiting): return waiting
+    case .new: return try WebPage(host, settings.page)
     case .plain:
       var plain = settings.page
       plain.isPlain = true
-      page = try WebPage(host, plain)
+      return try WebPage(host, plain)
     }
-    page.afterLoad = { [weak self] in if let self { Task { await self.fill() } } }
-    return page
+  }
+
+  private func fill(in time: Duration) {
+    Task { @WebActor [weak self, round = views.round] in
+      try await Task.sleep(for: time)
+      guard let self, self.views.round == round else { return }
+      await self.fill()
+    }
   }
 
   /// A view for `url` that has loaded it.

@@ -8,9 +8,10 @@ import Foundation
 public final class WebDownload {
   /// Where it comes from.
   public let url: String
-  /// The address of the page that is shown in the view it was asked for in.
+  /// The address of the page that is shown in the view it was asked for in; empty where none is.
   public let pageURL: String
-  /// A name for the file, from the page or the answer. It has no folder in it, but anybody may have chosen it.
+  /// A name for the file, from the page or the answer. It has no folder in it and at most 200 bytes, so that another name fits
+  /// before it in the 255 that file systems take; but anybody may have chosen it.
   public let suggestedName: String
   /// The answer's status.
   public let status: Int
@@ -27,6 +28,9 @@ public final class WebDownload {
   }
   private var state = State.offered
   private var failure: WebKitError?
+  private let process = NetworkProcess.current
+  /// Told where its network process ended, after which WebKit says nothing more of it.
+  var onLost: () -> Void = {}
 
   init(_ download: UnsafeMutablePointer<WebKitDownload>, named name: String) {
     self.download = download
@@ -34,9 +38,9 @@ public final class WebDownload {
     let response = webkit_download_get_response(download)
     url = response.flatMap { webkit_uri_response_get_uri($0) }.map { String(cString: $0) } ?? ""
     pageURL =
-      webkit_download_get_web_view(download).flatMap { webkit_web_view_get_uri($0) }
-      .map { String(cString: $0) } ?? ""
-    suggestedName = Self.withoutFolders(name)
+      webkit_download_get_web_view(download).flatMap { xcache_shown_uri($0) }.map { String(cString: $0) }
+      ?? ""
+    suggestedName = Self.fileName(name)
     status = response.map { Int(webkit_uri_response_get_status_code($0)) } ?? 0
     type = response.flatMap { webkit_uri_response_get_mime_type($0) }.map { String(cString: $0) } ?? ""
     let bytes = response.map { webkit_uri_response_get_content_length($0) } ?? 0
@@ -45,9 +49,15 @@ public final class WebDownload {
 
   isolated deinit { g_object_unref(download) }
 
-  private static func withoutFolders(_ name: String) -> String {
-    let last = name.split(separator: "/").last.map(String.init) ?? ""
-    return ["", ".", ".."].contains(last) ? "download" : last
+  private static func fileName(_ name: String) -> String {
+    let last = name.split(separator: "/").last ?? ""
+    if ["", ".", ".."].contains(last) { return "download" }
+    let most = 200
+    if last.utf8.count <= most { return String(last) }
+    let type = last.lastIndex(of: ".").map { last[$0...] }.flatMap { $0.utf8.count <= 32 ? $0 : nil } ?? ""
+    var stem = last.dropLast(type.count)
+    while stem.utf8.count + type.utf8.count > most { stem.removeLast() }
+    return (stem.isEmpty ? "download" : String(stem)) + type
   }
 
   /// Takes it, and waits until all of it is in a new file at `path`. Where the calling task is cancelled the download is, too.
@@ -61,7 +71,17 @@ public final class WebDownload {
     let place = URL(fileURLWithPath: path)
     // WebKit removes the file of a download that fails, be it the download's or not.
     let partial = place.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).download")
-    defer { try? FileManager.default.removeItem(at: partial) }
+    defer {
+      // The second is where WebKit writes to until all is there.
+      for file in [partial, partial.appendingPathExtension("wkdownload")] {
+        try? FileManager.default.removeItem(at: file)
+      }
+    }
+    let watch = Task { @WebActor [weak self] in
+      while let process = self?.process, process.isRunning { try await Task.sleep(for: .milliseconds(500)) }
+      self?.lost()
+    }
+    defer { watch.cancel() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         state = .running(continuation)
@@ -80,6 +100,14 @@ public final class WebDownload {
     guard case .offered = state else { return }
     state = .ended
     cancel()
+    if process?.isRunning == false { onLost() }
+  }
+
+  private func lost() {
+    guard process != nil else { return }
+    failure = .networkProcessEnded
+    onLost()
+    finished()
   }
 
   func failed(_ error: WebKitError) { failure = error }
@@ -147,6 +175,7 @@ final class WebDownloads {
     guard let onDownload else { return webkit_download_cancel(download) }
     let offered = WebDownload(download, named: name)
     running[download] = offered
+    offered.onLost = { [weak self] in self?.running[download] = nil }
     Task { @WebActor in
       await onDownload(offered)
       offered.refuseUnlessTaken()

@@ -71,7 +71,11 @@ public final class WebPage {
     connectResponses()
     host.opened(self)
     if host.runtime != nil, settings.isWatched { try addWatch() }
-    try inspector?.attach(to: self)
+    if let inspector {
+      try inspector.attach(to: self)
+    } else if settings.isHidden, !settings.isFullScreen {
+      Unattended.answer(view)
+    }
     for (name, handler) in settings.messages { try addBridged(handler, name) }
     for (name, handler) in settings.replies { try add(handler, name) }
   }
@@ -206,8 +210,8 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    // A download takes nothing from the view: there is nothing to be loaded again.
-    (loadError, failedURL) = (error, error.isNotShown ? nil : url)
+    // A download takes nothing from the view, and what was given up isn't wanted: there is nothing to be loaded again.
+    (loadError, failedURL) = (error, error.isNotShown || error.isCancelled ? nil : url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))

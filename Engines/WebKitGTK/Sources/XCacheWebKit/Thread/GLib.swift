@@ -39,6 +39,9 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What loads end with whose web process ended.
   static let processEnded = WebKitError("the web process ended", code: 3)
 
+  /// What downloads end with whose network process ended.
+  static let networkProcessEnded = WebKitError("WebKit's network process ended", code: 4)
+
   init(_ message: String, code: Int = 1) {
     domain = "xcache"
     self.code = code

@@ -221,7 +221,13 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Disposition", f'attachment; filename="{query["name"]}"')
         self.send_header("Content-Length", str(size))
         self.end_headers()
-        self.wfile.write((bytes(range(256)) * (size // 256 + 1))[:size // 2 if "breaks" in query else size])
+        text = (bytes(range(256)) * (size // 256 + 1))[:size // 2 if "breaks" in query else size]
+        if "pause" in query:
+            self.wfile.write(text[:size // 2])
+            self.wfile.flush()
+            time.sleep(float(query["pause"]))
+            text = text[size // 2:]
+        self.wfile.write(text)
         self.wfile.flush()
         if "breaks" in query:
             self.close_connection = True
@@ -287,6 +293,13 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.connection.settimeout(5)
         while self.connection.recv(65536):
             pass
+
+    def api_private(self, query, body):
+        self.send("<!doctype html><title>private</title>", 401, "text/html", WWW_Authenticate='Basic realm="own"')
+
+    def api_slow(self, query, body):
+        time.sleep(float(query["pause"]))
+        self.send("<!doctype html><title>slow</title>", type="text/html")
 
     def api_hang(self, query, body):
         time.sleep(30)
