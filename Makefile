@@ -135,7 +135,7 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, what is killed (CI runs it; 2 minutes after building)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
-	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages'
+	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages|LoadingTests|DownloadTests|NavigationTests.a'
 
 test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core

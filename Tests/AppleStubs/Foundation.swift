@@ -67,6 +67,16 @@ open class NSObject: NSObjectProtocol, Hashable {
   public func hash(into hasher: inout Hasher) {}
 }
 
+public struct NSKeyValueObservedChange<Value> {}
+open class NSKeyValueObservation: NSObject {}
+public protocol _KeyValueCodingAndObserving {}
+extension NSObject: _KeyValueCodingAndObserving {}
+extension _KeyValueCodingAndObserving {
+  public func observe<Value>(
+    _ keyPath: KeyPath<Self, Value>, changeHandler: @escaping @Sendable (Self, NSKeyValueObservedChange<Value>) -> Void
+  ) -> NSKeyValueObservation { NSKeyValueObservation() }
+}
+
 // Of the errno overlay, which Foundation exports.
 public enum POSIXErrorCode: Int32, Sendable { case EADDRINUSE = 48 }
 

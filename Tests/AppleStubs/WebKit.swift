@@ -132,12 +132,23 @@ public enum WKNavigationResponsePolicy: Int, Sendable { case cancel = 0, allow =
   func webViewWebContentProcessDidTerminate(_ webView: WKWebView)
 }
 
+@MainActor open class WKBackForwardListItem: NSObject {
+  open var url: URL { fatalError() }
+}
+
+@MainActor open class WKBackForwardList: NSObject {
+  open var currentItem: WKBackForwardListItem? { nil }
+  open var backList: [WKBackForwardListItem] { [] }
+}
+
 // What WKWebView is a view of, which is UIView or NSView.
 @MainActor open class WKWebView: WKPlatformView {
   public init(frame: CGRect, configuration: WKWebViewConfiguration) {}
   open var configuration: WKWebViewConfiguration { fatalError() }
   weak open var navigationDelegate: (any WKNavigationDelegate)?
   open var url: URL? { nil }
+  open var isLoading: Bool { false }
+  open var backForwardList: WKBackForwardList { fatalError() }
   open var customUserAgent: String?
   open var isInspectable: Bool { get { false } set {} }
   @discardableResult open func load(_ request: URLRequest) -> WKNavigation? { nil }

@@ -31,6 +31,11 @@
     private var navigation: WKNavigation?
     /// The last one that began to load.
     var started: WKNavigation?
+    /// Whether the view shows what is waited for, where that may be in the document that is shown: then no load begins.
+    private var isThere: (() -> Bool)?
+    /// What couldn't be loaded last.
+    private var failedURL: String?
+    private var observations: [NSKeyValueObservation] = []
     /// What is on its way, and what is shown.
     var opening: OpenPage?
     var shown: OpenPage?
@@ -74,6 +79,12 @@
       addHandlers()
       handler?.page = self
       setScripts([])
+      observations = [
+        view.observe(\.isLoading) { [weak self] _, _ in
+          Task { @MainActor [weak self] in self?.stateChanged() }
+        },
+        view.observe(\.url) { [weak self] _, _ in Task { @MainActor [weak self] in self?.stateChanged() } },
+      ]
     }
 
     deinit {
@@ -88,22 +99,48 @@
       return CustomScheme.real(url) ?? url
     }
 
-    /// Loads a page and waits until it is loaded.
+    /// Loads a page and waits until it is loaded. An address that differs from the one that is shown in its `#fragment` alone is gone
+    /// to within the document.
     ///
-    /// - Throws: `WebPageError` where it can't be, `CancellationError` where another load took its place or the task was cancelled,
-    ///   which ends the load.
+    /// - Throws: `WebPageError` where it can't be, or where the page that is shown went to a `#fragment` meanwhile: WebKit gives up what is on
+    ///   its way then. `CancellationError` where another load took its place or the task was cancelled, which ends the load.
     public func load(_ url: String) async throws {
       defer { afterLoad.take()?() }
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
+      // WebKit would never say that it is loaded.
+      if address.scheme?.lowercased() == "javascript" {
+        throw WebPageError("\(url.prefix(100)): a script is no page; use `evaluate`")
+      }
+      do {
+        try await load(url, at: address)
+        failedURL = nil
+      } catch let error as WebPageError {
+        failedURL = url
+        throw error
+      }
+    }
+
+    private func load(_ url: String, at address: URL) async throws {
       if !settings.isPlain, host.answers(url) { await host.takeScripts() }
       chooseScripts(for: url)
       await host.trustOwnCertificates()
       await learnUserAgent()
       if blank != .none { return try await loadInPlaceOfBlank(url, at: address) }
+      let isWithin = view.url.map { Self.isWithin($0, address) } ?? false
       try await loading {
-        opens(url)
-        return view.load(URLRequest(url: address))
+        if !isWithin { opens(url) }
+        let navigation = view.load(URLRequest(url: address))
+        // As WebKit writes it.
+        let wanted = view.url
+        isThere = url.contains("#") ? { [weak self] in self?.view.url == wanted } : nil
+        return navigation
       }
+    }
+
+    /// Whether an address leads to a place in the document that another one names.
+    private static func isWithin(_ document: URL, _ url: URL) -> Bool {
+      let url = url.absoluteString
+      return url.contains("#") && url.prefix { $0 != "#" } == document.absoluteString.prefix { $0 != "#" }
     }
 
     /// Loads the device's own blank page of a site, which is no page to the runtime.
@@ -143,11 +180,50 @@
       }
     }
 
-    /// Loads what is shown once more, and waits until it is loaded.
-    public func reload() async throws { try await loading { view.reload() } }
+    /// Loads what is shown once more, and waits until it is loaded. Where nothing is shown, it loads what couldn't be loaded last; where
+    /// nothing was loaded at all, it comes back at once.
+    public func reload() async throws {
+      guard view.backForwardList.currentItem != nil, blank == .none else {
+        if let failedURL { try await load(failedURL) }
+        return
+      }
+      try await loading { view.reload() }
+    }
 
-    /// Goes back in the view's history, and waits until that is loaded.
-    public func goBack() async throws { try await loading { view.goBack() } }
+    /// Goes back in the view's history, and waits until that is loaded. Where there is nothing to go back to, it comes back at once.
+    public func goBack() async throws {
+      // WebKit passes over what a page's script added by itself.
+      let targets = view.backForwardList.backList
+      if targets.isEmpty { return }
+      try await loading {
+        isThere = { [weak self] in
+          guard let self, let item = self.view.backForwardList.currentItem else { return false }
+          return targets.contains { $0 === item } && item.url == self.view.url
+        }
+        return view.goBack()
+      }
+    }
+
+    /// The view has another address, or has something to load or nothing more: that is all that WebKit says where a load ends within
+    /// the document. The page's own steps there, and loads of frames, look the same, but don't lead to what is waited for.
+    private func stateChanged() {
+      guard isIdle(in: loads) else { return }
+      if isThere?() == true {
+        if let opening { host.proxy?.left(opening) }
+        opening = nil
+        return resume(nil)
+      }
+      // A step of the page's own may end what was on its way, and nobody says so.
+      Task { @MainActor [weak self, loads] in
+        try await Task.sleep(for: .seconds(5))
+        if let self, self.isIdle(in: loads) { self.resume(WebPageError.givenUp) }
+      }
+    }
+
+    /// Whether a load is waited for that hasn't begun, and none is on its way.
+    private func isIdle(in number: Int) -> Bool {
+      number == loads && waiting != nil && navigation != nil && navigation !== started && !view.isLoading
+    }
 
     /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
     ///
@@ -169,7 +245,7 @@
       try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
           resume(CancellationError())
-          waiting = continuation
+          (waiting, isThere) = (continuation, nil)
           start()
         }
       } onCancel: {
@@ -261,6 +337,8 @@
 
     init(_ text: String) { description = text }
 
+    /// What loads end with that the page ended before they began, which WebKit doesn't say.
+    static let givenUp = WebPageError("the page went to another place, and the load was given up")
     /// What loads end with whose content process ended.
     static let processEnded = WebPageError("the content process ended")
   }

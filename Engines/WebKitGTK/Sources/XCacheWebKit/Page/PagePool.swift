@@ -83,8 +83,8 @@ public final class PagePool {
     }
   }
 
-  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the pool's site, else a new one. The next one is
-  /// made a second after the page is loaded, and 10 s after this at the latest.
+  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the pool's site, else
+  /// a new one. The next one is made a second after the page is loaded, and 10 s after this at the latest.
   ///
   /// - Throws: as `WebPage.init`.
   public func page(for url: String) throws -> WebPage {

@@ -30,10 +30,12 @@ public final class WebPage {
   var waiting: CheckedContinuation<Void, any Error>?
   var loads = 0
   var hasStarted = false
+  /// Whether the view shows what is waited for, where that may be in the document that is shown: then no load begins.
+  var isThere: (() -> Bool)?
   private(set) var hasDocument = false
   var loadError: WebKitError?
   /// What couldn't be loaded last.
-  private var failedURL: String?
+  var failedURL: String?
   /// What is on its way, and what is shown.
   var opening: OpenPage?
   private(set) var shown: OpenPage?
@@ -140,6 +142,14 @@ extension WebPage {
         nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
         WebActor.assumeIsolated { me?.object?.changed(event) }
       } as @convention(c) (gpointer?, WebKitLoadEvent, gpointer?) -> Void)
+    for property in ["is-loading", "uri"] {
+      connect(
+        view, "notify::" + property, me,
+        { _, _, data in
+          nonisolated(unsafe) let me = Box<Weak<WebPage>>.borrow(data)
+          WebActor.assumeIsolated { me?.object?.stateChanged() }
+        } as @convention(c) (gpointer?, gpointer?, gpointer?) -> Void)
+    }
     connect(
       view, "load-failed", me,
       { _, _, url, error, data in

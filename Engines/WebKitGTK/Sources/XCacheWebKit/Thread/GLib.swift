@@ -25,7 +25,7 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether the load was given up: by the page, by whoever shows it, or for another load.
-  public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 }
+  public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 || self == .givenUp }
 
   /// Whether a load ended since WebKit doesn't show what there is: it downloads it, or nobody takes it.
   public var isNotShown: Bool { domain == "WebKitPolicyError" && code == 102 }
@@ -41,6 +41,9 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// What downloads end with whose network process ended.
   static let networkProcessEnded = WebKitError("WebKit's network process ended", code: 4)
+
+  /// What loads end with that the page ended before they began, which WebKit doesn't say.
+  static let givenUp = WebKitError("the page went to another place, and the load was given up", code: 5)
 
   init(_ message: String, code: Int = 1) {
     domain = "xcache"
