@@ -132,7 +132,7 @@ test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cach
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
-test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, what is killed (CI runs it; 2 minutes after building)
+test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, loads and downloads, what is killed (CI runs it; 3 minutes after building)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages|LoadingTests|DownloadTests|NavigationTests.a'
