@@ -208,8 +208,7 @@ import Testing
     #expect(proxy.isPassedOn("https://m.test/"))
     bench.serve(policy: 2, #""intercept":true,"bypass":[]"#)
     await runtime.update(force: true)
-    #expect(await engine.hear(until: "never") == "")
-    try #require(engine.isGone && !foreign.isGone)
+    try #require(await ends(engine) && !foreign.isGone)
     let next = try await connect(proxy, "m.test")
     next.say(get(PageProxy.blankPath))
     #expect(await next.answer().hasSuffix("<title></title>"))
@@ -228,8 +227,13 @@ import Testing
     let engine = try await connect(proxy, "m.test")
     #expect(await engine.hear(until: ": ") == "m.test: ")
     proxy.trusts("m.test")
-    #expect(await engine.hear(until: "never") == "")
-    #expect(engine.isGone)
+    #expect(await ends(engine))
+  }
+
+  /// Whether a tunnel ends before its server has enough of it, which is after 60 s.
+  private func ends(_ engine: MemoryStream) async -> Bool {
+    for _ in 0..<90 where !engine.isGone { try? await Task.sleep(for: .milliseconds(500)) }
+    return engine.isGone
   }
 
   @Test func whileABypassedPageIsOpenWhatCanNotBeAttributedGoesToTheNetwork() async throws {
