@@ -24,7 +24,7 @@ public final class PagePool {
   }
 
   /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do with,
-  /// which came 49 ms later on two of them.
+  /// which came about 40 ms later on two of them.
   private static let afterLoad: Duration = .seconds(1)
   /// After a view was taken, where its page's load doesn't end: the user may go on to another one.
   private static let atMost: Duration = .seconds(10)
