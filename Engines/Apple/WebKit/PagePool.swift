@@ -24,8 +24,8 @@
       public init(site: String) { self.site = site }
     }
 
-    /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do with,
-    /// which came about 40 ms later on two of them (WebKitGTK).
+    /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do
+    /// with, which came about 40 ms later on two of them (WebKitGTK).
     private static let afterLoad: Duration = .seconds(1)
     /// After a view was taken, where its page's load doesn't end: the user may go on to another one.
     private static let atMost: Duration = .seconds(10)
@@ -86,8 +86,9 @@
       }
     }
 
-    /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the pool's site, else a new one. The next one
-    /// is made a second after the page is loaded, and 10 s after this at the latest.
+    /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the
+    /// pool's site, else a new one. The next one is made a second after the page is loaded, and 10 s after this at the
+    /// latest.
     public func page(for url: String) -> WebPage {
       let page: WebPage
       if host.answers(url), !isOfSite(url) {
