@@ -33,8 +33,10 @@ public enum PageWatch {
 
 extension Runtime {
   /// Takes what a page told of itself.
+  ///
   /// - Parameters:
   ///   - message: of `PageWatch.script`: what happened, and how many milliseconds after the navigation began.
+  ///   - page: the page that told it.
   ///   - milliseconds: since the app opened the page, which includes the start of its process; nil: a link, a reload or the history led
   ///     there, and the page alone knows.
   public func told(_ message: String, of page: OpenPage, after milliseconds: Int64?) {

@@ -66,6 +66,7 @@ public struct WarmViews<View> {
   ///
   /// - Parameters:
   ///   - isAnswered: whether the device answers the page.
+  ///   - now: views that have waited for longer than their age aren't given.
   ///   - isUsable: whether a view still can be used.
   public mutating func choose(
     isAnswered: Bool, at now: ContinuousClock.Instant = .now, keeping isUsable: (View) -> Bool

@@ -31,9 +31,13 @@ public protocol ProxyStream: AnyObject, Sendable {
 ///
 /// `DeviceLinux` has one over libssl.
 public protocol ProxyNetwork: StreamNetwork {
-  /// TLS with an engine that takes the other side of `stream` for `host`, by the certificate that is this device's own; nil
-  /// where it doesn't come about. The call blocks.
-  /// - Parameter early: what was read of `stream` already, the beginning of the engine's TLS.
+  /// TLS with an engine, by the certificate that is this device's own. The call blocks.
+  ///
+  /// - Parameters:
+  ///   - stream: the connection, whose other side is the engine.
+  ///   - early: what was read of `stream` already, the beginning of the engine's TLS.
+  ///   - host: the name that the engine takes this side for.
+  /// - Returns: nil where the handshake fails.
   func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)?
 }
 

@@ -26,12 +26,15 @@ public final class PageScheme: Sendable {
     self.bodies = bodies
   }
 
-  /// Answers a request: `begin` gets the head as the page may see it, `receive` the body piece by piece, as with `PageFetcher`.
-  /// The body of a long file comes on a thread that may wait. Redirects are followed; one of a document or a frame becomes a page
-  /// that leads on, so that the address changes.
+  /// Answers a request. Redirects are followed; one of a document or a frame becomes a page that leads on, so that the address
+  /// changes.
   ///
   /// - Parameters:
+  ///   - request: as the engine gives it, its address still on the app's scheme.
+  ///   - body: the request's body, where the engine gives it; nil: the page has stored it, or there is none.
   ///   - mainDocument: the address of the document at the top of the view, where the engine tells; nothing is given to a foreign one.
+  ///   - begin: gets the head as the page may see it; false: no body is wanted.
+  ///   - receive: gets the body piece by piece, a long file's on a thread that may wait; false: no more is wanted.
   /// - Throws: `TransportError`, where there is no whole answer: the request then fails as without a network.
   public func answer(
     _ request: PageRequest, body: [UInt8]? = nil, mainDocument: String? = nil,
