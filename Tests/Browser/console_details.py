@@ -293,9 +293,9 @@ def changed_meanwhile(console, site):
 def refused_here(console, site):
     """What nobody can mean can't be confirmed."""
     for place, button, values, words in (
-            (online, "#act-kill-switch", {"until": "2020-01-01T10:00"}, "This time is over already"),
+            (online, "#act-kill-switch", {"until": "2020-01-01T10:00"}, "This time has already passed"),
             (long, "#act-pins", {"other": "999"}, "It would be refused"),
-            (online, "#act-bypass-pages", {"pattern": "https://m.example.com/pay/*"}, "is like that. Is the pattern right?"),
+            (online, "#act-bypass-pages", {"pattern": "https://m.example.com/pay/*"}, "matches. Is the pattern right?"),
             (online, "#act-bypass-pages", {"pattern": "https://m.example.com/*"}, "1 page of version"),
             ("#/operations", "#make-token", {"channel": "online"}, "name the app, too")):
         console.go(place, button)

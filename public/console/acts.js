@@ -80,7 +80,7 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
     } catch (error) {
       if (mine !== asked || error instanceof Ended) return;
       if (isUnknown(error)) {
-        fill(shown, el("h3", {}, "Not known what it would do"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
+        fill(shown, el("h3", {}, "What it would do isn't known"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
         timer = setTimeout(show, 5000);
       } else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
     }
@@ -183,7 +183,7 @@ const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(ot
 
 /** Refuses a time that is over; nothing else. */
 function ahead(until) {
-  if (until && wholeMinute(until) < new Date()) throw new Error("This time is over already.");
+  if (until && wholeMinute(until) < new Date()) throw new Error("This time has already passed.");
   return "";
 }
 
@@ -229,7 +229,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     ["Settings", "publish", () => settings(), true],
   ].filter(([, , , isShown]) => isShown);
   const notes = new Set();
-  const row = el("div", { class: "row", role: "group", "aria-label": "What can be done" }, acts.map(([words, scope, open]) => {
+  const row = el("div", { class: "row", role: "group", "aria-label": "Actions" }, acts.map(([words, scope, open]) => {
     const hindered = hindrance(scope, app, channel) || (me()?.bundles && !["Roll back", "Promote here"].includes(words) ? `Your token is for bundles ${me().bundles}; this concerns the whole channel.` : "");
     if (hindered) notes.add(hindered);
     return el("button", {
@@ -264,7 +264,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
   }
 
   function inSpite() {
-    return status.freeze ? [{ name: "breakGlass", words: `In spite of the freeze by ${status.freeze.author}, because` }] : [];
+    return status.freeze ? [{ name: "breakGlass", words: `Despite the freeze by ${status.freeze.author}, because` }] : [];
   }
 
   /** Refused when something was released since the preview. */
@@ -284,13 +284,13 @@ export function buttons({ app, channel, status, fleet, reload }) {
         { name: "to", words: "To version", kind: "select", options: all },
         ...another(releases),
         { name: "bundle", words: "Of", kind: "select", options: bundles },
-        { name: "withPrefetch", words: "The prefetch config of then comes back, too", kind: "check" },
+        { name: "withPrefetch", words: "Also bring back the prefetch config of that time", kind: "check" },
         ...inSpite(),
       ],
       effect: async (values) => {
         const answer = await preview(`${path}/rollback`, { ...body(values), ...guarded(values) });
         frozen(answer, values);
-        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is the same already."), plan: answer };
+        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
         const changes = Object.entries(answer.changes ?? {});
         return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
           el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL"]], changes.slice(0, 500).map(([url, what]) => [what, url])),
@@ -316,9 +316,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
         if (!values.from) throw new Error("There is nothing to promote.");
         const answer = await preview(`${path}/promote`, { ...body(values), ...guarded(values) });
         frozen(answer, values);
-        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is the same already."), plan: answer };
+        if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
         return { plan: answer, nodes: [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
-          answer.left.length ? el("p", {}, `▲ Stays here though it is gone there: ${answer.left.join(", ")}`) : null] };
+          answer.left.length ? el("p", {}, `▲ Stays here, although it is gone there: ${answer.left.join(", ")}`) : null] };
       },
       send: async (values, key, plan) => {
         // What was previewed, whatever the other channel has released since.
@@ -341,15 +341,15 @@ export function buttons({ app, channel, status, fleet, reload }) {
       title: "Thaw", where, done,
       effect: async () => {
         const { freeze } = await get(path);
-        if (!freeze) throw new Error("The channel is not frozen any more.");
-        return { plan: freeze, nodes: el("p", {}, `Releases are taken again. Frozen by ${freeze.author} `, when(freeze.at, true), `: ${freeze.reason}`) };
+        if (!freeze) throw new Error("The channel is no longer frozen.");
+        return { plan: freeze, nodes: el("p", {}, `Releases are accepted again. Frozen by ${freeze.author} `, when(freeze.at, true), `: ${freeze.reason}`) };
       },
       guard: async (_, plan) => {
         const { freeze } = await get(path);
         if (isSame(freeze, plan)) return "";
         return freeze ? `${freeze.author} froze the channel: ${freeze.reason}.` : "somebody thawed the channel.";
       },
-      send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel takes releases." : "It was not frozen any more."; },
+      send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel accepts releases." : "It was no longer frozen."; },
     });
   }
 
@@ -362,7 +362,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     propose({
       title: "Kill switch", where, isDangerous: true, done,
       fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local" }],
-      effect: async ({ until }) => el("p", {}, ahead(until), `▲ Every device uses the network alone for every page, at its next poll (${polls}). Its files stay where they are. `,
+      effect: async ({ until }) => el("p", {}, ahead(until), `▲ Every device uses only the network for every page, at its next poll (${polls}). Its files stay where they are. `,
         until ? ["It lapses ", when(wholeMinute(until)), "."] : "It stays until somebody resumes."),
       send: async ({ reason, until }, key) => {
         await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: wholeMinute(until).toISOString() } : {}) }, key);
@@ -376,7 +376,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       title: "Resume", where, done,
       effect: async () => {
         const kill = await killNow();
-        if (!kill) throw new Error("The kill switch is off already.");
+        if (!kill) throw new Error("The kill switch is already off.");
         return { plan: kill, nodes: el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at, true), `: ${kill.reason}`) };
       },
       guard: async (_, plan) => {
@@ -403,7 +403,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     const { added, next } = await get(`${path}/diff?from=0&to=${status.version}&limit=1000&filter=${encodeURIComponent(literal)}`);
     const found = added.filter((one) => /^text\/html|^application\/xhtml/.test(one.ctype) && isMeant(one.url));
     if (found.length) return el("p", {}, `${next ? "At least " : ""}${plural(found.length, "page")} of version ${status.version}: ${found.slice(0, 5).map((one) => one.url).join(", ")}${found.length > 5 ? ", …" : ""}`);
-    return next ? null : el("p", { class: "warn" }, `▲ No page of version ${status.version} is like that. Is the pattern right?`);
+    return next ? null : el("p", { class: "warn" }, `▲ No page of version ${status.version} matches. Is the pattern right?`);
   }
 
   async function bypass() {
@@ -413,7 +413,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       fields: [
         { name: "act", words: "What", kind: "select", options: [["bypass-add", "pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "no longer bypass"]] : [])] },
         { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
-        { name: "until", words: "Until (empty: until it is taken back)", kind: "datetime-local" }],
+        { name: "until", words: "Until (empty: until it is removed)", kind: "datetime-local" }],
       effect: async (values) => {
         if (values.act === "bypass-add") {
           return [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
@@ -431,7 +431,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       send: async (values, key) => {
         const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
         const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
-        return answer.changed ? `Version ${answer.version} of the policy says so.` : "The policy said so already.";
+        return answer.changed ? `Done: the policy has version ${answer.version}.` : "Nothing changed: the policy already says so.";
       },
     });
   }
@@ -451,7 +451,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
         const version = other || rest.version;
         if (what === "pin") await act("POST", `${path}/pins`, { version, reason }, key);
         else await act("DELETE", `${path}/pins/${what}${why(reason)}`, undefined, key);
-        return what === "pin" ? `Version ${version} is pinned.` : `Version ${what} is not pinned any more.`;
+        return what === "pin" ? `Version ${version} is pinned.` : `Version ${what} is no longer pinned.`;
       },
     });
   }
@@ -474,9 +474,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
     propose({
       title: "Settings", where, done,
       fields: [
-        { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: as devices do unasked)", kind: "number", min: 30, max: 3600, value: is.interval },
+        { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
-        { name: "reports", words: "Of 10,000 usage reports, how many devices send (empty: all)", kind: "number", min: 0, max: 10000, value: is.reports }],
+        { name: "reports", words: "How many of 10,000 usage reports devices send (empty: all)", kind: "number", min: 0, max: 10000, value: is.reports }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         const now = await read();
@@ -486,7 +486,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
         const now = await read();
         return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(now[name])}.`).join(" ");
       },
-      send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are as you said."; },
+      send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are saved."; },
     });
   }
 }
@@ -494,14 +494,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
 /** The server makes the secret and tells it once. */
 export function createToken(done) {
   propose({
-    title: "Make a token", where: "this origin", done,
+    title: "Create a token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
       { name: "scope", words: "What it may do", kind: "select", options: [["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
       { name: "app", words: "App (empty: all)" }, { name: "channel", words: "Channel (empty: all)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
       { name: "days", words: "Days until it ends (empty: never)", kind: "number", min: 1, max: 3660, value: 90 }],
     effect: async ({ name, scope, app, channel, bundles, days }) => {
-      if (channel && !app) throw new Error("A channel is an app's: name the app, too.");
+      if (channel && !app) throw new Error("A channel belongs to an app: name the app, too.");
       return el("p", {}, `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
     },
     send: async (values, key) => {
@@ -509,7 +509,7 @@ export function createToken(done) {
       for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
       if (values.days) body.expiresIn = Number(values.days) * 86400;
       const made = await act("POST", `tokens${why(values.reason)}`, body, key);
-      return { sentence: "The token is made. Copy it now; it is not told again.", secret: el("p", {}, el("code", { id: "new-token", tabindex: 0 }, made.token)) };
+      return { sentence: "The token is created. Copy it now; it is not shown again.", secret: el("p", {}, el("code", { id: "new-token", tabindex: 0 }, made.token)) };
     },
   });
 }
@@ -517,8 +517,8 @@ export function createToken(done) {
 export function revokeToken(token, done) {
   propose({
     title: "Revoke the token", where: `${token.name}${token.id === me()?.id ? " (yours)" : ""}`, isDangerous: true, done,
-    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) opens nothing from now on. Last used: `, when(token.lastUsedAt, true)),
-      token.id === me()?.id ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, and this page ends with it.") : null],
+    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) stops working now. Last used: `, when(token.lastUsedAt, true)),
+      token.id === me()?.id ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, so this signs you out.") : null],
     send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
   });
 }

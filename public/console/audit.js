@@ -36,7 +36,7 @@ export async function open({ query }) {
       count(row.id), when(row.at), [row.author, row.address ? el("div", { class: "quiet" }, row.address) : null], row.act,
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
       el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
-    ]), "No row is like that."));
+    ]), "No rows match."));
   }
 
   async function load(isNew) {
@@ -64,7 +64,7 @@ export async function open({ query }) {
 
   const verify = el("button", {
     type: "button", id: "verify", click: async () => {
-      verdict.textContent = "Following the whole trail …";
+      verdict.textContent = "Verifying the whole trail …";
       try {
         const found = await get("audit/verify", long);
         fill(verdict, found.broken ? badge("bad", "broken") : badge("good", "whole"),

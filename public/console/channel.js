@@ -44,7 +44,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["Devices on it", line ? (line.adoption.polls ? `${percent(line.adoption.newest, line.adoption.polls)} of ${plural(line.adoption.polls, "poll")} in ${line.adoption.minutes} minutes` : "no polls") : "—"],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
-        ["Poll interval", status.interval ? `${status.interval} s` : "as devices do unasked"],
+        ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", percent(status.reports, 10000)],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
@@ -111,7 +111,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), when(release.at, true)),
       el("div", {}, `by ${release.author}`, release.source ? `, content of ${release.source.channel} ${release.source.version}` : "",
         release.bundles.length ? `; ${release.bundles.map((one) => one.bundle).join(", ")}` : ""),
-      release.breakGlass ? el("div", { class: "warn" }, `▲ in spite of a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
+      release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
       release.message ? el("div", { class: "message" }, release.message) : null,
       el("div", { class: "quiet" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new `, cost));
     return { node, cost, release };
@@ -166,7 +166,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const at = new Date(Math.min(wholeMinute(clock.value), Date.now()));
     const found = (await get(`${path}/log?limit=2&at=${encodeURIComponent(at.toISOString())}`)).releases;
     const asked = el("p", { class: "quiet" }, "At ", when(at), ":");
-    if (!found.length) return [asked, el("p", {}, "Nothing was released by then.")];
+    if (!found.length) return [asked, el("p", {}, "Nothing had been released by then.")];
     const [live, before] = found;
     return [
       asked,
@@ -230,7 +230,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
     const rest = all.length - 50;
     return [table("Failures of the last week, the most frequent first", [["Failures", true], ["Reason"], ["Version", true], ["URL"]],
-      all.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not told, or one of many"]), "Devices told of no failures in the last week."),
+      all.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not reported, or one of many"]), "Devices reported no failures in the last week."),
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < mostFailures ? "" : " or more"} further lines aren't shown.`) : null];
   });
 
@@ -243,7 +243,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       el("h2", {}, "Bundles"),
       bundles,
       el("section", { class: "later", "aria-label": "Not yet available" }, el("h2", {}, "Not yet available"),
-        el("p", {}, "Rollouts to a part of the fleet, approvals before a release, and manifests signed by their publishers. This server can't do them yet; when it can, they are here."))],
+        el("p", {}, "Rollouts to a part of the fleet, approvals before a release, and manifests signed by their publishers. This server can't do them yet; when it can, they will appear here."))],
     get poll() { return Date.now() - readAt < mostAge ? series() : path; },
     async update(document) {
       // A document of the channel, or of its charts.

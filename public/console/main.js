@@ -47,7 +47,7 @@ async function show(keepsPlace = false) {
   page = null;
   if (!isKnown) {
     document.title = "No such page – xcache console";
-    fill($("view"), el("h1", {}, "There is no such page"), el("p", { role: "alert" }, "✖ The console has no page of this address. ", el("a", { href: "#/" }, "To the overview")));
+    fill($("view"), el("h1", {}, "There is no such page"), el("p", { role: "alert" }, "✖ The console has no page at this address. ", el("a", { href: "#/" }, "To the overview")));
     return;
   }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));

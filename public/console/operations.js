@@ -17,7 +17,7 @@ export async function open({ reload }) {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
     return [one.name, when(one.at, true),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
-      one.keeps === false ? badge("warn", "not kept any more") : badge("good", "keeps its versions"),
+      one.keeps === false ? badge("warn", "no longer kept") : badge("good", "keeps its versions"),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
@@ -45,7 +45,7 @@ export async function open({ reload }) {
       el("h2", {}, "Garbage collection"), only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by serve --gc."),
         el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))),
       el("h2", {}, "Mirrors"), mirrors,
-      el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Make a token …")), tokens))],
+      el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …")), tokens))],
     poll: "mirrors",
     update(document) {
       if (document === last) return;

@@ -57,7 +57,7 @@ export async function open({ overview: fleet }) {
         el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
         states(one, shown.problems), one.version, one.at ? when(one.at, true) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
         one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at, true)] : "none",
-      ]), "No channel is there that this token may read."));
+      ]), "There is no channel that this token may read."));
   }
 
   filter.addEventListener("input", draw);

@@ -49,7 +49,7 @@ async function release({ names: [app, channel, version] }) {
       }
     });
     return [table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
-      "There is no older version that is kept."), older, failed];
+      "No older version is kept."), older, failed];
   }
   part(costs, () => costsFrom(before));
   return {
@@ -62,7 +62,7 @@ async function release({ names: [app, channel, version] }) {
       facts([
         ["Released", when(info.at, true)], ["By", info.author],
         info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
-        info.breakGlass && ["In spite of a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
+        info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
         ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
         ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
         info.cost && ["Update from the version before", `${size(info.cost.total ?? info.cost.bytes)} in ${plural(info.cost.requests ?? info.cost.files, "request")}`],
