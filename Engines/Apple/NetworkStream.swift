@@ -195,7 +195,7 @@
     ) throws(TransportError) -> any ProxyStream {
       let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
       guard let number = UInt16(exactly: port), let port = NWEndpoint.Port(rawValue: number) else {
-        throw TransportError(.other, "\(host): \(port) is no port")
+        throw TransportError(.other, "\(host): \(port) is not a port")
       }
       // By its name Network.framework finds a host's addresses itself, and has them race.
       return try dialer.dial(bare, system: { [nil] }, isCancelled: isCancelled) {

@@ -86,8 +86,8 @@ extension ArchiveError: CustomStringConvertible {
       "\(name.debugDescription) is a symbolic link; include its target instead (zip without -y)"
     case .notAFile(let name): "\(name.debugDescription) is neither a file nor a folder"
     case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.message)"
-    case .tooMany(let entries, let limit): "it has \(entries) entries, \(limit) at most are read"
-    case .tooLarge(let bytes, let limit): "it would unpack to \(bytes) bytes, \(limit) at most are unpacked"
+    case .tooMany(let entries, let limit): "it has \(entries) entries; at most \(limit) are read"
+    case .tooLarge(let bytes, let limit): "it would unpack to \(bytes) bytes; at most \(limit) are unpacked"
     case .tooDense(let bytes, let packed, let limit):
       "it would unpack from \(packed) to \(bytes) bytes, which is more than \(limit) times as much"
     case .system(let error): error.description

@@ -79,7 +79,7 @@ extension HTTPClientError: CustomStringConvertible {
         + "--cacert"
     }
     if says("certificate has expired") { return "its certificate has expired and must be renewed" }
-    if says("not yet valid") { return "its certificate isn't valid yet; look at the clocks of both machines" }
+    if says("not yet valid") { return "its certificate isn't valid yet; check the clocks of both machines" }
     if says("alert protocol version", "unsupported protocol") {
       return "it doesn't support TLS 1.2 or 1.3"
     }

@@ -21,13 +21,13 @@ extension StoreError: CustomStringConvertible {
         + "and shows it once they are there, unless it is restarted; publishing once more won't upload anything again"
     case .tooManyPushes: "other releases are being pushed to the CDN; try again in a moment"
     case .unpushed: "other releases kept arriving while its files were pushed; publish again"
-    case .foreignLease: "the lease was taken with another token; an admin without limits may end it"
+    case .foreignLease: "the lease was taken with another token; an unrestricted admin may end it"
     case .tooManyLeases(let limit):
       "the token holds \(limit) leases, which is the limit; wait for a mirror run to end, or use another token"
     case .leaseTooOld(let hours):
       "a lease lasts \(hours) hours at most; run it again, copied files are kept"
     case .foreignMirror(let name):
-      "the mirror \(name) was registered with another token; use that one, a token of an admin without limits, or "
+      "the mirror \(name) was registered with another token; use that one, an unrestricted admin token, or "
         + "another --name"
     case .unknownMirror(let name):
       "no mirror \(name) is registered; `xcache mirror list` names those that are"
@@ -41,8 +41,8 @@ extension StoreError: CustomStringConvertible {
     case .corruptRow(let text):
       "the database holds a value that xcache never writes: \"\(text)\"; restore it from a backup"
     case .damagedDatabase(let path, let findings):
-      "\(path) is damaged: \(findings.prefix(5).joined(separator: "; ")). A backup from before is left as it was; "
-        + "`xcache doctor --deep` says more, and `xcache restore` makes an origin of a backup or a static copy"
+      "\(path) is damaged: \(findings.prefix(5).joined(separator: "; ")). An earlier backup is left as it was; "
+        + "`xcache doctor --deep` says more, and `xcache restore` creates an origin from a backup or a static copy"
     case .database(let error) where error.isDamage:
       "the database xcache.db in the data folder is damaged (SQLite: \(error.message)); stop the server, keep the folder, and restore "
         + "a backup or a static copy into a new one (`xcache restore`)"
@@ -95,7 +95,7 @@ extension StoreError: CustomStringConvertible {
     case .tooManySteps(let steps, let kept): Self.stepsMessage(steps, kept)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
-      "app \"\(app)\" has a channel \"\(channel)\" already; `xcache channel list` shows it"
+      "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list` shows it"
     case .channelRemoved(let app, let channel):
       "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
     case .channelHolds(let app, let channel, let resources):
@@ -143,7 +143,7 @@ extension StoreError: CustomStringConvertible {
   {
     let author = release.author.isEmpty ? "" : " by \(release.author)"
     return
-      "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author); see what changed by "
+      "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author); see what changed with "
       + "`xcache diff \(limit) \(release.version)`, then give --if-version \(release.version)"
   }
 
@@ -163,7 +163,7 @@ extension StoreError: CustomStringConvertible {
   {
     """
     channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.at)): \
-    \(freeze.reason); `xcache channel thaw` lifts it, --break-glass "reason" releases in spite of it
+    \(freeze.reason); `xcache channel thaw` lifts the freeze, --break-glass "reason" overrides it
     """
   }
 

@@ -51,7 +51,7 @@ enum XCache {
     Interruption.waitIfAny()
     // A job that writes to a full disk must not take half a result for a whole one.
     guard let error = Terminal.lostResult else { Environment.exit(code.rawValue) }
-    terminal.note("xcache: the result could not be written whole: \(error)")
+    terminal.note("xcache: the result could not be written completely: \(error)")
     Environment.exit((code == .done ? .failed : code).rawValue)
   }
 

@@ -28,7 +28,8 @@ struct BadInputTests {
           try site.start(words, launcher: ["/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh"]))
         #expect(full.exitCode == 1, "\(words)")
         #expect(
-          full.errors.contains("could not be written whole: standard output: No space left"), "\(full.errors)"
+          full.errors.contains("could not be written completely: standard output: No space left"),
+          "\(full.errors)"
         )
       }
       let closed = try Outcome(

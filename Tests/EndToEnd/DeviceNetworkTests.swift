@@ -130,7 +130,7 @@ struct DeviceNetworkTests {
     #expect(outcome.exitCode == 1)
     let rows = outcome.output.split(separator: "\n").dropFirst().map(String.init)
     #expect(rows.count == 3 && rows.first?.contains("200") == true)
-    for row in rows.dropFirst() { #expect(row.contains("no whole answer within 1 s"), "\(row)") }
+    for row in rows.dropFirst() { #expect(row.contains("no complete answer within 1 s"), "\(row)") }
     #expect(outcome.errors.contains("2 calls got no answer"), "\(outcome.errors)")
     #expect(try Self.run("prefetch", "run", page, file, "--timeout", "soon").exitCode == 2)
   }

@@ -124,9 +124,10 @@ struct DeviceProcessTests {
       let bearer = ["Authorization": "Bearer \(device.token)"]
       for (query, words) in [
         ("conditions?network=wifi", "offline, metered, unmetered"),
-        ("conditions?network=", "network is one of"),
-        ("conditions?savesData=yes", "savesData is 0 or 1"), ("conditions?colour=1", "no such condition"),
-        ("conditions?isLowPower=1&network=5g", "network is one of"), ("conditions", "Say which"),
+        ("conditions?network=", "network must be one of"),
+        ("conditions?savesData=yes", "savesData must be 0 or 1"),
+        ("conditions?colour=1", "no such condition"),
+        ("conditions?isLowPower=1&network=5g", "network must be one of"), ("conditions", "Say which"),
         ("trigger", "launch, foreground, push, pageClosed"),
       ] {
         let answer = try device.web.ask("/control/\(query)", "POST", bearer)

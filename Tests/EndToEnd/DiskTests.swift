@@ -80,7 +80,7 @@ struct DiskTests {
   func fileSizeLimit() throws {
     let site = try Site(launcher: { _ in ["bash", "-c", #"ulimit -f 2048; exec "$0" "$@""#] })
     #expect(
-      Wait.until(20) { site.server.standardError.contains("warning: no room could be kept") },
+      Wait.until(20) { site.server.standardError.contains("warning: no space could be reserved") },
       "\(site.server.standardError)")
     #expect(!site.server.standardError.contains("is full"))
     try site.publish(["a.js": "1"])
@@ -200,7 +200,7 @@ struct DiskTests {
       x status | grep -c 'DISK FULL'
       "$X" doctor --data disk/data >/dev/null; echo "doctor $?"
       kill $S; wait $S; echo "end $?"
-      grep -o 'is full; publishing is refused\\|has room again' log
+      grep -o 'is full; publishing is refused\\|has free space again' log
       cat errors
       """
     let scratch = try Scratch()
@@ -230,7 +230,7 @@ struct DiskTests {
       doctor 0
       end 0
       is full; publishing is refused
-      has room again
+      has free space again
       xcache:
       """
     #expect(outcome.output.hasPrefix(expected), "\(outcome.output) \(outcome.errors)")

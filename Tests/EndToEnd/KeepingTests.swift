@@ -48,7 +48,7 @@ import Testing
     #expect(first.exitCode == 0 && first.output.contains("2 files copied"), "\(first.errors)")
     try site.publish(["a.js": "two", "b.js": "both"])
     let second = try site.run("backup", "--data", site.data, "--to", backup)
-    #expect(second.output.contains("1 file copied") && second.output.contains("2 there already"))
+    #expect(second.output.contains("1 file copied") && second.output.contains("2 already there"))
     #expect(try site.run("doctor", "--deep", "--data", backup).exitCode == 0)
     let map = try site.poll()["data"]
     let trail = try site.run("audit", "verify").output

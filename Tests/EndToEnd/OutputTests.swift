@@ -61,7 +61,7 @@ import Testing
         lines.first == "+0 ~1 −0, version 3 with the content of version 1"
           && lines.count == 2 && lines[1].hasPrefix("receipt "), "\(lines)")
       let spoken = try Outcome(try site.start(words + ["2"])).output
-      #expect(spoken.contains("\ntakes back from main") && spoken.contains("\nlive "), "\(spoken)")
+      #expect(spoken.contains("\nundoes in main") && spoken.contains("\nlive "), "\(spoken)")
     }
   }
 

@@ -191,7 +191,7 @@ import Testing
       #expect(try JSONValue.parse(Array(refused.output.utf8))["code"]?.string == "smoke", "\(refused.output)")
       #expect(try site.web.ask("/configure.json?app=shop").status == 404)
       let died = try Self.run(site, words, mode: "die-first")
-      #expect(died.exitCode == 1 && died.errors.contains("ended before it was ready"), "\(died.errors)")
+      #expect(died.exitCode == 1 && died.errors.contains("exited before it was ready"), "\(died.errors)")
       #expect(try site.web.ask("/configure.json?app=shop").status == 404)
 
       try site.scratch.folder("dist", ["index.html": "<!doctype html><body>fine"])

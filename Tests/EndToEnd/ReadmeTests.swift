@@ -46,7 +46,7 @@ import Testing
     for words in [
       "logged in to http://127.0.0.1:", "created the app", "Hello, version 1", "version 0 → 1",
       "wrote xcache.json",
-      "version 1 → 2", "takes back from main: version 2 by admin", "shop online  version 3",
+      "version 1 → 2", "undoes in main: version 2 by admin", "shop online  version 3",
     ] { #expect(said.contains(words), "\(words) isn't in\n\(said)\n\(outcome.errors)") }
     let log = said.split(separator: "\n").suffix(3).map { $0.prefix { $0 != "-" } }
     #expect(log.count == 3 && said.contains("spring sale") && said.contains("the sale is over"), "\(said)")

@@ -47,7 +47,7 @@ import Testing
         site, "rollback", "--bundle", "main", "--steps", "1", "--with-prefetch", "-m", "white screen")
       #expect(back.exitCode == 0, "\(back.errors)")
       #expect(back.output.contains("+0 ~1 −0, version 3 with the content of version 1"))
-      #expect(back.output.contains("takes back from main: version 2 by admin"))
+      #expect(back.output.contains("undoes in main: version 2 by admin"))
       #expect(back.output.contains("prefetch config: the content of version 1, now version 3"))
       #expect(back.output.contains("live with its deltas\nreceipt "))
       #expect(try site.poll()["data"]?["resourcemap"] == map)
@@ -63,7 +63,7 @@ import Testing
       #expect(
         again.output == """
           nothing changed: version 3 has the content of version 1
-          prefetch config: nothing changed, version 3 is that already
+          prefetch config: nothing changed, version 3 already has this content
 
           """)
       let log = try Self.run(site, "log").output

@@ -94,7 +94,7 @@ import Testing
         "b.html": page,
       ],
       [
-        "note: fetch https://m.example.com/user: not sent: a smoke test asks no server",
+        "note: fetch https://m.example.com/user: not sent: a smoke test contacts no server",
         "index.html:3: note: console: oops",
         "note: image https://m.example.com/other/x.png", "1 of 2 pages failed: 1 error, 3 notes",
       ]
@@ -115,17 +115,18 @@ import Testing
 
   /// How the program misbehaves, and what is said of that.
   static let faults: [(mode: String, says: [String])] = [
-    ("die-first", ["xcache-webkit ended before it was ready: exit code 1", "the display is on fire"]),
+    ("die-first", ["xcache-webkit exited before it was ready: exit code 1", "the display is on fire"]),
     ("refuse", ["xcache-webkit: Xvfb isn't installed: apt-get install xvfb"]),
     (
       "no-display",
-      ["xcache-webkit: Xvfb, the display that pages are painted on, didn't start: it can't make its socket"]
+      ["xcache-webkit: Xvfb, the display that pages are painted on, didn't start: it can't create its socket"]
     ),
-    ("garbage-first", ["wrote what is no answer: Gtk-WARNING"]),
-    ("no-ready", ["no right \"ready\"", "make webkit"]),
-    ("garbage", ["wrote what is no answer: {\"id\":1,"]), ("flood", ["a line of more than 67.1 MB"]),
-    ("member", ["no right \"requests\""]), ("unasked", ["answered what nobody asked: id 99"]),
-    ("no-picture", ["a picture that is no PNG file"]),
+    ("garbage-first", ["wrote something that isn't an answer: Gtk-WARNING"]),
+    ("no-ready", ["no valid \"ready\"", "make webkit"]),
+    ("garbage", ["wrote something that isn't an answer: {\"id\":1,"]),
+    ("flood", ["a line of more than 67.1 MB"]),
+    ("member", ["no valid \"requests\""]), ("unasked", ["sent an answer that nobody asked for: id 99"]),
+    ("no-picture", ["a picture that isn't a PNG file"]),
   ]
 
   @Test(
@@ -142,11 +143,11 @@ import Testing
 
   /// How the program fails on pages, which pages that costs, and what is said of them.
   static let losses: [(mode: String, pages: [String], failed: [String], says: [String])] = [
-    ("die", [], ["b.html"], ["ended on it: signal 9", "segmentation fault in the renderer"]),
-    ("keeps-pipe", [], ["index.html", "b.html"], ["ended on it: signal 9"]),
+    ("die", [], ["b.html"], ["exited on it: signal 9", "segmentation fault in the renderer"]),
+    ("keeps-pipe", [], ["index.html", "b.html"], ["exited on it: signal 9"]),
     (
       "hang", ["index.html"], ["index.html"],
-      ["said nothing of \(Site.base)/index.html within 21 s and was ended"]
+      ["didn't answer about \(Site.base)/index.html within 21 s and was stopped"]
     ),
   ]
 
@@ -185,7 +186,7 @@ import Testing
     #expect(
       lines.count < 50 && lines.last?.hasPrefix("1 of 60 pages failed: 1 error") == true, "\(outcome.output)")
     #expect(
-      outcome.errors.contains("not opened: \(Site.base)/part.html, which has no doctype"), "\(outcome.errors)"
+      outcome.errors.contains("not opened: \(Site.base)/part.html: no doctype"), "\(outcome.errors)"
     )
   }
 
@@ -246,8 +247,8 @@ import Testing
   func missing() throws {
     let bench = try Bench(["index.html": Self.page])
     for (variables, says) in [
-      (["PATH": "/nonexistent"], ["xcache-webkit isn't installed", "make webkit", "XCACHE_WEBKIT"]),
-      (["XCACHE_WEBKIT": "/nonexistent/x"], ["XCACHE_WEBKIT is /nonexistent/x, where no program is"]),
+      (["PATH": "/nonexistent"], ["isn't installed", "make webkit", "XCACHE_WEBKIT"]),
+      (["XCACHE_WEBKIT": "/nonexistent/x"], ["XCACHE_WEBKIT is /nonexistent/x, which is not a program"]),
     ] {
       var environment = bench.environment.merging(variables) { $1 }
       if variables["XCACHE_WEBKIT"] == nil { environment["XCACHE_WEBKIT"] = nil }
@@ -285,7 +286,7 @@ import Testing
     }
     let most = try bench.smoke("--max-pages", "1")
     #expect(
-      most.exitCode == 0 && most.output.contains(", 1 of the build not opened (--max-pages)"),
+      most.exitCode == 0 && most.output.contains(", 1 more not opened (--max-pages)"),
       "\(most.output)")
     let index = try bench.smoke("/", "--index", "--json")
     let root = try JSONValue.parse(Array(index.output.utf8))["pages"]?.array?.first

@@ -294,7 +294,8 @@ import Testing
     }
     let reply = try origin.ask(
       "GET", "/xcache/shop/bundle/\(name)", ["Authorization: Bearer \(origin.token)"])
-    #expect(reply.status == 404 && reply.json["message"]?.string?.contains("was removed for") == true)
+    #expect(
+      reply.status == 404 && reply.json["message"]?.string?.contains("was removed to make room") == true)
   }
 
   @Test func theLastOfTheDiskStaysFree() throws {

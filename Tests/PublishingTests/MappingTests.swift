@@ -155,6 +155,6 @@ import Testing
     let part = String(repeating: "日", count: 80)
     let name = Array(repeating: part, count: 6).joined(separator: "/")
     try folder.write(name, "x")
-    #expect(words { _ = try Mapping.files(of: source()) }?.contains("4096 at most") == true)
+    #expect(words { _ = try Mapping.files(of: source()) }?.contains("the limit is 4096") == true)
   }
 }

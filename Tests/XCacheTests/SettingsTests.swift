@@ -107,7 +107,7 @@ import Testing
 
   @Test(arguments: [
     ("{", "isn't JSON: it ends too early"),
-    (#"{"app":"a","app":"b"}"#, #"isn't JSON: the key "app" comes twice"#),
+    (#"{"app":"a","app":"b"}"#, #"isn't JSON: the key "app" appears twice"#),
     ("[]", "should be an object"),
     (#"{"sever":"x"}"#, ": sever is not a key of xcache.json"),
     (#"{"token":"x"}"#, ": token: a token doesn't belong in a file that is shared; set XCACHE_TOKEN"),
@@ -154,7 +154,7 @@ import Testing
     ),
     (
       #"{"bundles":{"main":{"headers":{"*.html":{"X-Frame-Options":"DENY","x-frame-options":"DENY"}}}}}"#,
-      "*.html / x-frame-options should be named once, in whatever letters"
+      "*.html / x-frame-options should be given only once, whatever its case"
     ),
     (
       #"{"bundles":{"main":{"headers":{"[":{"X-Frame-Options":"DENY"}}}}}"#,

@@ -109,7 +109,7 @@
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
       // WebKit would never say that it is loaded.
       if address.scheme?.lowercased() == "javascript" {
-        throw WebPageError("\(url.prefix(100)): a script is no page; use `evaluate`")
+        throw WebPageError("\(url.prefix(100)): a script isn't a page; use `evaluate`")
       }
       do {
         try await load(url, at: address)

@@ -165,7 +165,7 @@ extension EntryHeaders.Fault: CustomStringConvertible {
     case .unknown(let name):
       "\(name.debugDescription) is not a header that an entry can have; known are "
         + EntryHeaders.Name.allCases.map(\.rawValue).joined(separator: ", ")
-    case .twice(let name): "\(name.rawValue) comes twice"
+    case .twice(let name): "\(name.rawValue) appears twice"
     case .value(let name, let fault): "\(name.rawValue): \(fault)"
     }
   }

@@ -56,10 +56,10 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .document(let reason): reason
     case .notMirrored(let channel):
       "the origin has channel \(channel.channel) of app \(channel.app), and the copy doesn't"
-    case .otherOrigin: "it is the copy of another origin than the one that was asked"
+    case .otherOrigin: "it is a copy of another origin, not of the one that was asked"
     case .unfinished(let channel):
-      "a run was ended before it was done with channel \(channel.channel) of app \(channel.app); the next one that is "
-        + "about it puts this right"
+      "a run was ended before it was done with channel \(channel.channel) of app \(channel.app); the next run that "
+        + "includes it completes it"
     case .unasked(let reason):
       "the origin could not be asked what it has (\(reason)), so missing channels can't be detected"
     case .old(let age, let allowed): "the last run was \(age) s ago (limit: \(allowed) s)"
@@ -81,7 +81,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .unfinished:
       "run `xcache mirror` without --channel and --app to complete the unfinished channels"
     case .unasked: "verify again when the origin answers"
-    case .old: "run `xcache mirror`, and check the job that should"
+    case .old: "run `xcache mirror`, and check the job that should run it"
     }
   }
 

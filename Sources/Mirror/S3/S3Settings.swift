@@ -51,7 +51,7 @@ package struct S3Settings: Sendable {
     isPathStyle = address != nil
     let (source, text) = address ?? (place, "https://\(bucket).s3.\(region).amazonaws.com")
     guard let url = try? BaseURL(text) else {
-      let shown = text.contains("@") || text.contains("?") ? "what it has" : text
+      let shown = text.contains("@") || text.contains("?") ? "its value" : text
       throw .badPlace(
         "\(source) should be the store's address: \(shown) is not a plain http or https URL without user, password and query"
       )

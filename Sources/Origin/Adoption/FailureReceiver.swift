@@ -30,7 +30,7 @@ final class FailureReceiver: BodyReceiver {
       let reasons = FailureReason.allCases.map(\.rawValue).joined(separator: ", ")
       return ClientFailure.response(
         .badRequest,
-        "a report is {\"reason\",\"url\",\"version\"} or {\"counts\",\"version\"}; \"reason\" is one of \(reasons)"
+        "a report must be {\"reason\",\"url\",\"version\"} or {\"counts\",\"version\"}; \"reason\" must be one of \(reasons)"
       )
     }
     let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
@@ -54,7 +54,7 @@ final class FailureReceiver: BodyReceiver {
     } catch {
       return ClientFailure.response(
         .badRequest,
-        "\"counts\" has at most \(DeviceCounts.mostNames) names, each 0 to \(DeviceCounts.limit), and \"version\" is one: \(error)"
+        "\"counts\" must have at most \(DeviceCounts.mostNames) names, each 0 to \(DeviceCounts.limit), and \"version\" must be a version: \(error)"
       )
     }
   }
@@ -75,7 +75,7 @@ extension OriginHandler {
     switch request.method {
     case .post:
       guard request.announcesBody else {
-        return .now(ClientFailure.response(.lengthRequired, "a report is a body; send Content-Length"))
+        return .now(ClientFailure.response(.lengthRequired, "a report needs a body; send Content-Length"))
       }
       let query = Self.query(request)
       let catalog = catalog.current
@@ -84,7 +84,7 @@ extension OriginHandler {
     case .options: return .now(Self.reportOptions)
     default:
       return .now(
-        ClientFailure.response(.methodNotAllowed, "failures are told by POST", allow: "POST, OPTIONS"))
+        ClientFailure.response(.methodNotAllowed, "failures are reported by POST", allow: "POST, OPTIONS"))
     }
   }
 

@@ -256,7 +256,7 @@ extension AnswerBuilder {
       "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
     }
     return metric(
-      "xcache_patches_made_total", "counter", "Patches from older versions worked out.",
+      "xcache_patches_made_total", "counter", "Patches computed from older versions.",
       patchesMade.load(ordering: .relaxed))
       + metric(
         "xcache_patch_polls_answered_whole_total", "counter",
@@ -269,7 +269,7 @@ extension AnswerBuilder {
         manifestsRead.load(ordering: .relaxed))
       + metric(
         "xcache_manifests_in_memory", "gauge",
-        "Channels whose manifest is in memory; others are read when they are asked for.",
+        "Channels whose manifest is in memory; others are read when requested.",
         catalog.current.channels.count { $0.held.isInMemory })
   }
 }

@@ -46,7 +46,7 @@ final class AnswerRenderer: Sendable {
     do throws(StoreError) {
       for id in try store.polledChannels(hours: 24) { add(id) }
     } catch {
-      log("error: which channels are polled can't be read: \(error)")
+      log("error: can't read which channels are polled: \(error)")
     }
   }
 
@@ -59,7 +59,7 @@ final class AnswerRenderer: Sendable {
       let bases = try service.backlogBases(of: channel.channel)
       builder.patches.update { $0.pin(bases, of: id) }
     } catch {
-      log("error: the versions that the devices of \(channel.channel.app) are at can't be read: \(error)")
+      log("error: can't read which versions the devices of \(channel.channel.app) have: \(error)")
     }
     do throws(StoreError) {
       _ = try builder.whole(of: channel)

@@ -24,7 +24,7 @@ final class OpenFile: FileOwner {
       do throws(StoreError) {
         try store.recheck(sha256)
         log(
-          "error: bytes of blob \(sha256) were missing in a file that was open; the one that is there now is whole"
+          "error: bytes of blob \(sha256) were missing in an open file; the file that is there now is intact"
         )
       } catch {
         log("error: a download was aborted: \(error)")
@@ -51,7 +51,7 @@ final class OpenFile: FileOwner {
   ) -> @Sendable () -> Void {
     {
       log(
-        "error: a download was aborted: bytes of \(path) are missing; it is read again, and made again where it is bad"
+        "error: a download was aborted: bytes of \(path) are missing; the file is read again, and rebuilt if it is damaged"
       )
       do throws(StoreError) {
         try store.recheckDerived(path)

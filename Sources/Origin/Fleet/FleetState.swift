@@ -96,7 +96,7 @@ struct FleetState: Sendable {
     if let kill = channel.kill {
       add(
         "killed", "error",
-        "The kill switch is on: devices use the network alone. \(kill.author): \(kill.reason)")
+        "The kill switch is on: devices use only the network. \(kill.author): \(kill.reason)")
     }
     if channel.damaged > 0 {
       let (noun, them) = channel.damaged == 1 ? ("URL has", "its bundle") : ("URLs have", "their bundles")
@@ -144,7 +144,7 @@ struct FleetState: Sendable {
     }
     if let scrubbed, now - scrubbed > 14 * Self.day {
       let days = (now - scrubbed) / Self.day
-      found.append(.init("scrub", "warning", detail: "Some files were not read back for \(days) days."))
+      found.append(.init("scrub", "warning", detail: "Some files have not been read back for \(days) days."))
     }
     return found
   }

@@ -98,13 +98,13 @@ final class MaintenanceService: Sendable {
   private func lookAtReserve(_ hadRoom: Bool) -> Bool {
     let hasRoom = store.reserve.fill()
     if hadRoom, !hasRoom, let fault = store.reserve.fault {
-      log("warning: no room could be kept in \(store.folder.path) for a full disk: \(fault)")
+      log("warning: no space could be reserved in \(store.folder.path) for a full disk: \(fault)")
     } else if hadRoom, !hasRoom {
       log(
-        "error: the disk of \(store.folder.path) is full; publishing is refused, and urgent acts use the room that was kept "
+        "error: the disk of \(store.folder.path) is full; publishing is refused, and urgent acts use the space reserved "
           + "for them; free some space, or run xcache gc")
     }
-    if hasRoom, !hadRoom { log("the disk of \(store.folder.path) has room again") }
+    if hasRoom, !hadRoom { log("the disk of \(store.folder.path) has free space again") }
     return hasRoom
   }
 
@@ -122,7 +122,7 @@ final class MaintenanceService: Sendable {
     do throws(StoreError) {
       try answers.lookAtPacks(store, log)
     } catch {
-      log("error: whether packs are there can't be told: \(error)")
+      log("error: can't tell whether packs exist: \(error)")
     }
   }
 
@@ -131,7 +131,7 @@ final class MaintenanceService: Sendable {
     do throws(StoreError) {
       try store.rollUpCounts()
     } catch {
-      log("error: counts of older days can't be taken together: \(error)")
+      log("error: counts of older days can't be combined: \(error)")
     }
   }
 
@@ -139,7 +139,7 @@ final class MaintenanceService: Sendable {
     do throws(StoreError) {
       try store.noteDiskUse()
     } catch {
-      log("error: the disk's room isn't noted: \(error)")
+      log("error: the disk's free space can't be recorded: \(error)")
     }
   }
 

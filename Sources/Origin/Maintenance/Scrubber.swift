@@ -167,7 +167,7 @@ final class Scrubber: Sendable {
         "xcache_scrub_bytes_total", "counter", "Their bytes.", "\(bytes.load(ordering: .relaxed))")
       + Self.metric(
         "xcache_scrub_unreadable_files", "gauge",
-        "Files that couldn't be read back for want of permission or the like.",
+        "Files that couldn't be read back, for lack of permission for example.",
         "\(failed.withLock { $0.count })")
       + Self.metric(
         "xcache_scrub_oldest_seconds", "gauge", "Seconds since the least recently checked file was read.",
@@ -178,12 +178,12 @@ final class Scrubber: Sendable {
   static func damageText(_ store: Store) -> String {
     let found = store.changes.found
     let waiting = (try? store.damagedBlobs().count) ?? 0
-    return "# HELP xcache_damaged_files_total Files found with other bytes than they were stored with.\n"
+    return "# HELP xcache_damaged_files_total Files whose bytes differ from those that were stored.\n"
       + "# TYPE xcache_damaged_files_total counter\n"
       + "xcache_damaged_files_total{kind=\"blob\"} \(found.blobs)\n"
       + "xcache_damaged_files_total{kind=\"derived\"} \(found.derived)\n"
       + metric(
-        "xcache_quarantined_blobs", "gauge", "Damaged blobs that wait to be published again.", "\(waiting)")
+        "xcache_quarantined_blobs", "gauge", "Damaged blobs waiting to be published again.", "\(waiting)")
   }
 
   private static func metric(_ name: String, _ type: String, _ help: String, _ value: String) -> String {

@@ -76,7 +76,7 @@ final class AnnouncedPacks: Sendable {
         guard try store.digest(channel, at: base) != nil else { continue }
         log(
           "error: the pack of \(channel.app) \(channel.name) from \(base) to \(channel.version) "
-            + (now == nil ? "is gone, which someone found damaged perhaps" : "was damaged")
+            + (now == nil ? "is gone, perhaps because it was found damaged" : "was damaged")
             + "; it is made again")
       }
     }

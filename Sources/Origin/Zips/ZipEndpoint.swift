@@ -40,7 +40,7 @@ struct ZipEndpoint: Sendable {
         return ClientFailure.notFound(
           "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
             + "and of updates from those to version \(channel.version)")
-      case .dropped: return ClientFailure.notFound("\(zip) was removed for newer zip files")
+      case .dropped: return ClientFailure.notFound("\(zip) was removed to make room for newer ones")
       case .noRoom(isNewest: false):
         return ClientFailure.notFound("there is no space for \(zip)")
       case .noRoom(isNewest: true):

@@ -76,7 +76,7 @@ extension ServerMetrics {
         "http_tls_handshakes_total", "counter", "TLS handshakes that were completed.",
         [("", String(handshakes))])
       add(
-        "http_tls_resumed_total", "counter", "Those of them that went on with an earlier session.",
+        "http_tls_resumed_total", "counter", "TLS handshakes that resumed an earlier session.",
         [("", String(resumed))])
       add(
         "http_tls_handshake_failures_total", "counter", "TLS handshakes that were not completed.",

@@ -81,7 +81,7 @@ extension Store {
       checkup.findings.append(
         .note(
           "reserve",
-          "\(reserve.path) is \(obstacle), so no room is kept for a full disk; remove it, the next start makes it anew"
+          "\(reserve.path) is \(obstacle), so no space is reserved for a full disk; remove it, and the next start creates it again"
         ))
     }
     try noteOrphans(&checkup)
@@ -100,7 +100,8 @@ extension Store {
     checkup.findings.append(
       .damage(
         "audit-chain",
-        "audit trail: \(found); rows up to \(head.row) hold, compare the rest with an export or a backup"))
+        "audit trail: \(found); rows up to \(head.row) are intact; compare the rest with an export or a backup"
+      ))
   }
 
   /// Compares the digests that releases recorded with what the rows come to: of the newest ones, or of all.
@@ -169,7 +170,7 @@ extension Store {
     let (count, bad) = try badPacks(deep: deep)
     checkup.packs = count
     checkup.findings += bad.map {
-      .note("pack", "the pack \($0) is damaged; it is dropped when it is asked for")
+      .note("pack", "the pack \($0) is damaged; it is dropped when it is requested")
     }
   }
 
@@ -216,7 +217,7 @@ extension Database {
     findings += try all("PRAGMA foreign_key_check") { row in
       .damage(
         "foreign-key",
-        "a row of \(row.get(0, as: String.self)) names one of \(row.get(2, as: String.self)) that isn't there"
+        "a row of \(row.get(0, as: String.self)) names one of \(row.get(2, as: String.self)) that doesn't exist"
       )
     }.prefix(20)
     return findings

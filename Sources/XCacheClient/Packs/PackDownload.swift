@@ -55,7 +55,7 @@ struct PackDownload {
       case .slice:
         slices -= 1
         guard installer.isAtEnd || installer.position > start && slices > 0 else {
-          throw .unusable("the server sends too little at a time")
+          throw .unusable("the server sends too slowly")
         }
       case .torn(let reason):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }

@@ -278,7 +278,7 @@ enum PackFailure: Error {
       case let error as ClientError: .device(error)
       case PackFault.damaged(let reason): .unusable("it is damaged: \(reason)")
       case PackFault.otherManifest: .unusable("it leads from or to another manifest")
-      case PackFault.overLimit, CodingError.overLimit: .unusable("it is larger than this device takes")
+      case PackFault.overLimit, CodingError.overLimit: .unusable("it is larger than this device accepts")
       case is CodingError: .unusable("it is damaged: a frame can't be decoded")
       default: .unusable("\(error)")
       }

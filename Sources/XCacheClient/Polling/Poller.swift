@@ -209,7 +209,7 @@ extension ClientError {
     case .digest(let expected, let actual):
       self = .wrongDigest(url: url, version: version.text, expected: expected.hex, computed: actual.hex)
     case .base(let expected, _): self = .unreadable(url: url, reason: "it is a patch for \(expected)")
-    case .entry(let entry, _): self = .unreadable(url: url, reason: "it has no right entry for \(entry)")
+    case .entry(let entry, _): self = .unreadable(url: url, reason: "it has no valid entry for \(entry)")
     }
   }
 

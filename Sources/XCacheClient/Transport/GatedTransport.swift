@@ -32,11 +32,11 @@ struct GatedTransport: Transport {
     guard shouldContinue else { throw TransportError(.stopped, "stopped") }
     // Each answer that doesn't come takes half a minute of everybody who waits for the update.
     if use == .files, gate.isLineDead {
-      throw TransportError(.timedOut, "nothing came of what was asked before, so no more is asked for now")
+      throw TransportError(.timedOut, "earlier requests got no answer, so no more are sent for now")
     }
     // A page that waits for a file which isn't here gets the network's answer soon, and the next ones at once.
     if use == .page, gate.isPageLineDead {
-      throw TransportError(.timedOut, "nothing came of what a page asked for a moment ago")
+      throw TransportError(.timedOut, "a page's request got no answer a moment ago")
     }
     var request = request
     request.isOneOfMany = isOneOfMany

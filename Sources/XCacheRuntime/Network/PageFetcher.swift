@@ -54,7 +54,7 @@ public final class PageFetcher: Sendable {
     _ receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) -> NetworkRequest? {
     guard let server = RequestAddress(request.url)?.server else {
-      throw TransportError(.other, "no http or https address: \(request.url)")
+      throw TransportError(.other, "not an http or https address: \(request.url)")
     }
     var sent = request
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }

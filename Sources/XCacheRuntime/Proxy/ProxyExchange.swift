@@ -228,7 +228,7 @@ struct ProxyExchange {
     return { offset, buffer in
       try state.withLock { state in
         guard offset == state.offset else {
-          throw TransportError(.other, "a body that went by can't be sent again")
+          throw TransportError(.other, "a body that was passed on can't be sent again")
         }
         if state.rest.isEmpty {
           guard let piece = connection.nextOfBody() else {

@@ -41,7 +41,8 @@ public final class PageScheme: Sendable {
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) {
     guard let asked = SchemeRequest(request, in: mainDocument, isOwn: runtime.names) else {
-      throw TransportError(.other, "\(request.url): no address of the app's hosts, or not for who asks")
+      throw TransportError(
+        .other, "\(request.url): not an address of the app's hosts, or not one that this page may request")
     }
     if asked.isBlank { return try giveBlank(request.url, begin, receive) }
     if asked.isOfCookies { return try await answerCookies(asked, begin, receive) }

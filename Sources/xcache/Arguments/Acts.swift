@@ -47,7 +47,7 @@ extension Command {
         !options.contains(where: { $0.name == option.name && ($0.acts.isEmpty || $0.acts.contains(act)) })
       else { continue }
       let theirs = option.acts.filter { !$0.isEmpty }.map { "\(name) \($0)" }
-      throw UsageError("--\(option.name) isn't for \(name) \(act), but for \(theirs.alternatives)")
+      throw UsageError("--\(option.name) can't be used with \(name) \(act), only with \(theirs.alternatives)")
     }
   }
 

@@ -46,7 +46,7 @@ struct Arguments: Sendable {
     guard let id = SafeText.tokenID(in: text) else { return }
     throw UsageError(
       "\(place) is a token, whose id is \(id); give a name or an id there. Tokens are read from XCACHE_TOKEN, --token-file or "
-        + "`xcache login`; one that others may have seen is ended by `xcache token revoke \(id)`")
+        + "`xcache login`; if others may have seen this one, revoke it: `xcache token revoke \(id)`")
   }
 
   private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {

@@ -81,7 +81,7 @@ struct RemoteOrigin {
   private static func checked(_ path: String, _ place: String) throws -> String {
     if let kind = try Kernel.status(path)?.kind, kind != .file {
       throw Failure(
-        "\(place) is \(kind == .folder ? "a folder" : "no file"); expected a file of PEM certificates",
+        "\(place) is \(kind == .folder ? "a folder" : "not a file"); expected a file of PEM certificates",
         name: "no-files")
     }
     guard try Kernel.status(path) != nil else {
@@ -95,7 +95,7 @@ struct RemoteOrigin {
     }
     if let damaged = PEMCertificates.firstDamaged(in: text) {
       throw Failure(
-        "\(place): certificate \(damaged) in it is damaged; copy the file again from where the certificate was made",
+        "\(place): certificate \(damaged) in it is damaged; copy the file again from its source",
         code: .usage, name: "certificates")
     }
     return path
@@ -112,7 +112,7 @@ struct RemoteOrigin {
       guard let server = settings.server else {
         guard known.isEmpty else {
           throw UsageError(
-            "no server given, and you are logged in to \(known.count): choose one with --server or XCACHE_SERVER: "
+            "no server given, and you are logged in to \(known.count) servers: choose one with --server or XCACHE_SERVER: "
               + known.map(\.text).alternatives)
         }
         throw UsageError(

@@ -95,7 +95,9 @@ extension PrefetchResult {
       let kept = version == .none ? "there is none here either" : "version \(version) stays as it is"
       return "prefetch config: \(source?.text ?? "the source") has none to promote; \(kept)"
     }
-    guard changed else { return "prefetch config: nothing changed, version \(version) is that already" }
+    guard changed else {
+      return "prefetch config: nothing changed, version \(version) already has this content"
+    }
     let content =
       self.source == .none ? "empty, as there was none then" : "the content of version \(self.source)"
     let place = source.map { " of \($0)" } ?? ""

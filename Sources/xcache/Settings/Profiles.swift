@@ -102,7 +102,7 @@ struct Profiles {
     let path = path(environment)
     guard !path.isEmpty else {
       throw SettingsError(
-        .unreadable("neither HOME nor XDG_CONFIG_HOME says where it is"), in: "servers.json")
+        .unreadable("neither HOME nor XDG_CONFIG_HOME is set"), in: "servers.json")
     }
     try Kernel.makeFolder(DurableFile.parent(of: path), mode: 0o700)
     for _ in 0..<longestWait {

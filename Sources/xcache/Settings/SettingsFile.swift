@@ -225,7 +225,7 @@ struct SettingsNode {
           let names = EntryHeaders.Name.allCases.map(\.rawValue).joined(separator: ", ")
           throw node.wanted("a header that entries may have: \(names)")
         }
-        guard values[name] == nil else { throw node.wanted("named once, in whatever letters") }
+        guard values[name] == nil else { throw node.wanted("given only once, whatever its case") }
         values[name] = .some(node.value.isNull ? nil : try node.headerValue())
       }
       rules.append(BundleSource.HeaderRule(try node.glob(key), values))

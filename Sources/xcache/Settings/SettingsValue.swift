@@ -33,10 +33,10 @@ enum SettingsValue {
     case .userinfo: "\(shown) has a user name or a password in it; write it without"
     case .noHost: "\(shown) has no host"
     case .hostNotASCII: "the host of \(shown) has to be written in its ASCII form (xn--…)"
-    case .hostByte: "the host of \(shown) has a character that no host has"
+    case .hostByte: "the host of \(shown) has a character that hosts can't have"
     case .ipv4, .ipv6: "the host of \(shown) is not an IP address"
     case .port: "\(shown) has no valid port"
-    case .tooLong(let count): "it has \(count) bytes, of \(ResourceURL.limit) at most"
+    case .tooLong(let count): "it has \(count) bytes; the limit is \(ResourceURL.limit)"
     case .baseWithQuery: "\(shown) has a query or a fragment; write it without what follows the ? or #"
     case .path: "the path of \(shown) has an empty part, . or .."
     case .pathNotUTF8: "\(shown) isn't UTF-8"
@@ -134,14 +134,14 @@ struct SettingsError: Error, Hashable, Sendable {
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
-    case .open: return "\(place) may be read by others, and it holds a secret: run chmod 600 \(place)"
+    case .open: return "\(place) can be read by others, and it holds a secret: run chmod 600 \(place)"
     case .notJSON(let error):
       return "\(place) isn't JSON: \(SettingsError.message(of: error)); "
         + (place.hasSuffix("/servers.json") ? "correct it, or delete it and log in again" : "correct it")
     case .token(let id):
       return
         "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN, and if others may have seen this one, "
-        + "end it: xcache token revoke \(id)"
+        + "revoke it: xcache token revoke \(id)"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):
@@ -159,12 +159,12 @@ struct SettingsError: Error, Hashable, Sendable {
     switch error {
     case .ended: "it ends too early"
     case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"
-    case .tooDeep(let at): "too many levels at byte \(at)"
-    case .tooLarge(let at): "too long a value at byte \(at)"
+    case .tooDeep(let at): "nested too deeply at byte \(at)"
+    case .tooLarge(let at): "value too long at byte \(at)"
     case .number(let at): "not a number at byte \(at)"
     case .escape(let at): "unknown escape at byte \(at)"
     case .encoding(let at): "not UTF-8 at byte \(at)"
-    case .duplicateKey(let key): "the key \(key.debugDescription) comes twice"
+    case .duplicateKey(let key): "the key \(key.debugDescription) appears twice"
     case .member(let key): "\(key.debugDescription) is missing or wrong"
     }
   }

@@ -66,7 +66,8 @@ import Testing
       members[member] = true
       let reply = try origin.api("POST", "\(Self.online)/\(path)", .object(members))
       let detail = reply.json["detail"]?.string ?? ""
-      #expect(reply.status == 400 && detail.hasPrefix("\"\(member)\" is no member"), "\(path): \(reply.text)")
+      #expect(
+        reply.status == 400 && detail.hasPrefix("\"\(member)\" is not a member"), "\(path): \(reply.text)")
     }
     for (path, body) in [("tokens", ["name": "x", "scope": "read"]), ("default-app", ["app": "shop"])]
       as [(String, [String: JSONValue])]

@@ -84,14 +84,14 @@ import Testing
     Case(
       testDescription: "two lengths",
       bytes: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-      outcome: "the answer's length is none"),
+      outcome: "the answer's length is invalid"),
     Case(
       testDescription: "a negative length", bytes: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-      outcome: "the answer's length is none"),
+      outcome: "the answer's length is invalid"),
     Case(
       testDescription: "a length beyond all",
       bytes: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-      outcome: "the answer's length is none"),
+      outcome: "the answer's length is invalid"),
     Case(
       testDescription: "cut", bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", ends: true,
       outcome: "the connection ended before the answer did"),
@@ -101,7 +101,7 @@ import Testing
       outcome: "the connection ended before the answer did"),
     Case(
       testDescription: "a wrong chunk", bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-      outcome: "a chunk of the answer isn't one"),
+      outcome: "a chunk of the answer is invalid"),
     Case(
       testDescription: "a cut head", bytes: "HTTP/1.1 200 OK\r\nConte", ends: true,
       outcome: "the connection ended before there was an answer"),

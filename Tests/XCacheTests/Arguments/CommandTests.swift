@@ -62,8 +62,10 @@ import Testing
       }
     }
     #expect(try refusal("list", "--loud") == nil && refusal("lock", "--key", "k", "--at", "x") == nil)
-    #expect(try refusal("list", "--key", "k") == "--key isn't for door list, but for door lock or door open")
-    #expect(try refusal("list", "--at", "x") == "--at isn't for door list, but for door open")
+    #expect(
+      try refusal("list", "--key", "k")
+        == "--key can't be used with door list, only with door lock or door open")
+    #expect(try refusal("list", "--at", "x") == "--at can't be used with door list, only with door open")
     #expect(try refusal("--key", "k") == nil)
   }
 

@@ -87,7 +87,7 @@ import Testing
     let path = "\(folder.path)/xcache/servers.json"
     try Kernel.setMode(path, to: 0o640)
     let error = #expect(throws: SettingsError.self) { try remote() }
-    #expect(error?.message == "\(path) may be read by others, and it holds a secret: run chmod 600 \(path)")
+    #expect(error?.message == "\(path) can be read by others, and it holds a secret: run chmod 600 \(path)")
   }
 
   // MARK: Tokens

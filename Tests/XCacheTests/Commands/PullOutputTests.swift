@@ -121,7 +121,7 @@ import Testing
     (
       "script-src 'self' 'strict-dynamic' 'nonce-x'",
       [
-        "script-src has 'strict-dynamic', which takes no script by its URL: give the line of xcache.js a nonce"
+        "script-src has 'strict-dynamic', which allows no script by its URL: give the line of xcache.js a nonce"
       ]
     ),
     ("require-trusted-types-for 'script'; trusted-types a b", ["add xcache to trusted-types"]),

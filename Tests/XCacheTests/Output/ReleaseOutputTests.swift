@@ -48,7 +48,7 @@ import Testing
     arguments: [
       (true, false, 2, 3, false, "prefetch config: the content of version 2, now version 3"),
       (true, false, 0, 3, true, "prefetch config: empty, as there was none then, would become version 3"),
-      (false, false, 2, 3, false, "prefetch config: nothing changed, version 3 is that already"),
+      (false, false, 2, 3, false, "prefetch config: nothing changed, version 3 already has this content"),
       (
         false, true, 0, 3, false,
         "prefetch config: the source has none to promote; version 3 stays as it is"
@@ -154,7 +154,7 @@ import Testing
         "live with its deltas, made in 1200 ms",
         "devices at the current version download 4.6 KB in 2 requests, 1 file",
         "devices 2 versions back download at most 4.6 KB in 2 requests, 1 file",
-        "devices that are new download 4.6 KB in 2 requests, 1 file",
+        "new devices download 4.6 KB in 2 requests, 1 file",
         "other sizes are still being computed: see `xcache show 9`, or `xcache diff A 9` for a version A",
         "bundle web: replaces version 8, which ann released at 2026-11-20 15:17:27 UTC while this publish was under way",
         "receipt 7:ab",
@@ -211,7 +211,7 @@ import Testing
       "devices on version 8 take a patch of 2.0 KB (700 B gzipped) and 1 file, 5.0 KB, except those that they "
       + "still have"
     let taken =
-      "takes back from web: version 1 by a1, version 2 by a2, version 3 by a3, version 4 by a4, version 5 by a5 and "
+      "undoes in web: version 1 by a1, version 2 by a2, version 3 by a3, version 4 by a4, version 5 by a5 and "
       + "2 more"
     #expect(
       RollbackCommand.lines(answer, dryRun: false, Self.plain) == [

@@ -15,7 +15,7 @@ import Testing
         "Fatal server error:", "(EE) Failed to activate virtual core keyboard: 2(EE) ",
       ], "apt-get install x11-xkb-utils xkb-data"
     ),
-    (["(EE) ", "Fatal server error:", "(EE) Couldn't add screen 0(EE) "], "it has no memory"),
+    (["(EE) ", "Fatal server error:", "(EE) Couldn't add screen 0(EE) "], "it has too little memory"),
     (
       [
         "_XSERVTransmkdir: ERROR: Cannot create /tmp/.X11-unix",

@@ -84,7 +84,7 @@ import Testing
     let api = [("missing", "fetch", "https://m.example.com/api")]
     #expect(
       try Self.verdict(api).notes.first?.text
-        == "fetch https://m.example.com/api: not sent: a smoke test asks no server")
+        == "fetch https://m.example.com/api: not sent: a smoke test contacts no server")
     #expect(
       try Self.verdict(api, isConfined: false).notes.first?.text
         == "fetch https://m.example.com/api: status 404")

@@ -19,7 +19,7 @@ final class Display: Sendable {
     // WebKit's library would end the process.
     guard let number = name.wholeMatch(of: /:([0-9]{1,5})(\.[0-9]+)?/)?.1 else { return }
     guard Self.answers("/tmp/.X11-unix/X\(number)") else {
-      throw Refusal("there is no display \(name): leave --display out, and Xvfb is started")
+      throw Refusal("there is no display \(name): leave out --display, and Xvfb is started")
     }
   }
 
@@ -30,7 +30,7 @@ final class Display: Sendable {
     let authority = "\(folder)/authority"
     try Self.writeAuthority(to: authority)
     var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw Refusal("no pipe to be had for Xvfb") }
+    guard pipe(&ends) == 0 else { throw Refusal("no pipe can be created for Xvfb") }
     // Nobody else is started yet who would have them.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[0]) }
@@ -43,7 +43,7 @@ final class Display: Sendable {
     defer { for copy in copies { free(copy) } }
     let child = xcache_start_bound(&copies, ends[1])
     close(ends[1])
-    guard child > 0 else { throw Refusal("no process to be had for Xvfb") }
+    guard child > 0 else { throw Refusal("no process can be started for Xvfb") }
     guard let number = Self.line(from: ends[0]), let display = Int(number) else {
       kill(child, SIGKILL)
       var status: Int32 = 0

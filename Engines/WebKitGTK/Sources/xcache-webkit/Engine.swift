@@ -51,7 +51,7 @@ final class Engine: Sendable {
     network = LookNetwork(
       LinuxProxyNetwork(authorities: settings.authorities, resolver: resolver),
       refusal: isConfined
-        ? "the page is looked at without a network" : isOffline ? "there is no network" : nil,
+        ? "the page is opened without a network" : isOffline ? "there is no network" : nil,
       line: line)
     deadEnd = isOffline || isConfined ? try DeadEnd.make() : nil
     certificates = try settings.authorities.map { path in
@@ -92,7 +92,7 @@ struct KnownAddresses: Resolver {
   /// - Throws: `Refusal`, where one is none.
   init(_ texts: [String: String]) throws {
     addresses = try texts.mapValues { text in
-      guard let address = IPAddress(text) else { throw Refusal("\(text) is no address") }
+      guard let address = IPAddress(text) else { throw Refusal("\(text) is not an address") }
       return address
     }
   }

@@ -34,7 +34,7 @@ final class Look {
 
   func run() async -> Answer {
     guard let scheme = URL(string: job.url)?.scheme?.lowercased(), ["http", "https"].contains(scheme) else {
-      answer.failure = "\(PageInspector.cut(job.url)) is no http or https address"
+      answer.failure = "\(PageInspector.cut(job.url)) is not an http or https address"
       return answer
     }
     do {
@@ -142,7 +142,7 @@ final class Look {
     let text = PageInspector.cut((error as? WebKitError)?.message ?? "\(error)")
     let why =
       engine.settings.confined ?? false
-      ? "; the page is looked at without a network"
+      ? "; the page is opened without a network"
       : engine.settings.offline ?? false ? "; it is offline" : ""
     return text + why
   }

@@ -45,7 +45,7 @@ struct Settings: Decodable, Sendable {
     func within(_ value: Double?, _ range: ClosedRange<Double>, _ name: String) throws {
       if let value, !range.contains(value) {
         throw Refusal(
-          "\(name) is \(value), and has to be from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
+          "\(name) is \(value), but must be from \(Int(range.lowerBound)) to \(Int(range.upperBound))")
       }
     }
     try within(width.map(Double.init), 100...8_192, "width")

@@ -35,7 +35,9 @@ final class Session: Sendable {
   init() throws {
     lines = try Lines()
     var name = Array((FileManager.default.temporaryDirectory.path + "/xcache-webkit-XXXXXX").utf8CString)
-    guard mkdtemp(&name) != nil else { throw Refusal("no folder to be had below \(NSTemporaryDirectory())") }
+    guard mkdtemp(&name) != nil else {
+      throw Refusal("no temporary folder can be created in \(NSTemporaryDirectory())")
+    }
     folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
@@ -121,8 +123,8 @@ final class Session: Sendable {
         switch error {
         case DecodingError.keyNotFound(let key, _): "there is no \"\(key.stringValue)\""
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-          "\"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" is of another type"
-        default: "that is no JSON"
+          "\"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has the wrong type"
+        default: "it is not JSON"
         }
       throw Refusal("\(name) can't be read: \(detail)")
     }

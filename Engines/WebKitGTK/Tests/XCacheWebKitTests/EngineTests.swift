@@ -224,7 +224,7 @@ extension WebKitTests {
         #expect(
           try await page.evaluate(
             "return await webkit.messageHandlers.ask.postMessage(\(number)).catch(error => error.message)")
-            == "\"the answer of the app's handler is no JSON\"")
+            == "\"the answer of the app's handler isn't JSON\"")
       }
       #expect(try await page.evaluate("return await webkit.messageHandlers.ask.postMessage(4)") == "[4]")
       await app.end()

@@ -129,7 +129,8 @@ extension WebKitTests {
         let shown = page.url
         for script in ["javascript:window.ran = 1", " JavaScript:window.ran = 1"] {
           #expect(
-            await end(app) { try await page.load(script) } == "\(script): a script is no page; use `evaluate`"
+            await end(app) { try await page.load(script) }
+              == "\(script): a script isn't a page; use `evaluate`"
           )
         }
         #expect(try await page.evaluate("return typeof ran") == "\"undefined\"")

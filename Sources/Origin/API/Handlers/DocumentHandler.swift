@@ -56,7 +56,7 @@ struct DocumentHandler: APIHandler {
     change.hosts = try body.hosts.map { $0.isNull ? nil : try hosts($0) }
     guard change != SettingsChange() else {
       throw Problem.badRequest(
-        "\"interval\" (seconds or null), \"hosts\" (names or null) and \"reports\" (of 10,000, or null) are the settings"
+        "nothing to set: give \"interval\" (seconds or null), \"hosts\" (names or null) or \"reports\" (of 10,000, or null)"
       )
     }
     // Whoever holds a token to publish must not undo what limits it.
@@ -76,14 +76,14 @@ struct DocumentHandler: APIHandler {
     if value.isNull { return .some(nil) }
     guard let number = value.integer.flatMap({ Int(exactly: $0) }), allowed.contains(number) else {
       throw Problem.badRequest(
-        "\"\(name)\" is from \(allowed.lowerBound) to \(allowed.upperBound) \(unit), or null for none")
+        "\"\(name)\" must be from \(allowed.lowerBound) to \(allowed.upperBound) \(unit), or null for none")
     }
     return .some(number)
   }
 
   private func hosts(_ value: JSONValue) throws -> HostList? {
     guard let list = value.array, list.allSatisfy({ $0.string != nil }) else {
-      throw Problem.badRequest("\"hosts\" is an array of names, or null for all hosts")
+      throw Problem.badRequest("\"hosts\" must be an array of names, or null for all hosts")
     }
     return try HostList.checked(list.compactMap(\.string))
   }

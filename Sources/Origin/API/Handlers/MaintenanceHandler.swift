@@ -33,7 +33,7 @@ struct MaintenanceHandler: APIHandler {
   private static func within(_ range: ClosedRange<Int>, _ number: Int?, _ member: String) throws -> Int? {
     guard number.map(range.contains) ?? true else {
       throw Problem.badRequest(
-        "\"\(member)\" is a whole number from \(range.lowerBound) to \(range.upperBound)")
+        "\"\(member)\" must be a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

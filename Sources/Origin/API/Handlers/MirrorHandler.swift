@@ -87,7 +87,8 @@ struct MirrorHandler: APIHandler {
   private func seconds(_ body: LeaseRequest) throws -> Int {
     let limits = Store.leaseSeconds
     guard let seconds = body.seconds, limits.contains(seconds) else {
-      throw Problem.badRequest("\"seconds\" is a number from \(limits.lowerBound) to \(limits.upperBound)")
+      throw Problem.badRequest(
+        "\"seconds\" must be a number from \(limits.lowerBound) to \(limits.upperBound)")
     }
     return seconds
   }
@@ -133,16 +134,16 @@ struct MirrorHandler: APIHandler {
   func register(_ body: MirrorRequest) throws -> Response {
     guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 1024)), !name.isEmpty
     else {
-      throw Problem.badRequest("\"name\" is where the mirror is, 1 to 1,024 bytes")
+      throw Problem.badRequest("\"name\" must say where the mirror is, in 1 to 1,024 bytes")
     }
     // Without the list it would be taken to name nothing, and what it names would go.
     guard let named = body.versions else {
-      throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}")
+      throw Problem.badRequest("\"versions\" must be an array of {\"app\",\"channel\",\"version\"}")
     }
     var versions: [MirroredVersion] = []
     for item in named {
       guard item.version > .none else {
-        throw Problem.badRequest("\"versions\" is an array of {\"app\",\"channel\",\"version\"}")
+        throw Problem.badRequest("\"versions\" must be an array of {\"app\",\"channel\",\"version\"}")
       }
       guard caller.allows(.read, app: item.app, channel: item.channel) else {
         throw Problem(

@@ -58,14 +58,14 @@ private struct PolicyAct {
       }
     case nil:
       throw Problem.badRequest(
-        "\"act\" is one of set, kill, resume, bypass-add, bypass-remove, script-add and script-remove")
+        "\"act\" must be one of set, kill, resume, bypass-add, bypass-remove, script-add and script-remove")
     }
   }
 
   // MARK: - Acts
 
   private func set(_ policy: inout Policy) throws {
-    guard let document = body.document else { throw Problem.badRequest("\"document\" is the policy") }
+    guard let document = body.document else { throw Problem.badRequest("\"document\" must be the policy") }
     let check = PolicyCheck(document, scripts: policy.scripts)
     guard let next = check.policy else {
       throw Problem(
@@ -92,14 +92,16 @@ private struct PolicyAct {
     try checkScripts()
     guard let name = body.name, PolicyScript.isName(name) else {
       throw Problem.badRequest(
-        "\"name\" is the script's: a letter or digit, then letters, digits, ., - and _, 64 at most")
+        "\"name\" must be the script's name: a letter or digit, then letters, digits, ., - and _, 64 at most")
     }
     guard let signature = body.signature, Base64.decode(signature)?.count == 64 else {
-      throw Problem.badRequest("\"signature\" is an Ed25519 signature of the script: 64 bytes in base64")
+      throw Problem.badRequest("\"signature\" must be an Ed25519 signature of the script: 64 bytes in base64")
     }
     guard let bytes = body.bytes.flatMap({ Base64.decode($0) }), !bytes.isEmpty,
       bytes.count <= PolicyScript.limit
-    else { throw Problem.badRequest("\"bytes\" is the script in base64: 1 to \(PolicyScript.limit) bytes") }
+    else {
+      throw Problem.badRequest("\"bytes\" must be the script in base64: 1 to \(PolicyScript.limit) bytes")
+    }
     let channel = try context.channel()
     // Kept before the policy names it: a policy never names bytes that aren't stored.
     let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)
@@ -140,7 +142,7 @@ private struct PolicyAct {
 
   private func pattern() throws -> MatchPattern {
     guard let text = body.pattern else {
-      throw Problem.badRequest("\"pattern\" says which pages are meant")
+      throw Problem.badRequest("\"pattern\" is required: the pages to bypass")
     }
     do throws(MatchPatternError) {
       return try MatchPattern(text)
@@ -152,7 +154,7 @@ private struct PolicyAct {
   private func until() throws -> Instant? {
     guard let text = body.until else { return nil }
     guard let until = Instant(text) else {
-      throw Problem.badRequest("\"until\" is a time like 2026-12-01T00:00:00Z")
+      throw Problem.badRequest("\"until\" must be a time like 2026-12-01T00:00:00Z")
     }
     guard until.milliseconds > Clock.unixMilliseconds() else {
       throw Problem.badRequest("\"until\" is \(until), which has passed")

@@ -10,7 +10,7 @@ struct PrefetchHandler: APIHandler {
   /// `POST …/prefetch`: a config becomes the newest version, unless it is that already.
   func push(_ body: PrefetchPushRequest) throws -> Response {
     guard let document = body.document else {
-      throw Problem.badRequest("\"document\" is the prefetch config, whole or its config array")
+      throw Problem.badRequest("\"document\" must be the prefetch config, or only its config array")
     }
     let check = PrefetchCheck(document)
     guard let config = check.config else {
@@ -43,7 +43,7 @@ struct PrefetchHandler: APIHandler {
   /// The version that a rollback goes back to.
   private func source(_ body: PrefetchRollbackRequest) throws -> ManifestVersion {
     switch try VersionName.read(body.to, member: "to") {
-    case nil: throw Problem.badRequest("\"to\" is what to go back to: \(VersionName.rule)")
+    case nil: throw Problem.badRequest("\"to\" is required, the version to go back to: \(VersionName.rule)")
     case .number(let version): return version
     case .moment(let moment):
       return try store.version(of: .prefetch, at: moment, in: context.names)

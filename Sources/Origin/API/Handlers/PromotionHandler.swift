@@ -108,7 +108,7 @@ struct PromotionHandler: APIHandler {
 
   private func source(_ body: PromotionRequest, _ names: ChannelNames) throws -> (ReleaseSource, Contents) {
     guard let from = try body.from.map({ try ChannelName($0) }) else {
-      throw Problem.badRequest("\"from\" is the channel whose content is promoted")
+      throw Problem.badRequest("\"from\" must be the channel whose content is promoted")
     }
     guard from != names.channel else {
       throw Problem.badRequest("a channel is promoted to another one, not to itself")
@@ -131,7 +131,7 @@ struct PromotionHandler: APIHandler {
     var rules: [URLRewriting.Rule] = []
     for rule in body.map ?? [] {
       guard let from = rule.from, let to = rule.to else {
-        throw Problem.badRequest("\"map\" is an array of rules, each with \"from\" and \"to\"")
+        throw Problem.badRequest("\"map\" must be an array of rules, each with \"from\" and \"to\"")
       }
       do {
         rules.append(.init(from: try BaseURL(from), to: try BaseURL(to)))

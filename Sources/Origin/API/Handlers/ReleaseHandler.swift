@@ -52,7 +52,7 @@ struct ReleaseHandler: APIHandler {
     }
     guard let bundles = context.api.plans.plan(plan) else {
       throw Problem(
-        .notFound, "unknown-plan", "no preparation is known that was given \(plan.sha256); send \"bundles\"")
+        .notFound, "unknown-plan", "no preparation with the plan \(plan.sha256) is known; send \"bundles\"")
     }
     for bundle in bundles { try caller.check(bundle: bundle.name) }
     return bundles
@@ -110,7 +110,7 @@ struct ReleaseHandler: APIHandler {
   static func breakGlass(_ text: String?) throws(Problem) -> String? {
     let reason = try HumanText.checked(text, member: "breakGlass", .message)
     if reason?.isEmpty == true {
-      throw .badRequest("\"breakGlass\" is the reason for a release into a frozen channel")
+      throw .badRequest("\"breakGlass\" must be the reason for a release into a frozen channel")
     }
     return reason
   }

@@ -14,14 +14,14 @@ struct TokenHandler: APIHandler {
   /// `POST /tokens`
   func create(_ body: TokenRequest) throws -> Response {
     guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 128)), !name.isEmpty else {
-      throw Problem.badRequest("\"name\" is a text of 1 to 128 bytes that says whose token this is")
+      throw Problem.badRequest("\"name\" must say whose token this is, in 1 to 128 bytes")
     }
     guard let scope = body.scope.flatMap(TokenScope.init) else {
-      throw Problem.badRequest("\"scope\" is one of read, publish and admin")
+      throw Problem.badRequest("\"scope\" must be one of read, publish and admin")
     }
     let app = try body.app.map { try AppName($0) }
     let channel = try body.channel.map { try ChannelName($0) }
-    if app == nil, channel != nil { throw Problem.badRequest("a token for a channel names its app, too") }
+    if app == nil, channel != nil { throw Problem.badRequest("a token for a channel must also name its app") }
     let (bundles, hosts, expiresAt) = (try bundles(body, scope), try hosts(body, scope), try end(body))
     if let hash = try hash(body) {
       return try context.answering {
@@ -45,7 +45,7 @@ struct TokenHandler: APIHandler {
     guard let text = body.secretHash else { return nil }
     guard let hash = SHA256(hex: text) else {
       throw Problem.badRequest(
-        "\"secretHash\" is the sha256 of the secret's 32 random bytes: 64 lower-case hexadecimal digits")
+        "\"secretHash\" must be the sha256 of the secret's 32 random bytes: 64 lower-case hexadecimal digits")
     }
     return hash
   }
@@ -53,8 +53,8 @@ struct TokenHandler: APIHandler {
   private static func lost(_ token: AccessToken) -> Problem {
     Problem(
       .conflict, "secret-lost",
-      "token \"\(token.name)\" was made, but its text was in an answer that was lost and is told once; revoke it with "
-        + "`xcache token revoke \(token.id)` and make another one",
+      "token \"\(token.name)\" was created, but the answer with its text was lost, and it is shown only once; revoke it with "
+        + "`xcache token revoke \(token.id)` and create another one",
       [.init(key: "id", value: .string(token.id))])
   }
 
@@ -62,7 +62,7 @@ struct TokenHandler: APIHandler {
   private func bundles(_ body: TokenRequest, _ scope: TokenScope) throws -> BundleGlob? {
     guard let text = body.bundles else { return nil }
     guard let glob = BundleGlob(text) else {
-      throw Problem.badRequest("\"bundles\" is a bundle's name, with * and ? as wildcards")
+      throw Problem.badRequest("\"bundles\" must be a bundle's name, with * and ? as wildcards")
     }
     guard scope < .admin else { throw Problem.badRequest("admin tokens can't be limited to bundles") }
     return glob
@@ -80,7 +80,7 @@ struct TokenHandler: APIHandler {
   private func end(_ body: TokenRequest) throws -> Int64? {
     guard let seconds = body.expiresIn else { return nil }
     guard (1...Self.longestLife).contains(seconds) else {
-      throw Problem.badRequest("\"expiresIn\" is seconds from now, ten years at most")
+      throw Problem.badRequest("\"expiresIn\" must be seconds from now, ten years at most")
     }
     return Clock.unixMilliseconds() + seconds * 1000
   }

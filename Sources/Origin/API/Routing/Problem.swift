@@ -46,7 +46,7 @@ extension Problem {
   static var documentTooSlow: Problem {
     Problem(
       .requestTimeout, "too-slow",
-      "the document had not arrived after \(BodyBudget.longest / 60_000_000_000) minutes; send it over a faster line"
+      "the document had not arrived after \(BodyBudget.longest / 60_000_000_000) minutes; send it over a faster connection"
     )
   }
   static var lengthRequired: Problem {
@@ -80,7 +80,7 @@ extension Problem {
     case let error as UnknownMember:
       let why = error.name == "dryRun" ? " (this act has no dry run)" : ""
       let name = String(error.name.prefix(64)).debugDescription
-      self = .badRequest("\(name) is no member of this request\(why); nothing was done, leave it out")
+      self = .badRequest("\(name) is not a member of this request\(why); nothing was done; leave it out")
     case let error as JSONError: self = .badRequest("the body is not the expected JSON: \(error)")
     default: self.init(.internalServerError, "internal", "\(error)")
     }

@@ -79,7 +79,8 @@ extension Problem {
   static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
     Problem(
       .conflict, "if-version",
-      "--if-version \(version) (\"ifVersion\") conflicts with what is there: the newest version is \(newest)")
+      "--if-version \(version) (\"ifVersion\") conflicts with the current state: the newest version is \(newest)"
+    )
   }
 }
 

@@ -65,7 +65,7 @@ extension AccessToken {
 
 extension Problem {
   fileprivate static var badKey: Problem {
-    .badRequest("Idempotency-Key is one field of 16 to 128 visible ASCII characters, made anew for each act")
+    .badRequest("Idempotency-Key must be one field of 16 to 128 visible ASCII characters, new for each act")
   }
   /// The first attempt goes on; its answer is kept for the next one.
   fileprivate static var stillRunning: Problem {

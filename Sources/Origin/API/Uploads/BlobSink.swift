@@ -29,7 +29,7 @@ final class BlobSink: UploadSink {
   }
 
   func finish() throws -> Response {
-    guard let blob = incoming.take() else { throw Problem.badRequest("the upload has ended already") }
+    guard let blob = incoming.take() else { throw Problem.badRequest("the upload has already ended") }
     let isNew = try blob.finish() == .stored
     return .json(BlobAnswer(stored: isNew), isNew ? .created : .ok)
   }

@@ -25,7 +25,8 @@ final class PackSink: UploadSink {
 
   convenience init(_ context: RequestContext) throws {
     guard context.request.contentType == Self.contentType else {
-      throw Problem(.unsupportedMediaType, "media-type", "files are sent together as \(Self.contentType)")
+      throw Problem(
+        .unsupportedMediaType, "media-type", "files sent together must have the type \(Self.contentType)")
     }
     self.init(context.store)
   }

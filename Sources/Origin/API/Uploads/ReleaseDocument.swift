@@ -87,7 +87,7 @@ struct ReleaseDocument: StreamedContent {
       let old = bundle.set.updateValue(try content(value, of: key), forKey: try Self.url(key))
       if old != nil { throw Self.twice(key) }
     case (.remove, .value(_, let value)):
-      guard let text = value.string else { throw Problem.badRequest("\"remove\" is an array of URLs") }
+      guard let text = value.string else { throw Problem.badRequest("\"remove\" must be an array of URLs") }
       try countURL()
       bundle.remove.insert(try Self.url(text))
     case (.set, _), (.remove, _): place = .bundle
@@ -107,8 +107,8 @@ struct ReleaseDocument: StreamedContent {
 
   private mutating func take(_ value: JSONValue, _ key: String) throws {
     switch key {
-    case "set" where !value.isNull: throw Problem.badRequest("\"set\" is an object of URLs")
-    case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" is an array of URLs")
+    case "set" where !value.isNull: throw Problem.badRequest("\"set\" must be an object of URLs")
+    case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" must be an array of URLs")
     case "set", "remove":
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
     case _ where !Self.knownOfBundle.contains(key): throw UnknownMember(name: key)
@@ -142,7 +142,7 @@ struct ReleaseDocument: StreamedContent {
     func version() throws(Problem) -> ManifestVersion {
       guard let base else { return .none }
       guard let version = ManifestVersion(text: base) else {
-        throw .badRequest("\"base\" is a version: a decimal number as a string")
+        throw .badRequest("\"base\" must be a version: a decimal number as a string")
       }
       return version
     }
@@ -160,7 +160,7 @@ struct ReleaseDocument: StreamedContent {
   private static func url(_ text: String) throws -> ResourceURL {
     do {
       let url = try ResourceURL(text)
-      guard url.text == text else { throw Problem.badRequest("\(text) is written \(url.text)") }
+      guard url.text == text else { throw Problem.badRequest("\(text) must be written as \(url.text)") }
       return url
     } catch let problem as Problem {
       throw problem
@@ -195,7 +195,7 @@ struct ReleaseDocument: StreamedContent {
   }
 
   static var noBundles: Problem {
-    .badRequest("\"bundles\" is the array of what becomes of each bundle")
+    .badRequest("\"bundles\" must be an array of changes, one for each bundle")
   }
 
   private static func twice(_ key: String) -> Problem {

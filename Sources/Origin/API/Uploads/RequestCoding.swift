@@ -70,7 +70,7 @@ struct BodyBytes {
     }
     decoded += more
     guard coded - decoded <= Self.room else {
-      throw Problem.badRequest("the body's Content-Encoding takes much more bytes than it stands for")
+      throw Problem.badRequest("the encoded body is far larger than its content; send it uncompressed")
     }
   }
 
@@ -94,7 +94,7 @@ extension Problem {
   fileprivate static var standsForTooMuch: Problem {
     Problem(
       .contentTooLarge, "content-coding",
-      "each byte of the compressed body stands for more than \(BodyBytes.mostOfDocument) bytes; send it uncompressed"
+      "the compressed body expands more than \(BodyBytes.mostOfDocument) times; send it uncompressed"
     )
   }
 }

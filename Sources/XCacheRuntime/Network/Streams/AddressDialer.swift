@@ -86,7 +86,7 @@ package struct AddressDialer: Sendable {
       if isCancelled() { throw Self.stopped }
       if let addresses = answer.waiting(for: .milliseconds(Self.slice), { $0 }) { return addresses }
       guard Clock.monotonicNanoseconds() < end else {
-        throw TransportError(.timedOut, "\(host): the system takes too long to say where it is")
+        throw TransportError(.timedOut, "\(host): the system takes too long to look it up")
       }
     }
   }
@@ -114,7 +114,7 @@ package struct AddressDialer: Sendable {
     var race = ConnectionRace(
       count: addresses.count, limit: UInt64(milliseconds) * 1_000_000, delay: raceDelay)
     var attempts: [Int: ConnectionAttempt] = [:]
-    var failure = TransportError(.unreachable, "\(host): the system knows no address of it")
+    var failure = TransportError(.unreachable, "\(host): the system knows no address for it")
     defer {
       let late = finish.withLock { finish in
         finish.isOver = true

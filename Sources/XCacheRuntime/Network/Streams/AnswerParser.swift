@@ -127,7 +127,7 @@ struct AnswerParser {
       state = .over
       return .end
     case .more: return isOver ? fail("the connection ended before the answer did") : .more
-    case .malformed: return fail("a chunk of the answer isn't one")
+    case .malformed: return fail("a chunk of the answer is invalid")
     }
   }
 
@@ -237,7 +237,7 @@ struct AnswerParser {
       guard lengths.count == 1, let text = lengths.first,
         text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         let length = UInt64(text), length <= UInt64(Int64.max)
-      else { return fail("the answer's length is none") }
+      else { return fail("the answer's length is invalid") }
       state = .framed(.length(remaining: length))
     }
     return .head(head)

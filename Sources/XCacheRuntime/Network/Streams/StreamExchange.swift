@@ -58,7 +58,7 @@ struct StreamExchange {
     let isToken = { (text: String) in
       !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
     }
-    guard isToken(request.method) else { throw TransportError(.other, "no method: \(request.method)") }
+    guard isToken(request.method) else { throw TransportError(.other, "not a method: \(request.method)") }
     var text = "\(request.method) \(url.target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
     for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
       guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {

@@ -43,7 +43,7 @@ public final class StreamPageTransport: PageTransport {
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     guard let url = RequestAddress(request.url) else {
-      throw TransportError(.other, "no http or https address: \(request.url)")
+      throw TransportError(.other, "not an http or https address: \(request.url)")
     }
     let server = url.server
     while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.continuousMilliseconds()) }) {

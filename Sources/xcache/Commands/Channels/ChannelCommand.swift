@@ -16,12 +16,12 @@ enum ChannelCommand {
     notes: """
       freeze: releases are refused (exit code 3, with who froze the channel, when and why) until thaw; publish,
       unpublish, rollback and promote accept --break-glass REASON for emergencies.
-      create, remove: remove takes a channel without content; if it is created again, its version numbers continue.
+      create, remove: only a channel without content can be removed; if created again, its version numbers continue.
       Both need --channel on the command line; the others use online if no channel is given.
       set --interval SECONDS asks devices to poll less often than every 30 seconds; none resets it. set --hosts NAMES
       (admin tokens only) limits the hosts of published URLs, such as m.example.com,*.example.org: publish, rollback,
       promote and prefetch push are refused (exit code 3) if they name others; unpublish never is, and live content
-      stays. * lifts the limit. set --reports PERCENT is the share of their usage reports that devices send (see
+      stays. * lifts the limit. set --reports PERCENT sets the share of usage reports that devices send (see
       status): 100 by default; none resets it.
       default-app NAME sets the app that answers polls without an app: at first, the one created first. Without NAME
       it prints the current one.

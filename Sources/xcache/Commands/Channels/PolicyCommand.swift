@@ -26,7 +26,7 @@ enum PolicyCommand {
       a 64-byte Ed25519 signature of the file, in Base64; the app contains the public key. script key creates the key
       as a file that only you can read (PEM, as from 'openssl genpkey -algorithm ed25519') and prints the public key
       for the app; script sign prints a signature for a later add; script add --key signs at once.
-      Scripts need an admin token. Everything else, kill and resume too, needs only a publish token: whoever may
+      Scripts need an admin token. Everything else, including kill and resume, needs only a publish token: whoever may
       release anything in a channel may also stop it. A token that is limited to bundles (token create --bundle) may
       do none of it.
       "httpdns":false in a policy makes devices use only the system's DNS.

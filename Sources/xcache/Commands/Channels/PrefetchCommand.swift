@@ -16,10 +16,10 @@ enum PrefetchCommand {
       .init("rollback --to 3 --app shop", "go back to an older version"),
     ],
     notes: """
-      A channel's prefetch config has its own version numbers. A push makes no manifest version, but devices learn of
-      it with their next poll. FILE is JSON: the document that show prints, or only its config array. check needs no
+      A channel's prefetch config has its own version numbers. A push creates no manifest version, but devices learn of
+      it at their next poll. FILE is JSON: the document that show prints, or only its config array. check needs no
       server if FILE is given; --url URL prints what a device would send for that page. run sends these requests, all
-      at once and without cookies, and prints how long each takes; without a whole answer to each, it exits with 1.
+      at once and without cookies, and prints how long each takes; exit code 1: not all were answered in full.
       "urlParam":true passes a page's parameters to the api's URL, "bodyParam":true to its body, as strings;
       "paramTypes":{"id":"number"} makes them numbers. rollback --to 0 empties the config. V is a version of the
       config, or a time at which it was live.

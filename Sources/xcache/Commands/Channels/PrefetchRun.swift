@@ -73,7 +73,7 @@ struct PrefetchRun {
     }
   }
 
-  private var late: String { "no whole answer within \(timeout) s; --timeout sets the limit" }
+  private var late: String { "no complete answer within \(timeout) s; --timeout sets the limit" }
 
   private func send(
     _ request: PrefetchRequest, of page: ResourceURL, by fetcher: PageFetcher, _ context: PageContext,

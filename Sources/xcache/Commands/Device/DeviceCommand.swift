@@ -21,7 +21,7 @@ enum DeviceCommand {
     notes: """
       Pages are at /at/SCHEME/HOST[:PORT]/PATH, so that links between them work:
         http://127.0.0.1:PORT/at/https/m.example.com/index.html
-      Content that the device holds is answered as a web engine would get it; everything else is redirected (307) to
+      Content that the device holds is served as a web engine would get it; everything else is redirected (307) to
       its real address, with the reason in X-XCache. Relative links and links that begin with / stay here; absolute
       ones go to the network. Opening a page polls, as in an app. The process can't see whether a page renders, so
       every page that was answered counts as opened. Whether the network is metered comes from the system (the default

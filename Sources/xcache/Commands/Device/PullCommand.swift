@@ -12,7 +12,7 @@ enum PullCommand {
       .init("--to phone --app shop", "download what is new"),
       .init(
         "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/",
-        "the files of that time, by path"),
+        "the files from that time, by path"),
     ],
     notes: """
       DIR becomes a device's folder: files/ contains each resource under the name of its download, index.json the
@@ -83,7 +83,7 @@ enum PullCommand {
     if let update, tree == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
     {
       terminal.remark(
-        "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL writes it anew")
+        "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL updates it")
     }
     let clashes = tree?.clashes.count ?? 0
     let failure =

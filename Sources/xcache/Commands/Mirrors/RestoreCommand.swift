@@ -93,7 +93,7 @@ enum RestoreCommand {
     if !report.damaged.isEmpty {
       terminal.note(
         "another copy may have what wasn't restored (restore that one into a new folder), and where the old origin still "
-          + "runs, `xcache mirror --repair` puts this one right")
+          + "runs, `xcache mirror --repair` repairs this one")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("the new admin token is in \(folder.adminToken)")
@@ -112,7 +112,7 @@ extension Restoration.Report {
     if let leftOut {
       if !leftOut.isEmpty { lines.append("not in the copy and not restored: \(leftOut.list)") }
     } else {
-      lines.append("whether the origin had more channels is not recorded in the copy")
+      lines.append("the copy doesn't record whether the origin had more channels")
     }
     return lines
   }

@@ -24,7 +24,7 @@ enum BackupCommand {
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (required)"),
       .value("to", "DIR", "the backup's folder (required)"),
-      .flag("verify", "read back all files of earlier runs, too"), Command.all,
+      .flag("verify", "also read back all files of earlier runs"), Command.all,
     ],
     run: run)
 
@@ -45,7 +45,7 @@ enum BackupCommand {
     } else {
       terminal.say(
         "backed up to \(target): \(Count.text(report.copied, "file")) copied (\(Bytes.text(report.copiedBytes))), "
-          + "\(report.kept) there already, \(report.removed) removed, database \(Bytes.text(report.databaseBytes))"
+          + "\(report.kept) already there, \(report.removed) removed, database \(Bytes.text(report.databaseBytes))"
       )
       if report.verified > 0 {
         terminal.say(

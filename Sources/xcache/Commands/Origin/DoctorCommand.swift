@@ -13,7 +13,7 @@ enum DoctorCommand {
     notes: """
       Checks SQLite's structure, references between rows, the rules of releases, the audit log's hash chain, and that
       every file exists with the right size. --deep also hashes every file and computes the digest of every kept
-      version. Changes nothing and runs beside a server. Exit code 1: something is damaged.
+      version. It changes nothing and can run beside a server. Exit code 1: something is damaged.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder or backup to check (required)"),

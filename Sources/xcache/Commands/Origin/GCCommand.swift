@@ -7,7 +7,7 @@ import Store
 /// `xcache gc`: drops history beyond the policy and every file that nothing needs.
 enum GCCommand {
   static let command = Command(
-    name: "gc", operands: "", summary: "remove old versions and the files that nothing uses",
+    name: "gc", operands: "", summary: "remove old versions and unused files",
     examples: [
       .init("--dry-run", "what would be removed, and why the rest is kept"),
       .init("--data /srv/xcache --keep-versions 20", "in a data folder without a running server"),
@@ -19,7 +19,7 @@ enum GCCommand {
       reported it and it has 1 % of a day's polls, or one in 1,000 and polls in 2 different hours, or polls in 3
       different hours. At most 100 such versions are kept, those reported in the most hours first, so that forged
       polls can't fill the disk. While a mirror or a backup reads, nothing is removed.
-      Safe at any time, also beside a running server, which then does the work; --data works on a folder without a
+      Safe at any time, even with a running server, which then does the work; --data works on a folder without a
       server. 'serve --gc 03:00' runs it every day.
       """,
     options: Command.remote + policyOptions + [

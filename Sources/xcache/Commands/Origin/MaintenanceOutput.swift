@@ -28,7 +28,7 @@ enum MaintenanceOutput {
       guard case .inUse(let path, let process) = error else { throw error }
       let holder = process.map { "process \($0)" } ?? "another process"
       throw Failure(
-        "\(path) is in use by \(holder): ask the running server for it (\(act) --server URL), or stop it first"
+        "\(path) is in use by \(holder): use the running server (\(act) --server URL), or stop it first"
       )
     }
   }

@@ -25,7 +25,7 @@ struct ServeStatus: Sendable {
       add(name, type, help, value.map { [("", "\($0)")] } ?? [])
     }
     add(
-      "xcache_build_info", "gauge", "The version that runs; always 1.",
+      "xcache_build_info", "gauge", "The running version; always 1.",
       [("{version=\"\(XCache.version)\"}", "1")])
     add("process_start_time_seconds", "gauge", "When the server started, in seconds since 1970.", start)
     add(
@@ -35,13 +35,13 @@ struct ServeStatus: Sendable {
       "process_resident_memory_bytes", "gauge", "Resident memory of the server.",
       ProcessMemory.resident)
     add("process_open_fds", "gauge", "Open descriptors.", ProcessUse.openDescriptors)
-    add("process_max_fds", "gauge", "Descriptors that may be open.", Environment.descriptorLimit)
+    add("process_max_fds", "gauge", "Limit on open descriptors.", Environment.descriptorLimit)
     let space = try? Kernel.space(data)
     add("xcache_disk_size_bytes", "gauge", "Size of the file system of the data folder.", space?.size)
     add("xcache_disk_available_bytes", "gauge", "Free space available to the server.", space?.available)
     add(
       "xcache_disk_reserve_bytes", "gauge",
-      "Room kept on the disk for urgent acts when others have filled it; 0: it is spent.", store.reserve.bytes
+      "Disk space reserved for urgent acts while the disk is full; 0: it is used up.", store.reserve.bytes
     )
     let channels = ((try? store.channels()) ?? []).compactMap { channel in
       channel.at.map { ("{app=\"\(channel.app)\",channel=\"\(channel.name)\"}", $0, channel.version) }

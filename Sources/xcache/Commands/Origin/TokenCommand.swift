@@ -17,10 +17,10 @@ enum TokenCommand {
     notes: """
       The token itself is printed only once. Scopes:
       read     status, log, show, diff, mirror
-      publish  and publish, unpublish, rollback, promote, pin, prefetch and policy (kill and resume too, scripts not);
+      publish  also publish, unpublish, rollback, promote, pin, prefetch and policy (kill and resume, but not scripts);
                with --bundle only releases of these bundles: the right one for a CI job
-      admin    and tokens, new apps and channels, freeze, hosts, policy scripts, gc, audit
-      If the last admin token is lost, --data works on the data folder itself while no server is running.
+      admin    also tokens, new apps and channels, freeze, hosts, policy scripts, gc, audit
+      If the last admin token is lost, stop the server and create a new one with --data.
       """,
     options: Command.remote + [
       .value("app", "NAME", "only for this app (create; default: all apps)").only("create"),
@@ -155,7 +155,7 @@ enum TokenCommand {
       return
     }
     terminal.remark(
-      "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: known.sorted())); it is of use once "
+      "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: known.sorted())); it becomes useful once "
         + "an admin has published there")
   }
 

@@ -81,7 +81,7 @@ struct OtherBundles: Sendable {
   private static func item(_ url: String, _ json: JSONValue, of server: BaseURL) throws -> ManifestItem {
     guard let url = try? ResourceURL(url), let entry = try? Entry(json: json),
       let place = DownloadPlace(entry.download)
-    else { throw Failure("\(server): its manifest has no right entry for \(url)", name: "not-an-origin") }
+    else { throw Failure("\(server): its manifest has no valid entry for \(url)", name: "not-an-origin") }
     // The origin has each path of the public URL, which may not be reached from here.
     let near = Entry(
       ctype: entry.ctype, download: place.path.url(publicURL: server), md5: entry.md5, sha256: entry.sha256,

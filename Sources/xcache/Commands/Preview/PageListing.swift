@@ -16,7 +16,7 @@ struct PageListing: Hashable, Sendable {
     if isListed { return }
     let folder = plain.hasSuffix("/") ? plain : plain + "/"
     if let folder = listed(folder) {
-      hint = "the release has \(folder), with a slash at its end; devices take these for two addresses"
+      hint = "the release has \(folder), with a slash at its end; devices treat these as two addresses"
     } else if let index = listed(folder + "index.html") {
       hint =
         "the release has \(index), but not the folder's address; `xcache publish --index` lists it as \(folder), too"

@@ -27,7 +27,7 @@ struct Preview {
     let job = EngineJob(id: 1, url: page.text, screenshot: picture, timeout: timeout)
     let shown = try engine.show([job])
     guard let report = shown.reports.first else {
-      throw Failure("\(EngineProgram.name) said nothing of \(page.text)", name: "engine")
+      throw Failure("\(EngineProgram.name) didn't answer about \(page.text)", name: "engine")
     }
     return PreviewedPage(
       app: settings.app, channel: settings.channel, version: release.version, address: page.text,
@@ -151,7 +151,7 @@ struct Picture {
   init?(reading path: String) throws {
     guard let bytes = try DurableFile.read(path, limit: Self.limit) else { return nil }
     guard bytes.starts(with: Self.signature) else {
-      throw Failure("\(EngineProgram.name) wrote a picture that is no PNG file", name: "engine")
+      throw Failure("\(EngineProgram.name) wrote a picture that isn't a PNG file", name: "engine")
     }
     self.bytes = bytes
   }

@@ -8,28 +8,29 @@ enum PreviewCommand {
     name: "preview", operands: "URL",
     summary: "open a page of a release in a web engine, as a device would",
     examples: [
-      .init("https://m.example.com/shop/index.html --app shop", "the page as the newest version has it"),
+      .init("https://m.example.com/shop/index.html --app shop", "the page in the newest version"),
       .init(
         "https://m.example.com/shop/ --app shop --version 552 --screenshot page.png",
-        "an older one, with its picture"),
+        "an older version, with a picture"),
       .init(
         "https://m.example.com/shop/ --app shop --channel test --offline", "what works without a network"),
       .init("https://m.example.com/shop/ --app shop --compare 552 553", "two versions side by side"),
     ],
     notes: """
-      The version is fetched into a temporary device, and the page is opened in WebKitGTK by xcache-webkit. Shown are
-      where the answer to each request came from (the device, the network, nowhere), what scripts and console
-      reported, first contentful paint, load, and a picture. --version, --at and --compare show a release by itself,
-      without the channel's policy and prefetch config; a time needs a token that may read the channel. --compare A
-      without B compares with the newest version; its pictures are two files, page.552.png and page.553.png.
-      The page's requests leave this machine unless --offline is given. 'xcache status' counts no device for it. Exit
-      code 1: the page didn't load.
-      xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
+      The version is fetched into a temporary device, and the page is opened in WebKitGTK by xcache-webkit. The
+      output shows where the answer to each request came from (the device, the network, nowhere), what scripts and
+      the console reported, first contentful paint, load, and a picture. --version, --at and --compare show a release
+      by itself, without the channel's policy and prefetch config; a time needs a token that may read the channel.
+      --compare A without B compares with the newest version; its pictures are two files, page.552.png and
+      page.553.png.
+      The page's requests leave this machine unless --offline is given. 'xcache status' doesn't count a preview as a
+      device. Exit code 1: the page didn't load.
+      xcache-webkit is the program that XCACHE_WEBKIT names, or is found beside xcache or in PATH.
       """,
     options: Command.remote + Command.channel + [
       .value("version", "V", "the release to show (default: the newest)"), VersionArgument.option,
-      .value("compare", "A", "show version A beside the version that follows, or beside the newest"),
-      .flag("offline", "let no connection leave the device"), NetworkLimit.option, PageSize.option,
+      .value("compare", "A", "show version A beside the version named after it, or the newest"),
+      .flag("offline", "allow no network connections"), NetworkLimit.option, PageSize.option,
       .value("screenshot", "FILE.png", "save a picture of the page"), PageTimeout.option, Command.all,
     ],
     run: run)
@@ -131,7 +132,7 @@ enum PreviewCommand {
 
 /// Seconds that a page may take.
 enum PageTimeout {
-  static let option = Option.value("timeout", "SECONDS", "give a page up after this time (default: 30)")
+  static let option = Option.value("timeout", "SECONDS", "give up on a page after this time (default: 30)")
 
   static func read(_ arguments: Arguments) throws(UsageError) -> Int {
     try arguments.number("timeout", in: 1...600) ?? 30

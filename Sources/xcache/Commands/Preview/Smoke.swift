@@ -151,7 +151,7 @@ struct SmokeResult {
     let seconds = "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     let pages = Count.text(verdicts.count, "page")
     let notes = notes > 0 ? ", \(Count.text(notes, "note"))" : ""
-    let leftOut = pagesLeftOut > 0 ? ", \(pagesLeftOut) of the build not opened (--max-pages)" : ""
+    let leftOut = pagesLeftOut > 0 ? ", \(pagesLeftOut) more not opened (--max-pages)" : ""
     if failures == 0 { return "\(pages) fine\(notes)\(leftOut), \(seconds)" }
     return "\(failedPages) of \(pages) failed: \(Count.text(failures, "error"))\(notes)\(leftOut), \(seconds)"
   }

@@ -10,32 +10,33 @@ enum SmokeCommand {
     examples: [
       .init("dist --base-url https://m.example.com/shop/", "every page of a folder"),
       .init("dist index.html 'index.html#/cart' --base-url https://m.example.com/shop/", "these pages"),
-      .init("--allow-network", "all bundles of xcache.json, whose pages need their API"),
+      .init("--allow-network", "all bundles of xcache.json; their pages may use their API"),
     ],
     notes: """
-      Pages are opened in WebKitGTK by xcache-webkit, on a temporary device that holds the build and nothing else.
-      Nothing is asked of an origin, and without --allow-network nothing leaves this machine. A page fails, with exit
+      Pages are opened in WebKitGTK by xcache-webkit, on a temporary device that holds only the build. Nothing is
+      requested from an origin, and without --allow-network nothing leaves this machine. A page fails, with exit
       code 3, in these cases:
         load     it doesn't load, or not within --timeout
-        script   a script throws an error, or a promise is rejected, and nobody handles it
+        script   a script throws an error, or a promise is rejected, and nothing handles it
         missing  a script, style sheet, image, font or frame below the base URL isn't in the build
         blank    nothing can be seen on it; a page that waits for its API needs --allow-network
-      Other requests that get no answer, such as the app's own API, and errors on the console are notes; what a
-      page's scripts throw for lack of an answer fails it, unless --allow-network lets them ask. A page is looked at
-      until it has loaded and asked for nothing for half a second. A page on which xcache-webkit ends fails; the
-      others are opened all the same. PAGE is a path in the folder or a URL, with query and fragment if needed. Without PAGE, the HTML documents of the build
-      are opened, those nearest to its top first. 'xcache publish --smoke' does the same before it publishes, beside
-      what else is live in the channel. xcache-webkit is looked for by XCACHE_WEBKIT, beside xcache, and along PATH.
+      Other requests that get no answer, such as those to the app's own API, and console errors are notes. What a
+      script throws because a request got no answer still fails the page; --allow-network lets such requests through.
+      A page is watched until it has loaded and requested nothing for half a second. If xcache-webkit exits on a
+      page, that page fails and the others are still opened. PAGE is a path in the folder or a URL, with query and
+      fragment if needed. Without PAGE, the HTML documents of the build are opened, those nearest to its top first.
+      'xcache publish --smoke' does the same before it publishes, together with the channel's other live bundles.
+      xcache-webkit is the program that XCACHE_WEBKIT names, or is found beside xcache or in PATH.
       In xcache.json: "smoke": {"ignore": ["popup.html"]}; pages that match `ignore` are opened only if named.
       """,
     options: [
       .value("bundle", "NAME", "a bundle of xcache.json; repeatable"),
       .value("base-url", "URL", "the URL that the folder's files will have"),
-      .value("include", "GLOB", "take only matching files; repeatable"),
+      .value("include", "GLOB", "use only matching files; repeatable"),
       .value("exclude", "GLOB", "skip matching files; repeatable"),
-      .flag("index", "also open dir/index.html as dir/, as publish --index has it"),
-      .value("max-pages", "N", "open at most so many pages where none is named (default: 50)"),
-      .value("parallel", "N", "pages that are open at a time (default: one for each core, at most 4)"),
+      .flag("index", "also open dir/index.html as dir/, like publish --index"),
+      .value("max-pages", "N", "open at most N pages if none is named (default: 50)"),
+      .value("parallel", "N", "how many pages to open at a time (default: one per core, at most 4)"),
       networkOption,
       PageSize.option, .value("screenshots", "DIR", "save a picture of each page"), PageTimeout.option,
       Command.all,
@@ -43,7 +44,8 @@ enum SmokeCommand {
     run: run)
 
   static let networkOption = Option.flag(
-    "allow-network", "in the smoke test, ask the network for what the build doesn't have, such as an API")
+    "allow-network",
+    "in the smoke test, let pages use the network for what the build doesn't have, such as an API")
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let settings = try Settings.file(from: ".")
@@ -82,14 +84,14 @@ enum SmokeCommand {
     guard let first = result.parts.first else { return }
     let others = result.parts.count > 1 ? " and \(result.parts.count - 1) more" : ""
     terminal.remark(
-      "not opened: \(first)\(others), which has no doctype, html, head or body and counts as a part of another page; name "
-        + "it as PAGE to open it")
+      "not opened: \(first)\(others): no doctype, html, head or body, so a part of another page; name it as PAGE to open it"
+    )
   }
 
   /// - Throws: `UsageError` for pages that no web engine shows by itself.
   private static func check(_ bundles: [BundleSource]) throws(UsageError) {
     for base in bundles.flatMap({ $0.folders.map(\.baseURL.text) }) where !base.hasPrefix("https://") {
-      throw UsageError("\(base): a smoke test opens pages of https URLs only")
+      throw UsageError("\(base): a smoke test opens pages with https URLs only")
     }
   }
 
@@ -111,8 +113,8 @@ enum SmokeCommand {
     var others = try OtherBundles(remote, without: bundles.map(\.name))
     if let bytes = others?.bytes, bytes > OtherBundles.limit {
       terminal.remark(
-        "the channel's other bundles have \(Bytes.text(bytes)), too much to fetch for the smoke test: what pages need of "
-          + "them is missing there")
+        "the channel's other bundles have \(Bytes.text(bytes)), too much to fetch for the smoke test: files that pages "
+          + "need from them are missing there")
       others = nil
     }
     let result = try smoke.run(bundles, others: others)

@@ -39,7 +39,7 @@ struct SmokeVerdict: Sendable {
     let hint =
       unasked == 0
       ? ""
-      : "; \(Count.text(unasked, "request")) of the page had no answer, and --allow-network asks the network"
+      : "; \(Count.text(unasked, "request")) of the page got no answer; --allow-network lets pages use the network"
     for error in report.scriptErrors {
       let text = error.text.onOneLine
       findings.append(
@@ -77,14 +77,14 @@ struct SmokeVerdict: Sendable {
     if files.contains(request.kind), site.isBelowBase(request.url) {
       let hint =
         site.holds(request.url, isPage: true)
-        ? ", which has it without the query: devices take these for two files" : ""
+        ? ", which has it without the query: devices treat these as two files" : ""
       return Finding(
         problem: .missing, text: "\(request.kind) \(request.url) isn't in the build\(hint)", url: request.url)
     }
     if request.source == .network { return nil }
     let outcome =
       isConfined
-      ? "not sent: a smoke test asks no server" : request.status.map { "status \($0)" } ?? "no answer"
+      ? "not sent: a smoke test contacts no server" : request.status.map { "status \($0)" } ?? "no answer"
     return Finding(problem: nil, text: "\(request.kind) \(request.url): \(outcome)", url: request.url)
   }
 

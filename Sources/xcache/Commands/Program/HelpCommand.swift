@@ -3,7 +3,7 @@ import Manifests
 /// `xcache help`: all commands, or one.
 enum HelpCommand {
   static let command = Command(
-    name: "help", operands: "[COMMAND]", summary: "list all commands, or show the help of one",
+    name: "help", operands: "[COMMAND]", summary: "list all commands, or show help for one",
     examples: [
       .init("", "all commands"), .init("publish", "the same as xcache publish --help"),
     ],

@@ -6,7 +6,7 @@ import Publishing
 enum CheckCommand {
   static let command = Command(
     name: "check", operands: "[DIR|FILE.zip]",
-    summary: "check a build: every file its pages, styles and scripts refer to exists",
+    summary: "check that a build has every file its pages, styles and scripts refer to",
     examples: [
       .init("dist --base-url https://m.example.com/shop/", "a folder"),
       .init("--bundle main", "one bundle of xcache.json (default: all)"),

@@ -19,13 +19,13 @@ enum PublishCommand {
         "two bundles in one release"),
       .init("--dry-run --no-upload", "what would change; uploads nothing"),
       .init("--max-update 500KB", "refuse a larger update"),
-      .init("--smoke", "first see that every page comes up"),
+      .init("--smoke", "first check that every page works"),
     ],
     notes: """
       Only files that the origin lacks are uploaded. Publishing the same content again makes no new version. The
       bundle becomes exactly the contents of DIR; other bundles are left alone. The build is checked first, as by
-      'xcache check': errors refuse the release (exit code 3), warnings are printed. The cost of an update for devices
-      is computed at the origin from the files, so --dry-run says what it will upload and uploads it; files that no
+      'xcache check': errors stop the release (exit code 3), warnings are printed. The cost of an update for devices
+      is computed at the origin from the files, so --dry-run says what it will upload, and uploads it; files that no
       release uses are removed after a day. Files with unchanged size and times are not read again. A program that
       keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
       --rehash then.

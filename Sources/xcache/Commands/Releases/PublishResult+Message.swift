@@ -85,12 +85,12 @@ extension PreparationAnswer {
     }
     var lines: [String] = []
     let rows: [(String, TransferCost?, Bool)] = [
-      ("at the current version", cost.last1, ready), ("2 versions back", cost.last2, done),
-      ("5 versions back", cost.last5, done), ("that are new", cost.new, true),
+      ("devices at the current version", cost.last1, ready), ("devices 2 versions back", cost.last2, done),
+      ("devices 5 versions back", cost.last5, done), ("new devices", cost.new, true),
     ]
     for (who, update, isExact) in rows {
       guard let update else { continue }
-      lines.append("devices \(who) download \(isExact ? "" : "at most ")\(update.formatted)")
+      lines.append("\(who) download \(isExact ? "" : "at most ")\(update.formatted)")
     }
     if !done, !dryRun {
       lines.append(

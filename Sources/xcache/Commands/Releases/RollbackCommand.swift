@@ -120,7 +120,7 @@ enum RollbackCommand {
     for bundle in terminal.isQuiet ? [] : answer.takesBack {
       let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
       let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
-      lines.append("takes back from \(bundle.bundle): " + words.joined(separator: ", ") + more)
+      lines.append("undoes in \(bundle.bundle): " + words.joined(separator: ", ") + more)
     }
     return lines + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
   }

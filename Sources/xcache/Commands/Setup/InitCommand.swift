@@ -106,7 +106,7 @@ enum InitCommand {
       guard let text = text.isEmpty ? guess : text else { continue }
       if let id = SafeText.tokenID(in: text) {
         terminal.note(
-          "that is a token, which doesn't belong in a file that is shared; if others may have seen it, end it: "
+          "that is a token, which doesn't belong in a file that is shared; if others may have seen it, revoke it: "
             + "xcache token revoke \(id)")
         continue
       }

@@ -94,7 +94,7 @@ enum LogoutCommand {
     examples: [
       .init(
         "https://origin.example.com",
-        "delete this server's token; without URL: that of xcache.json, else the only saved one")
+        "delete this server's token; without URL, that of xcache.json or the only saved one")
     ],
     options: [Command.remote[0]], run: run)
 

@@ -34,7 +34,7 @@ struct PagePolicy {
       if let script = inForce("script-src-elem", "script-src", "default-src") {
         if script.sources.contains("'strict-dynamic'") {
           advice.append(
-            "\(script.name) has 'strict-dynamic', which takes no script by its URL: give the line of "
+            "\(script.name) has 'strict-dynamic', which allows no script by its URL: give the line of "
               + "\(WebBuild.scriptName) a nonce")
         } else if !Self.allowsOwn(script.sources) {
           advice.append("add 'self' to \(script.name), which refuses \(WebBuild.scriptName)")

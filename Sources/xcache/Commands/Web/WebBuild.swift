@@ -124,7 +124,7 @@ struct WebBuild {
         let isPage = name.hasSuffix(".html") || name.hasSuffix(".htm")
         if isPage, status?.kind == .link {
           warnings.append(
-            "warning: \(path) is a symbolic link, which --inject doesn't follow: add the line where it leads")
+            "warning: \(path) is a symbolic link, which --inject doesn't follow: add the line to its target")
         }
         guard status?.kind == .file, isPage,
           let page = try DurableFile.read("\(folder)/\(path)")
@@ -191,6 +191,6 @@ struct WebBuild {
     guard loses(packsName) else { return nil }
     return
       "warning: bundle \(plan.bundle) has the service worker \(workerName) without \(packsName), which it imports: browsers "
-      + "take no worker without it. Run `xcache web init` after each build, and deploy all that it writes"
+      + "don't accept the worker without it. Run `xcache web init` after each build, and deploy everything it writes"
   }
 }

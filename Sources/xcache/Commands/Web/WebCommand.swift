@@ -5,7 +5,7 @@ import System
 enum WebCommand {
   static let command = Command(
     name: "web", operands: "init | remove",
-    summary: "add the service worker that makes browsers devices to a build, or remove it",
+    summary: "add a service worker to a build, so that browsers act as devices, or remove it",
     examples: [
       .init(
         "init --dir dist --app shop --server https://xcache.example.com --inject",

@@ -64,9 +64,9 @@ public final class WebDownload {
   ///
   /// - Throws: where there is a file already, it can't be written, or the download broke off; then nothing of it is left.
   public func save(to path: String) async throws {
-    guard case .offered = state else { throw WebKitError("\(url): this download was taken already") }
+    guard case .offered = state else { throw WebKitError("\(url): this download was already taken") }
     guard !FileManager.default.fileExists(atPath: path) else {
-      throw WebKitError("\(path): there is a file of that name; choose another one")
+      throw WebKitError("\(path): a file with that name exists; choose another one")
     }
     let place = URL(fileURLWithPath: path)
     // WebKit removes the file of a download that fails, be it the download's or not.

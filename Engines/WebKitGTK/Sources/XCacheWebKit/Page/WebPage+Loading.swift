@@ -27,7 +27,7 @@ extension WebPage {
     let wanted = Self.asWebKitWritesIt(url)
     // WebKit would run it, and never say that it is loaded.
     if wanted.hasPrefix("javascript:") {
-      throw WebKitError("\(url.prefix(100)): a script is no page; use `evaluate`")
+      throw WebKitError("\(url.prefix(100)): a script isn't a page; use `evaluate`")
     }
     do {
       try await load(url, wanted)

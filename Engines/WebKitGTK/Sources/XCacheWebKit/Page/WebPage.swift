@@ -294,7 +294,7 @@ extension WebPage {
       } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void)
     guard webkit_user_content_manager_register_script_message_handler_in_world(manager, name, world) != 0
     else {
-      throw WebKitError("\(name): no name for messages, or one that is taken")
+      throw WebKitError("\(name): not a valid name for messages, or already taken")
     }
   }
 
@@ -321,7 +321,7 @@ extension WebPage {
       webkit_user_content_manager_register_script_message_handler_with_reply(
         manager, name, PageBridge.world) != 0
     else {
-      throw WebKitError("\(name): no name for messages, or one that is taken")
+      throw WebKitError("\(name): not a valid name for messages, or already taken")
     }
   }
 
@@ -342,7 +342,7 @@ extension WebPage {
         } else {
           jsc_context_clear_exception(context)
           webkit_script_message_reply_return_error_message(
-            reply, "the answer of the app's handler is no JSON")
+            reply, "the answer of the app's handler isn't JSON")
         }
       } catch {
         webkit_script_message_reply_return_error_message(reply, "\(error)")

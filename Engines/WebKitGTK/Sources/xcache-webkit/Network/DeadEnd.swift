@@ -16,7 +16,7 @@ enum DeadEnd {
         bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
       }
     }
-    guard socket >= 0, isBound else { throw Refusal("this machine has no port to be had on 127.0.0.1") }
+    guard socket >= 0, isBound else { throw Refusal("there is no free port on 127.0.0.1") }
     return UInt16(bigEndian: address.sin_port)
   }
 }

@@ -88,7 +88,7 @@ struct ControlPage: Sendable {
     case "/control/conditions": return set(items)
     default:
       guard let trigger = Self.triggers.first(where: { $0.name == items["name"] })?.trigger else {
-        return "name is one of \(Self.triggers.map(\.name).joined(separator: ", "))."
+        return "name must be one of \(Self.triggers.map(\.name).joined(separator: ", "))."
       }
       tell(trigger)
       return nil
@@ -101,14 +101,16 @@ struct ControlPage: Sendable {
     for (name, value) in items {
       if name == "network" {
         guard let network = Conditions.Network(rawValue: value) else {
-          return "network is one of \(Conditions.Network.allCases.map(\.rawValue).joined(separator: ", "))."
+          return
+            "network must be one of \(Conditions.Network.allCases.map(\.rawValue).joined(separator: ", "))."
         }
         conditions.network = network
       } else if let flag = Self.flags.first(where: { $0.name == name })?.flag {
-        guard value == "0" || value == "1" else { return "\(name) is 0 or 1." }
+        guard value == "0" || value == "1" else { return "\(name) must be 0 or 1." }
         conditions[keyPath: flag] = value == "1"
       } else {
-        return "There is no such condition: network, \(Self.flags.map(\.name).joined(separator: ", "))."
+        return
+          "There is no such condition; expected network, \(Self.flags.map(\.name).joined(separator: ", "))."
       }
     }
     guard !items.isEmpty else { return "Say which condition, such as network=metered." }
@@ -228,8 +230,8 @@ extension ControlPage {
   private func overview(_ held: Snapshot) -> [(String, String)] {
     let activity = runtime.activity
     let work =
-      activity.isUpdating ? "updating" : activity.fetchesBacklog ? "fetching what updates left" : "idle"
-    let lastPoll = log.lastPoll.map { "\($0.time): \($0.message)" } ?? "none was answered yet"
+      activity.isUpdating ? "updating" : activity.fetchesBacklog ? "fetching files that updates left" : "idle"
+    let lastPoll = log.lastPoll.map { "\($0.time): \($0.message)" } ?? "none answered yet"
     return [
       ("Files", "\(held.files.count - held.waiting) of \(held.files.count) are held"),
       (

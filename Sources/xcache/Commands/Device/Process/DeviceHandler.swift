@@ -27,7 +27,8 @@ final class DeviceHandler: Handler {
       // Of a page of another site a browser gets what a link leads to, and nothing that a script could look at.
       guard !(isForeign(request) && request.field(named: "sec-fetch-mode")?.text != "navigate") else {
         return .now(
-          Response(.forbidden, contentType: "text/plain", "Another site's page may not ask here.\n"))
+          Response(
+            .forbidden, contentType: "text/plain", "Pages of other sites may not send requests here.\n"))
       }
       return page(String(path.dropFirst("/at/".count)), request)
     }

@@ -84,10 +84,10 @@ final class EngineProcess {
       Interruption.waitIfAny()
       guard !talk.open.isEmpty else {
         throw Failure(
-          "\(EngineProgram.name) ended before it was ready: \(end)\(lastWords.words.text)", name: "engine")
+          "\(EngineProgram.name) exited before it was ready: \(end)\(lastWords.words.text)", name: "engine")
       }
       loss = Loss(
-        talk.open, page: nil, why: "\(EngineProgram.name) ended on it: \(end)\(lastWords.words.text)")
+        talk.open, page: nil, why: "\(EngineProgram.name) exited on it: \(end)\(lastWords.words.text)")
     }
     child.finish(within: Self.ending)
     return Run(reports: talk.reports, engine: talk.engine, loss: loss)
@@ -148,13 +148,13 @@ final class EngineProcess {
     return switch fault {
     case .refused(let why): "\(name): \(why)"
     case .notJSON(let text):
-      "\(name) wrote what is no answer: \(text.onOneLine); is it the program of this xcache?"
+      "\(name) wrote something that isn't an answer: \(text.onOneLine); does it belong to this xcache?"
     case .unreadable(let member):
-      "an answer of \(name) has no right \"\(member)\"; build it from the same source as xcache: make webkit"
-    case .unasked(let what): "\(name) answered what nobody asked: \(what)"
+      "an answer of \(name) has no valid \"\(member)\"; build it from the same source as xcache: make webkit"
+    case .unasked(let what): "\(name) sent an answer that nobody asked for: \(what)"
     case .notReady(let seconds): "\(name) wasn't ready within \(seconds) s"
     case .overdue(_, let url, let seconds):
-      "\(name) said nothing of \(url) within \(seconds) s and was ended"
+      "\(name) didn't answer about \(url) within \(seconds) s and was stopped"
     }
   }
 }

@@ -17,7 +17,7 @@ struct EngineProgram: Sendable {
     if let given = environment[Self.variable], !given.isEmpty {
       guard Self.isProgram(given) else {
         throw Failure(
-          "\(Self.variable) is \(given), where no program is; name \(Self.name) there, or unset it to have it looked for",
+          "\(Self.variable) is \(given), which is not a program; set it to the path of \(Self.name), or unset it to search for it",
           name: "no-engine")
       }
       path = given
@@ -27,9 +27,9 @@ struct EngineProgram: Sendable {
     let folders = [own].compactMap { $0 } + (environment["PATH"] ?? "").split(separator: ":").map(String.init)
     guard let found = folders.map({ "\($0)/\(Self.name)" }).first(where: Self.isProgram) else {
       throw Failure(
-        "\(Self.name) isn't installed, the program that opens pages in WebKitGTK: install the package "
+        "\(Self.name), the program that opens pages in WebKitGTK, isn't installed: install the package "
           + "xcache-webkit (`make deb-webkit` in xcache's source), or build it with `make webkit` and put it beside xcache or in a "
-          + "folder of PATH, or name it in \(Self.variable)",
+          + "folder of PATH, or set \(Self.variable) to its path",
         name: "no-engine")
     }
     path = found

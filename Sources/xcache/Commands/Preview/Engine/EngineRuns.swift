@@ -31,7 +31,7 @@ struct EngineRuns {
       guard run == Self.most else { continue }
       for job in left {
         reports[job.id] = PageReport(
-          id: job.id, failure: "not opened: \(EngineProgram.name) ended on \(run) pages before it")
+          id: job.id, failure: "not opened: \(EngineProgram.name) exited on \(run) pages before it")
       }
     }
     return (jobs.compactMap { reports[$0.id] }, engine)

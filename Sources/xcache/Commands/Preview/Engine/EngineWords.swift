@@ -21,16 +21,16 @@ struct EngineWords: Sendable {
   private static let faults: [(marks: [String], meaning: String)] = [
     (
       ["Failed to activate virtual core keyboard", "Failed to compile keymap"],
-      "it can't make its keyboard map; install what it does that with: apt-get install x11-xkb-utils xkb-data"
+      "it can't compile its keyboard map; install the tools for that: apt-get install x11-xkb-utils xkb-data"
     ),
     (
       ["Couldn't add screen"],
-      "it has no memory for its picture; give this machine or container more, or a smaller --size"
+      "it has too little memory for its screen; give this machine or container more, or use a smaller --size"
     ),
     // Of a folder that it may not write to it complains for each number that a display may have, for longer than it is waited for.
     (
       ["socket to listen on", "listening sockets", "/tmp/.X11-unix"],
-      "it can't make its socket; make /tmp writable, and where there is a folder /tmp/.X11-unix, give it mode 1777"
+      "it can't create its socket; make /tmp writable, and if there is a folder /tmp/.X11-unix, give it mode 1777"
     ),
   ]
 
