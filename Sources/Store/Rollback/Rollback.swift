@@ -4,12 +4,13 @@ import System
 extension Store {
   /// Brings back what a channel, or one bundle of it, held at an older version, as a new version.
   ///
-  /// No bytes are sent and no resources are made: what comes back has its old download URLs.
+  /// No bytes are sent and no resources are created: what comes back has its old download URLs.
   /// - Parameters:
+  ///   - request: the rollback to make.
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`.
   ///   - record: keeps the answer for retries.
-  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  /// - Throws: the refusals of `StoreError`, with nothing changed.
   package func rollback(
     _ request: RollbackInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
@@ -92,7 +93,7 @@ extension Store {
     return release
   }
 
-  /// Brings the prefetch config of then back, where that is asked for.
+  /// Brings back the prefetch config of the target version, if requested.
   private func follow(
     _ request: RollbackInput, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
     _ release: inout ReleaseOutcome
