@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// A live URL whose bytes are damaged or missing: publishing its bundle again brings them back.
+/// A live URL whose bytes are damaged or missing. Publishing its bundle again restores them.
 package struct DamagedURL: Hashable, Sendable {
   /// The bytes that it should have.
   package let sha256: SHA256
@@ -14,14 +14,14 @@ package struct DamagedURL: Hashable, Sendable {
   /// The URL.
   package let url: String
 
-  /// A URL by where it is listed.
+  /// Creates a damaged URL.
   package init(sha256: SHA256, app: String, channel: String, bundle: String, url: String) {
     (self.sha256, self.app, self.channel, self.bundle, self.url) = (sha256, app, channel, bundle, url)
   }
 }
 
 extension Store {
-  /// Blobs whose bytes were found damaged or gone, and that wait to be sent again; normally none.
+  /// Blobs whose bytes were found damaged or missing and that wait to be sent again; normally none.
   package func damagedBlobs() throws(StoreError) -> [SHA256] {
     try connections.reading { (db) throws(StoreError) in
       try db.all("SELECT sha256 FROM blob WHERE quarantined_at IS NOT NULL ORDER BY sha256") { row in
@@ -30,7 +30,7 @@ extension Store {
     }
   }
 
-  /// Where bytes are listed now.
+  /// The live URLs that have these bytes.
   package func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
     if digests.isEmpty { return [] }
     return try connections.reading { (db) throws(StoreError) in try db.places(of: digests) }
@@ -38,7 +38,7 @@ extension Store {
 }
 
 extension Database {
-  /// The live URLs that have these bytes, by app, channel, bundle and URL.
+  /// The live URLs that have these bytes, sorted by app, channel, bundle and URL.
   func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
     var places: [DamagedURL] = []
     for sha256 in digests {
