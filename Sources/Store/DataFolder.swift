@@ -10,7 +10,7 @@ package struct UnexpectedFolder: Hashable, Sendable {
 
 /// The paths inside an origin's data folder.
 package struct DataFolder: Sendable {
-  /// The folder itself.
+  /// The path of the folder itself.
   package let path: String
 
   package init(path: String) { self.path = path }
@@ -37,10 +37,10 @@ package struct DataFolder: Sendable {
   package var derived: String { path + "/derived" }
   /// The SQLite database about the files in `derived`.
   package var derivedDatabase: String { path + "/derived.db" }
-  /// Zips of bundles, by channel.
+  /// The folder of zips, with one folder per channel.
   package var zips: String { path + "/derived/zips" }
 
-  /// Packs, by channel.
+  /// The folder of packs, with one folder per channel.
   package var packs: String { path + "/derived/packs" }
 
   /// The folder of a channel's packs, which can be rebuilt.

@@ -8,7 +8,7 @@ import System
 /// downloads of other programs on the same disk.
 package final class DiskReserve: Sendable {
   private struct State {
-    /// How often the reserve was released. An act that found the disk full before the latest release tries again.
+    /// How often the reserve was given up. An act that found the disk full before the latest time tries again.
     var releases = 0
     /// Why the file couldn't be created the last time; nil if it could.
     var failure: SystemError?
@@ -27,7 +27,7 @@ package final class DiskReserve: Sendable {
   /// The size of the reserve on a file system: 4 MB, or a thirty-second if that is less.
   static func size(of space: DiskSpace) -> Int64 { min(4 << 20, space.size / 32) }
 
-  /// The bytes held now; 0 if they were released or there never was space for them. A copy of a folder may have the
+  /// The bytes held now; 0 if they were given up or there never was space for them. A copy of a folder may have the
   /// file's length but no blocks (`cp --sparse=always`, `tar -S`), so blocks are what counts.
   package var bytes: Int64 {
     guard let named, named.kind == .file else { return 0 }
@@ -92,8 +92,8 @@ package final class DiskReserve: Sendable {
     }
   }
 
-  /// Releases the reserve.
-  /// - Returns: whether there was anything to release.
+  /// Gives up the reserve.
+  /// - Returns: whether there was anything to give up.
   func release() -> Bool {
     state.withLock { state in
       guard bytes > 0, (try? Kernel.remove(path)) != nil else { return false }
@@ -102,7 +102,7 @@ package final class DiskReserve: Sendable {
     }
   }
 
-  /// Runs `body`. If the disk is full, runs it once more with the reserve, or with what another act released of it meanwhile.
+  /// Runs `body`. If the disk is full, runs it once more with the reserve, or with what another act freed of it meanwhile.
   func lending<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     let before = state.withLock { $0.releases }
     do {

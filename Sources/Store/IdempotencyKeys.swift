@@ -21,7 +21,7 @@ package struct IdempotencyKey: Hashable, Sendable {
 package struct StoredAnswer: Hashable, Sendable {
   /// The HTTP status.
   package let status: Int
-  /// JSON.
+  /// The body, as JSON.
   package let body: [UInt8]
 
   /// Creates an answer with this status and body.

@@ -30,7 +30,7 @@ package final class Store: Sendable {
   package struct Options: Sendable {
     /// Whether to create the folder if it is missing.
     package var creates = true
-    /// Whether to open the folder beside the process that has it, without its lock. Such a store is for reading, for
+    /// Whether to open the folder alongside the process that has it, without its lock. Such a store is for reading, for
     /// leases and for registering mirrors; a lease keeps what is being read from being removed.
     package var isSecondary = false
     /// Whether to hold disk space in reserve for when other programs fill the disk.
@@ -97,7 +97,7 @@ package final class Store: Sendable {
     guard status != nil else { throw .noDataFolder(path: folder.path) }
   }
 
-  /// Refuses to start a new database beside files of a lost one: it would begin again with version 1, and gc would
+  /// Refuses to start a new database next to files of a lost one: it would begin again with version 1, and gc would
   /// remove the files as unneeded.
   private static func refuseLostDatabase(_ folder: DataFolder) throws(StoreError) {
     let isLost = try StoreError.disk { () throws(SystemError) in
@@ -135,7 +135,7 @@ package final class Store: Sendable {
 
   // MARK: - Blobs
 
-  /// Begins to receive a file.
+  /// Starts receiving a file.
   package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
     try blobs.checkRoom(for: claim.size ?? 0)
     return try IncomingBlob(claim, in: blobs)

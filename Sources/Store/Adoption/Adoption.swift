@@ -32,7 +32,7 @@ package struct Adoption: Hashable, Sendable {
     package let polls: Int
   }
 
-  /// Newest version first; the last two may be `PollCount.none` and `.other`.
+  /// The shares, newest version first; the last two may be `PollCount.none` and `.other`.
   package let shares: [Share]
 
   /// The number of all polls.
@@ -40,7 +40,7 @@ package struct Adoption: Hashable, Sendable {
 }
 
 extension Store {
-  /// The most versions that are counted separately in an hour, or in a day of the past; gc counts at most 100 of them.
+  /// The most versions that are counted separately in an hour, or in a day of the past; gc considers at most 100.
   static let versionsToldApart = 128
 
   /// Adds polls to the current hour, the most frequent versions first. Versions that aren't kept, or are too many,

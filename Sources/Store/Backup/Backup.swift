@@ -26,7 +26,7 @@ package struct BackupReport: Sendable {
 extension Store {
   /// Copies everything that can't be rebuilt to `path`; an earlier backup there is updated.
   ///
-  /// It can run beside the process that has the data folder. A lease keeps gc from removing what is copied; copied
+  /// It can run alongside the process that has the data folder. A lease keeps gc from removing what is copied; copied
   /// files never change, so no read transaction is needed. Files are cloned if the file system supports that and copied
   /// otherwise, never hard-linked: a write to one copy must not reach the other.
   ///

@@ -113,8 +113,8 @@ extension BlobStore {
     return written
   }
 
-  /// Makes the next process look under `blobs/` for files that no release used. If the mark can't be written, it is
-  /// attempted again.
+  /// Makes the next process look under `blobs/` for files that no release used. If the mark can't be written,
+  /// those files are sent again.
   private func markUnreleased() {
     let now = clock()
     let isDue = state.withLock { state in

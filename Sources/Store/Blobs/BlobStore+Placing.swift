@@ -163,7 +163,7 @@ extension BlobStore {
     var missing: [SHA256] = []
   }
 
-  /// Looks up each content's bytes.
+  /// Looks up where each content's bytes are.
   /// - Parameters:
   ///   - contents: the contents of the release, with their URLs.
   ///   - rowsRead: called between reading the rows and reading what waits for a row; for tests.
@@ -219,7 +219,7 @@ extension BlobStore {
   }
 
   /// The digests of blobs that have rows and whose files exist with the right size. A file that was removed or
-  /// truncated goes to quarantine and counts as missing from then on: a release must not be acknowledged that names it.
+  /// truncated goes to quarantine and counts as missing from then on: no release that names it may be acknowledged.
   func stored(_ digests: some Sequence<SHA256>) throws(StoreError) -> [SHA256: FileDigest] {
     var known = try connections.reading { (db) throws(StoreError) in
       var known: [SHA256: FileDigest] = [:]

@@ -2,12 +2,12 @@ import System
 
 /// An open blob whose bytes were checked against its name since the start of this process.
 package struct StoredBlob: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
 
-  /// Gives up the file to the caller.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 

@@ -10,7 +10,7 @@ package enum ScrubResult: Equatable, Sendable {
   case gone
   /// The scrub was told to stop.
   case stopped
-  /// It couldn't be read, or a bad one couldn't be quarantined, for a reason other than its bytes, which may be good.
+  /// It couldn't be read, or a bad one couldn't be quarantined, for a reason other than its bytes: their state isn't known.
   case failed(SystemError)
 }
 
@@ -25,7 +25,7 @@ package struct ScrubItem: Sendable {
 
   /// The kind of file, and its name.
   package let kind: Kind
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// When it was last read, in milliseconds since 1970.
   package let checkedAt: Int64
@@ -37,7 +37,7 @@ package struct ScrubState: Sendable {
   package internal(set) var files = 0
   /// The bytes of all of them.
   package internal(set) var bytes: Int64 = 0
-  /// When the file that has waited longest was read, in milliseconds since 1970; nil if there is no file.
+  /// When the file that has waited longest was last read, in milliseconds since 1970; nil if there is no file.
   package internal(set) var oldest: Int64?
   /// The number of blobs that wait to be published again.
   package internal(set) var damaged = 0
@@ -105,7 +105,7 @@ extension Store {
       case .derived(let path): return try derived.scrub(path, shouldContinue)
       }
     } catch {
-      // A file that can't be read, for its permissions say, doesn't keep the others from being read.
+      // A file that can't be read, because of its permissions for example, doesn't keep the others from being read.
       guard case .system(let reason) = error, !reason.isOutOfDescriptors else { throw error }
       return .failed(reason)
     }

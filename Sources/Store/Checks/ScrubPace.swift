@@ -25,7 +25,7 @@ package struct ScrubPace: Sendable {
   /// The cost of a file, in bytes.
   package func cost(of size: Int64) -> Double { Double(size) + Self.bytesForAFile }
 
-  /// The overall rate in bytes a second; `age` is how many seconds ago the file that has waited longest was read.
+  /// The overall rate in bytes a second; `age` is how many seconds ago the file that has waited longest was last read.
   package func rate(files: Int, bytes: Int64, age: Double) -> Double {
     let all = Double(bytes) + Double(files) * Self.bytesForAFile
     let round = period * Self.even

@@ -2,16 +2,16 @@ import System
 
 /// An open file under `derived/` whose bytes were checked.
 package struct DerivedFile: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
   /// The path of the file.
   package let path: String
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// The digest of its bytes, as just read.
   package let sha256: SHA256
 
-  /// Gives up the file to the caller.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 

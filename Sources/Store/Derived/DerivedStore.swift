@@ -16,7 +16,7 @@ package final class DerivedStore: Sendable {
   }
 
   /// Opens what exists, or starts anew if it is missing, damaged or of another format. If it `isSecondary`, another
-  /// process has it; then nothing is changed.
+  /// process has it, and it is never started anew.
   init(
     _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64,
     isSecondary: Bool = false

@@ -39,7 +39,7 @@ package struct DocumentRequest: Sendable {
   package let channel: ChannelName
   /// The document to change.
   package let document: ChannelDocument
-  /// The act.
+  /// The kind of act.
   package let kind: DocumentRecord.Kind
   /// The author.
   package let author: String

@@ -20,21 +20,21 @@ extension Database {
     return max((newest ?? 0) + 1, try leastNext(document, of: channel))
   }
 
-  /// The least version that the next change of a document may get; a restore leaves a gap above what it knows.
+  /// The lowest version that the next change of a document may get; a restore leaves a gap above what it knows.
   func leastNext(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> Int64 {
     try value(
       Int64.self, "SELECT least_next FROM document_counter WHERE channel_id = ? AND name = ?", channel,
       document.rawValue) ?? 1
   }
 
-  /// Raises the least version that the next change of a document may get.
+  /// Raises the lowest version that the next change of a document may get.
   func raiseNext(_ document: ChannelDocument, of channel: Int64, to version: Int64) throws(StoreError) {
     try run(
       "INSERT INTO document_counter (channel_id, name, least_next) VALUES (?, ?, ?)", channel,
       document.rawValue, version)
   }
 
-  /// Raises the least next version of every channel's documents by a gap above what is known.
+  /// Raises the lowest next version of every channel's documents by a gap above what is known.
   func leaveDocumentGaps(_ size: Int64) throws(StoreError) {
     try run(
       """

@@ -99,7 +99,7 @@ extension Database {
   {
     var held: DocumentRecord?
     if let channel { held = try newest(.prefetch, of: channel.id) }
-    // A channel that never had a config doesn't decide what another one should have; to empty that one's, push an empty config.
+    // A channel that never had a config doesn't decide what another one should have; to clear that one's, push an empty config.
     guard let content = carryOver.content else {
       return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
     }

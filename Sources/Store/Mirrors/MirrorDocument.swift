@@ -124,7 +124,7 @@ package struct MirroredResource: Hashable, Sendable {
   package let path: DownloadPath
   /// The digest of its bytes.
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// Its content type.
   package let ctype: ContentType

@@ -187,7 +187,7 @@ extension Database {
     return try !isInUse(owner: held.owner, now: now)
   }
 
-  /// The owner after a registration: an admin or a local run doesn't take a mirror away from a token that is in use.
+  /// The owner after a registration: an admin or a local run doesn't take a mirror away from an active owner.
   fileprivate func owner(after held: (id: Int64, owner: String?)?, _ asker: Holder, now: Int64)
     throws(StoreError) -> String
   {

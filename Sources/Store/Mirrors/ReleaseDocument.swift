@@ -28,7 +28,7 @@ extension Store {
 }
 
 extension Database {
-  /// The least next versions of documents, if a restore raised them.
+  /// The lowest next versions of documents, if a restore raised them.
   fileprivate func raisedNumbers(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
     JSONObject(
       try all("SELECT name, least_next FROM document_counter WHERE channel_id = ? ORDER BY name", channel.id)

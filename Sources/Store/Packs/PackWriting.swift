@@ -16,7 +16,7 @@ package final class ScratchFile: Sendable {
   private final class File: Sendable {
     let descriptor: Descriptor
 
-    /// - Parameter path: is free again when this returns.
+    /// Creates a file at `path` and removes its name.
     init(_ path: String) throws(SystemError) {
       descriptor = try Kernel.open(path, [.readWrite, .create, .exclusive], mode: 0o600)
       try Kernel.remove(path)

@@ -14,7 +14,7 @@ package struct StoredResource: Hashable, Sendable {
 }
 
 extension Store {
-  /// The resource of any kept version that has this download path; nil where none has.
+  /// The resource of any kept version that has this download path; nil if there is none.
   package func resource(at path: DownloadPath) throws(StoreError) -> StoredResource? {
     try connections.reading { (db) throws(StoreError) in
       guard let channel = try db.channelID(app: path.appID, path.channel) else { return nil }

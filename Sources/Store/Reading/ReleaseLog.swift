@@ -50,7 +50,7 @@ extension Store {
     }
   }
 
-  /// A kept release.
+  /// The kept release of a version.
   /// - Throws: `unknownVersion`.
   package func release(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError)
     -> ReleaseRecord

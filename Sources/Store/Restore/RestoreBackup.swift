@@ -8,7 +8,7 @@ enum RestoreGap {
   /// Versions stay exact integers in JavaScript.
   private static let limit: Int64 = 1 << 53
 
-  /// The version that comes next, given the newest known one and the least that the next one could have had.
+  /// The version that comes next, given the newest known one and the lowest that the next one could have had.
   static func next(after newest: Int64, atLeast least: Int64) throws(StoreError) -> Int64 {
     guard newest < limit, least < limit else { throw .corruptRow("version \(max(newest, least))") }
     return max(newest, least - 1, 0) + size

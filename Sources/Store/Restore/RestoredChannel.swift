@@ -68,7 +68,7 @@ package struct RestoredChannel: Sendable {
   package let name: ChannelName
   /// The base of the download URLs of its next releases.
   package let publicURL: BaseURL
-  /// The least version that its next release could have had.
+  /// The lowest version that its next release could have had.
   package let leastNext: Int64
   /// The kept releases, oldest first.
   package let releases: [Release]
@@ -76,7 +76,7 @@ package struct RestoredChannel: Sendable {
   package let counters: [(url: ResourceURL, versions: Int64)]
   /// The newest version of each document.
   package let documents: [Document]
-  /// The least versions that the next versions of documents could have had, if an earlier restore raised them.
+  /// The lowest versions that the next versions of documents could have had, if an earlier restore raised them.
   package let leastDocuments: [ChannelDocument: Int64]
   /// The scripts that its policy names.
   package let scripts: [[UInt8]]

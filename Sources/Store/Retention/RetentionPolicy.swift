@@ -15,7 +15,7 @@ package struct RetentionPolicy: Hashable, Sendable {
   package static let share = 1000
   /// The hours in which a `share` of the polls has to come.
   package static let shareHours = 2
-  /// The least polls for a share to count.
+  /// The fewest polls for a share to count.
   package static let fewPolls = 10
   /// One in this many of a day's polls is enough even within a single hour.
   package static let largeShare = 100

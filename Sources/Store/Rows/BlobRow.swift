@@ -109,7 +109,7 @@ struct BlobRow {
 /// The file of a blob that has a row.
 struct BlobFile {
   let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   let size: Int64
 
   fileprivate init(_ row: Statement) { (sha256, size) = (row.get(0), row.get(1)) }

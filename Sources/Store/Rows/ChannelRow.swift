@@ -13,7 +13,7 @@ enum AppRow {
     }
   }
 
-  /// - Parameter id: nil: the next one.
+  /// Inserts an app with this id, or with the next one.
   static func insert(_ app: AppName, id: Int64? = nil, now: Int64, in db: Database) throws(StoreError)
     -> Int64
   {
@@ -77,12 +77,12 @@ enum ChannelRow {
       version.number, id)
   }
 
-  /// Raises the least version that the next release may get.
+  /// Raises the lowest version that the next release may get.
   static func raiseNext(to version: Int64, of id: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE channel SET least_next = ? WHERE id = ?", version, id)
   }
 
-  /// Raises the least next version of every channel by a gap above what is known.
+  /// Raises the lowest next version of every channel by a gap above what is known.
   static func leaveGaps(_ size: Int64, in db: Database) throws(StoreError) {
     try db.run(
       """

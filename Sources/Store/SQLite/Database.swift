@@ -8,7 +8,7 @@ final class Database {
 
   enum Access: Sendable {
     case writing, reading
-    /// Like `writing`, for rows that a power cut may take: those of a program beside the one that has the folder.
+    /// Like `writing`, for rows that a power cut may take: those of a program alongside the one that has the folder.
     case secondary
   }
 

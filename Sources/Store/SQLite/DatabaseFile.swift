@@ -25,7 +25,7 @@ struct DatabaseHeader {
 }
 
 extension Database {
-  /// Writes a snapshot of this database to a new file, while others go on using it.
+  /// Writes a snapshot of this database to a new file, while others keep using it.
   func copy(to path: String) throws(StoreError) {
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

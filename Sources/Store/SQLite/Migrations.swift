@@ -46,7 +46,7 @@ struct Migrations: Sendable {
     for position in try applied(to: database)..<steps.count { try apply(position, to: database) }
   }
 
-  /// Checks that the database has exactly these steps, for a program that reads beside the one that may apply them.
+  /// Checks that the database has exactly these steps, for a program that reads alongside the one that may apply them.
   /// - Throws: `foreignDatabase`, `newerDatabase`, `alteredMigration`, `olderDatabase`.
   func check(_ database: Database) throws(StoreError) {
     guard try database.value(Int64.self, "PRAGMA application_id") == Self.applicationID else {

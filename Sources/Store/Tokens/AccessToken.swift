@@ -30,9 +30,9 @@ package struct AccessToken: Hashable, Sendable {
   package let channel: ChannelName?
   /// Milliseconds since 1970, like all times here.
   package let createdAt: Int64
-  /// To the minute; nil if it was never used.
+  /// When it was last used, to the minute; nil if never.
   package let lastUsedAt: Int64?
-  /// nil: it wasn't revoked.
+  /// When it was revoked; nil if it wasn't.
   package let revokedAt: Int64?
   /// The bundles that its holder may change; nil: every bundle.
   package let bundles: BundleGlob?

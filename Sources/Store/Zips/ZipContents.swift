@@ -37,8 +37,7 @@ struct ZipContents {
     return ZipContents([manifest] + entries.map { file($0.url, $0.entry, of: store) })
   }
 
-  /// What is new since another version.
-  /// - Parameter leavesOutWhole: whether to leave out whole files for which there is a delta.
+  /// What is new since another version. If it `leavesOutWhole`, it has no whole files for which there is a delta.
   static func update(
     from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, _ changes: [EntryChange],
     _ deltas: [ZipDelta], leavesOutWhole: Bool, of store: Store

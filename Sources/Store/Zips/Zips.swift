@@ -4,16 +4,16 @@ import System
 
 /// An open zip of a channel's files.
 package struct StoredZip: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
   /// The path of the file.
   package let path: String
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// Identifies its bytes: the first half of their SHA-256, in hexadecimal.
   package let tag: String
 
-  /// Gives up the file to the caller.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 
