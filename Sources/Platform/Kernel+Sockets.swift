@@ -65,7 +65,7 @@ extension Kernel {
     _ = Glibc.shutdown(socket, Int32(SHUT_WR))
   }
 
-  /// Stops listening: new connections are refused, and those that wait to be accepted are reset.
+  /// Stops listening: new connections are refused, and those that wait to be accepted are rejected.
   package static func stopListening(_ socket: Int32) {
     _ = Glibc.shutdown(socket, Int32(SHUT_RDWR))
   }

@@ -77,7 +77,7 @@ extension Kernel {
   /// Shuts down both directions of a connection; whoever waits for it wakes up.
   package static func shutdown(_ socket: Int32) { _ = Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
 
-  /// Aborts a connection: the peer gets a reset, and unsent data is lost. Whoever waits for it wakes up.
+  /// Aborts a connection: the peer gets a reset, and data that it hasn't read is lost. Whoever waits for it wakes up.
   package static func breakOff(_ socket: Int32) {
     var nowhere = sockaddr()
     nowhere.sa_family = sa_family_t(AF_UNSPEC)
