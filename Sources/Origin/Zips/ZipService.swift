@@ -63,7 +63,7 @@ final class ZipService: Sendable {
     case notOffered
     /// It was removed to make space for others, and is never made again.
     case dropped
-    /// Removing older zips doesn't free enough space, or the newest version's doesn't fit on the disk.
+    /// There isn't enough space, even without older zips; for the newest version's zip, only the disk's space counts.
     case noRoom(isNewest: Bool)
   }
 
