@@ -8,11 +8,11 @@ package enum TLSError: Error, Sendable, Equatable {
   case notAFile(path: String)
   /// Thrown when a file is larger than any chain or key.
   case tooLarge(path: String)
-  /// Thrown when a file has no certificate in PEM form.
+  /// Thrown when a file has no certificate in PEM format.
   case noCertificate(path: String)
   /// Thrown when the file's certificate with this number, counted from 1, is damaged.
   case damagedCertificate(path: String, number: Int)
-  /// Thrown when a file has no private key in PEM form.
+  /// Thrown when a file has no private key in PEM format.
   case noKey(path: String)
   /// Thrown when the key is encrypted with a passphrase.
   case sealedKey(path: String)

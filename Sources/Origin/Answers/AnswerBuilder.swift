@@ -120,8 +120,8 @@ final class AnswerBuilder: Sendable {
     return try whole.get()
   }
 
-  /// Makes work that nobody asked for wait while polls wait for manifests and common patches. It doesn't wait for patches
-  /// from uncommon versions, of which there is no end.
+  /// Waits while polls wait for manifests and common patches, so that background work yields to them. It doesn't wait for
+  /// patches from uncommon versions, of which there is no end.
   func letRequestsGoFirst(while isWanted: () -> Bool) {
     while isWanted(), !work.awaitNoneAsked(within: .seconds(1)) {}
   }

@@ -64,8 +64,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Requests a piece, or joins an earlier request.
   ///
-  /// If `isUrgent` is true, the piece comes before those that aren't, however many wait, and work that nobody asked for
-  /// waits for it. `then` gets the piece, on the thread that made it.
+  /// If `isUrgent` is true, the piece comes before those that aren't, however many wait, and background work waits for it.
+  /// `then` gets the piece, on the thread that made it.
   ///
   /// - Returns: false if too many are waiting; then nothing is done.
   func ask(
@@ -116,7 +116,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The number of pieces waiting for their turn.
   var waiting: Int { state.withLock { $0.urgent.count + $0.others.count } }
 
-  /// Waits until no urgent piece is pending; work that nobody asked for does this before each step.
+  /// Waits until no urgent piece is pending; background work does this before each step.
   /// - Returns: false if one still is after that time.
   func awaitNoneAsked(within duration: Duration) -> Bool {
     state.waiting(for: duration) { $0.asked.isEmpty || $0.isStopped ? () : nil } != nil

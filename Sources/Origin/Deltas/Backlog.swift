@@ -59,7 +59,7 @@ final class Backlog: Sendable {
     return next.map { .channel($0) } ?? .end
   }
 
-  /// Queues a channel with work left behind the others.
+  /// Puts a channel with more work to do back at the end of the queue.
   func again(_ channel: Int64) { queue.addOnce(channel) }
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {

@@ -84,7 +84,7 @@ final class Preparation: Sendable {
   /// Drops the drafts and frees their disk space.
   func dropDrafts() { drafts.withLock { $0 = [] } }
 
-  /// Releases those who wait for it.
+  /// Wakes everyone who waits for it, since the origin is stopping.
   func abandon() { state.broadcasting { $0.isAbandoned = true } }
 
   /// Ends the preparation, whatever is left to do.

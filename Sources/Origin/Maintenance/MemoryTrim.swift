@@ -25,8 +25,8 @@ struct MemoryTrim {
 
   /// How many more bytes than the base may be resident before memory is returned.
   private static func slack(_ base: Int) -> Int { max(4 << 20, base / 32) }
-  /// How many more bytes than then may be free. Work that still used much when its memory was returned leaves no more
-  /// behind than there was, but all of it free.
+  /// How many more bytes may be free than when memory was last returned. Work that still used much at that time leaves no
+  /// more behind than there was, but all of it free.
   private static func freeSlack(_ base: Int) -> Int { max(2 << 20, base / 32) }
   /// How many looks constant activity can delay returning memory.
   static let mostLooks = 12

@@ -7,7 +7,7 @@ package struct ReleasePush: Sendable {
   /// Uploads the files that are missing; returns when all are there.
   /// - Throws: `pushFailed`.
   package let push: @Sendable (PreparedRelease) throws(StoreError) -> Void
-  /// Uploads a pack; returns when it is there. Packs are optional: without it, devices aren't told of the pack.
+  /// Uploads a pack; returns when it is there. Packs are optional: one that isn't uploaded isn't offered to devices.
   /// - Throws: `pushFailed`.
   package let pack: @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void
 

@@ -8,7 +8,7 @@ package struct MirrorOverview: Codable, Sendable {
   @OrNull package var defaultApp: AppName?
   /// The newest row of the audit trail, as written in receipts; nil from older origins.
   package var audit: String?
-  /// What the token is limited to: tells a removed channel from one that the token may not read.
+  /// What the token is limited to: distinguishes a removed channel from one that the token may not read.
   package var limits: Limits?
   package let channels: [Channel]
 
@@ -74,7 +74,7 @@ package struct MirrorOverview: Codable, Sendable {
 
 /// `POST /leases`, `POST /leases/{id}`: keeps everything from removal for some time.
 package struct LeaseRequest: Codable, Sendable {
-  /// Who reads, for people; nil means the token's name.
+  /// The reader's name, for people; nil means the token's name.
   package var holder: String?
   package var seconds: Int?
 

@@ -83,7 +83,7 @@ extension EventLoop {
   }
 
   /// Tells the owner of an open file that it lacks bytes that its answer announced. The client sees the connection end
-  /// early; nobody else would notice.
+  /// early; nothing else would notice.
   func tell(of file: FileBody) {
     _ = context.pool.submit(always: true) { file.owner.bytesAreMissing() }
   }

@@ -116,7 +116,7 @@ struct LogTime {
 
   /// - Parameter seconds: since 1970-01-01T00:00:00Z.
   init(_ seconds: Int64) {
-    // "Tue, 10 Oct 2000 13:55:36 GMT" has every part at a fixed place.
+    // Every part of "Tue, 10 Oct 2000 13:55:36 GMT" has a fixed position.
     let date = Array(HTTPDate(seconds).description.utf8)
     func part(_ range: Range<Int>) -> String { String(decoding: date[range], as: UTF8.self) }
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

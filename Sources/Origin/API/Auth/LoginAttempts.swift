@@ -23,7 +23,7 @@ final class LoginAttempts: Sendable {
     var shutUntil: Int64 = 0
   }
 
-  /// - Parameter now: milliseconds of a clock that never goes back.
+  /// - Parameter now: returns monotonic milliseconds.
   init(now: @escaping @Sendable () -> Int64 = { Int64(Clock.monotonicNanoseconds() / 1_000_000) }) {
     self.now = now
   }

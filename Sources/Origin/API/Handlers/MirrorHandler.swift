@@ -14,7 +14,7 @@ struct MirrorHandler: APIHandler {
   // MARK: - What is there
 
   /// `GET /mirror?channels=online,test&keep=5`: each channel with a release that the token may read; `*` means all.
-  /// `limits` is what the token is limited to: it tells a removed channel from one that the token may not read.
+  /// `limits` is what the token is limited to: it distinguishes a removed channel from one that the token may not read.
   func overview() throws -> Response {
     let names = Set(
       (request.text("channels") ?? ChannelName.online.text).split(separator: ",").map(String.init))

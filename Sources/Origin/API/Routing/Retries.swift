@@ -56,7 +56,7 @@ final class RunningRequests: Sendable {
 extension AccessToken {
   /// What the token may do, as a text that differs whenever the rights differ.
   var rights: String {
-    // A token without hosts gives the text of versions that had no hosts: a retry may come after the server was upgraded.
+    // Without hosts, the text is the same as in versions that had none: a retry may come after an upgrade of the server.
     let names = [scope.rawValue, app?.text ?? "", channel?.text ?? "", bundles?.text ?? ""]
     return (names + (hosts?.names ?? [])).joined(separator: " ")
   }
