@@ -1,25 +1,25 @@
 import CSSL
 import System
 
-/// A certificate, those that it is signed by, and its key.
+/// A certificate, its chain and its key.
 package final class TLSCredentials: @unchecked Sendable {
-  // Unchecked: what libcrypto read is never changed, and libcrypto counts its references by atomics.
+  // Unchecked: what libcrypto has parsed is never changed, and libcrypto counts references atomically.
   let leaf: OpaquePointer
   let chain: [OpaquePointer]
   let key: OpaquePointer
-  /// What a person knows it by: the first host name that it is for, or its subject.
+  /// The name shown to people: the certificate's first host name, or its subject.
   package let name: String
-  /// The host names that it is for, wildcards among them.
+  /// The certificate's host names, including wildcards.
   package let hosts: [String]
-  /// When it ends, in seconds since 1970.
+  /// When the certificate expires, in seconds since 1970.
   package let expires: Int64
-  /// Whether anybody on the machine may read the key's file.
+  /// Whether every user of the machine may read the key's file.
   package let isKeyOpenToAll: Bool
 
-  /// A chain and a key are a few kilobytes.
+  /// In bytes; a chain and a key are a few kilobytes.
   private static let limit = 1 << 20
 
-  /// Reads both files, in PEM form; they may be one and the same.
+  /// Reads both files, in PEM format; they may be the same file.
   package init(certificate path: String, key keyPath: String) throws(TLSError) {
     var certificates = Certificates()
     try certificates.read(path)
@@ -44,14 +44,14 @@ package final class TLSCredentials: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// Whether it is for a host name or an address.
+  /// Whether the certificate is valid for a host name or an address.
   package func covers(host: String) -> Bool {
     X509_check_ip_asc(leaf, host, 0) == 1 || X509_check_host(leaf, host, host.utf8.count, 0, nil) == 1
   }
 
   // MARK: Reading
 
-  /// Certificates that were read and that nobody else frees yet.
+  /// Certificates that were read and that nothing else frees yet.
   private struct Certificates: ~Copyable {
     var taken: [OpaquePointer] = []
 
@@ -97,7 +97,7 @@ package final class TLSCredentials: @unchecked Sendable {
     _ text: [UInt8], _ body: (OpaquePointer?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let buffer = text.withUnsafeBytes { bytes -> OpaquePointer? in
-      // BIO_new_mem_buf(3) reads where the bytes are; these have to outlive it, so a buffer of its own is written.
+      // BIO_new_mem_buf(3) doesn't copy the bytes, which would have to outlive it, so they are written to a buffer.
       let buffer = BIO_new(BIO_s_mem())
       if let buffer, !bytes.isEmpty { BIO_write(buffer, bytes.baseAddress, Int32(bytes.count)) }
       return buffer

@@ -4,21 +4,21 @@ import System
 package enum TLSError: Error, Sendable, Equatable {
   /// Thrown when a file can't be read.
   case unreadable(SystemError)
-  /// Thrown for a pipe or a device: it can't be read again when the certificate is renewed.
+  /// Thrown for anything but a regular file, such as a pipe: it can't be read again when the certificate is renewed.
   case notAFile(path: String)
-  /// Thrown when a file is larger than a chain or a key is.
+  /// Thrown when a file is larger than any chain or key.
   case tooLarge(path: String)
-  /// Thrown when a file has no certificate in PEM form.
+  /// Thrown when a file has no certificate in PEM format.
   case noCertificate(path: String)
-  /// Thrown when a certificate of the file, counted from 1, is damaged.
+  /// Thrown when the file's certificate with this number, counted from 1, is damaged.
   case damagedCertificate(path: String, number: Int)
-  /// Thrown when a file has no private key in PEM form.
+  /// Thrown when a file has no private key in PEM format.
   case noKey(path: String)
-  /// Thrown when the key is sealed by a pass phrase.
+  /// Thrown when the key is encrypted with a passphrase.
   case sealedKey(path: String)
   /// Thrown when the key belongs to another certificate.
   case otherKey(certificate: String, key: String, name: String)
-  /// Thrown when libssl takes the certificate for unsafe, in its own words.
+  /// Thrown when libssl considers the certificate insecure, with its reason.
   case refused(path: String, reason: String)
 }
 

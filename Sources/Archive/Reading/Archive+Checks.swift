@@ -1,13 +1,13 @@
 import System
 
 extension Archive {
-  /// Where each name is.
-  /// - Throws: `sameName`, also where a file has the name of a folder that others are in.
+  /// Returns the index of each name.
+  /// - Throws: `sameName`, also if a file has the name of a folder that contains others.
   static func places(of records: [Record]) throws(ArchiveError) -> [String: Int] {
     var places: [String: Int] = [:]
     places.reserveCapacity(records.count)
     for (index, record) in records.enumerated() {
-      // Equal by Unicode's rules, so that a file system that normalises names can't merge two.
+      // Unicode-equivalent names count as equal: a file system that normalises names would merge them.
       if places.updateValue(index, forKey: record.name) != nil { throw .sameName(record.name) }
     }
     for record in records {
@@ -22,7 +22,7 @@ extension Archive {
     return places
   }
 
-  /// Passes where all entries together stay within `limits`.
+  /// Checks that all entries together stay within `limits`.
   static func check(_ records: [Record], _ limits: ArchiveLimits, packed: Int64) throws(ArchiveError) {
     var total: UInt64 = 0
     for record in records {
@@ -36,8 +36,8 @@ extension Archive {
     }
   }
 
-  /// The entries of `records`, each checked against its local header; none shares a byte with another, and all lie
-  /// before the directory.
+  /// Returns the entries of `records`, each checked against its local header; none overlaps another, and all precede the
+  /// directory.
   static func entries(
     _ records: [Record], before directory: UInt64, in source: any ArchiveSource
   ) throws(ArchiveError) -> [Entry] {
@@ -57,14 +57,14 @@ extension Archive {
     return entries
   }
 
-  /// The bytes that an entry takes, header and descriptor included.
+  /// The bytes of an entry, including header and descriptor.
   private struct Extent {
     let start: UInt64
     let end: UInt64
     let index: Int
   }
 
-  /// Reads a record's local header, which must say the same.
+  /// Reads a record's local header, which must agree with it.
   private static func locate(
     _ record: Record, before limit: UInt64, in source: any ArchiveSource
   ) throws(ArchiveError) -> (Entry, end: UInt64) {
@@ -91,21 +91,21 @@ extension Archive {
     return (entry, end)
   }
 
-  /// Sizes that a local header leaves to its ZIP64 field must be there, and what the directory says.
+  /// Checks that the sizes that a local header leaves to its ZIP64 field are there and match the directory.
   private static func checkLongSizes(
     _ header: LocalFileHeader, of record: Record, extraAt offset: UInt64, _ source: any ArchiveSource
   ) throws(ArchiveError) {
     let isMarked = [header.size, header.packedSize].contains(ZIP64.mark32)
     if !isMarked || header.flags.contains(.hasDescriptor) { return }
     let extra = try source.bytes(at: Int64(offset), count: Int(header.extraLength))
-    // "the corresponding … original and compressed file size fields" both must be in a local header's.
+    // "the corresponding … original and compressed file size fields": a local header must have both.
     guard let field = ExtraFields.find(ExtraFields.zip64, in: extra.span.bytes), field.count >= 16,
       extra.span.bytes.u64(field.lowerBound) == record.size,
       extra.span.bytes.u64(field.lowerBound + 8) == record.packedSize
     else { throw .damaged(.zip64, entry: record.name) }
   }
 
-  /// Bytes of the descriptor behind an entry's data, which must say the same as the directory.
+  /// Returns the size of the descriptor after an entry's data, which must agree with the directory.
   private static func descriptor(
     of record: Record, at offset: UInt64, before limit: UInt64, _ source: any ArchiveSource
   ) throws(ArchiveError) -> UInt64 {
@@ -120,7 +120,7 @@ extension Archive {
 }
 
 extension LocalFileHeader {
-  /// Whether it says of an entry what the directory says.
+  /// Whether it agrees with the directory's record.
   fileprivate func agrees(with record: Record) -> Bool {
     guard method == record.method.rawValue, !flags.isEncrypted,
       flags.contains(.hasDescriptor) == record.flags.contains(.hasDescriptor)

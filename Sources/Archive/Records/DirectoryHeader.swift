@@ -1,7 +1,7 @@
 /// An entry of the central directory (APPNOTE.TXT 4.3.12).
 struct DirectoryHeader {
   static let signature: UInt32 = 0x0201_4b50
-  /// Bytes, without name, extra fields and comment.
+  /// In bytes, without name, extra fields and comment.
   static let size = 46
 
   var versionMadeBy: UInt16
@@ -16,7 +16,7 @@ struct DirectoryHeader {
   var commentLength: UInt16
   var disk: UInt16
   var externalAttributes: UInt32
-  /// Of the local header, from the start of the archive.
+  /// The offset of the local header, from the start of the archive.
   var offset: UInt32
 
   /// Nil unless `bytes` begin with such a record.
@@ -37,7 +37,7 @@ struct DirectoryHeader {
     offset = bytes.u32(42)
   }
 
-  /// The directory's entry for an entry with this local header.
+  /// The directory's header for the entry with this local header.
   init(_ local: LocalFileHeader, offset: UInt32) {
     // "3 - UNIX" in the upper byte: the upper half of the external attributes is a mode.
     versionMadeBy = 3 << 8 | ZIP64.version
@@ -55,7 +55,7 @@ struct DirectoryHeader {
     self.offset = offset
   }
 
-  /// Bytes of the record with all that belongs to it.
+  /// The size of the record with its variable-length fields, in bytes.
   var fullSize: Int { Self.size + Int(nameLength) + Int(extraLength) + Int(commentLength) }
 
   func append(to out: inout [UInt8]) {
@@ -72,14 +72,14 @@ struct DirectoryHeader {
     out.append(number: extraLength)
     out.append(number: commentLength)
     out.append(number: disk)
-    // Internal attributes: nothing is said of the data.
+    // Internal attributes: nothing is declared about the data.
     out.append(number: UInt16(0))
     out.append(number: externalAttributes)
     out.append(number: offset)
   }
 }
 
-/// The mode that Unix programs keep in the upper half of the external attributes.
+/// The Unix mode in the upper half of the external attributes.
 enum FileMode {
   static let plainFile: UInt16 = 0o100_644
   private static let kind: UInt16 = 0o170_000

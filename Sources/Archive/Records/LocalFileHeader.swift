@@ -1,7 +1,7 @@
-/// What stands before an entry's data (APPNOTE.TXT 4.3.7).
+/// The header before an entry's data (APPNOTE.TXT 4.3.7).
 struct LocalFileHeader {
   static let signature: UInt32 = 0x0403_4b50
-  /// Bytes, without name and extra fields.
+  /// In bytes, without name and extra fields.
   static let size = 30
 
   var versionNeeded: UInt16
@@ -54,23 +54,23 @@ struct LocalFileHeader {
   }
 }
 
-/// Dates as MS-DOS kept them (APPNOTE.TXT 4.4.6).
+/// MS-DOS dates (APPNOTE.TXT 4.4.6).
 enum DOSTime {
-  /// 1980-01-01 00:00:00, the first that the format knows: the time in the low half, the date in the high one.
+  /// 1980-01-01 00:00:00, the earliest possible: the time is in the lower half, the date in the upper one.
   static let first: UInt32 = (0 << 9 | 1 << 5 | 1) << 16
 }
 
-/// Checksum and sizes behind the data of an entry that was written without knowing them (APPNOTE.TXT 4.3.9).
+/// Checksum and sizes after the data of an entry that was written before they were known (APPNOTE.TXT 4.3.9).
 struct DataDescriptor {
   static let signature: UInt32 = 0x0807_4b50
-  /// Bytes of the longest form: with its signature, which is optional, and sizes of eight bytes.
+  /// The size in bytes of the longest form: with the optional signature, and sizes of eight bytes.
   static let largestSize = 24
 
   let crc: UInt32
   let packedSize: UInt64
   let size: UInt64
 
-  /// Bytes of the form in which these values stand at the start of `bytes`; nil where they don't.
+  /// Returns the size of the form in which `bytes` begin with these values; nil if they don't.
   func length(in bytes: RawSpan) -> Int? {
     var forms: [(hasSignature: Bool, isLong: Bool)] = [
       (true, false), (true, true), (false, false), (false, true),

@@ -3,11 +3,10 @@ import System
 extension Archive {
   /// Writes an archive of `inputs`, in their order.
   ///
-  /// The bytes depend on names, methods and contents alone, not on `threads`, and on the version of zlib.
-  /// - Parameters:
-  ///   - threads: that deflate; the calling thread reads large entries and writes.
-  ///   - prepare: called first on each of these threads.
-  /// - Throws: `ArchiveError`; then what was written is no archive.
+  /// The bytes depend only on names, methods, contents and the version of zlib, not on `threads`, the number of threads
+  /// that deflate. The calling thread reads large entries and writes. `prepare` is called first on each deflating thread.
+  ///
+  /// - Throws: `ArchiveError`; what was written so far is not a valid archive.
   package static func write(
     _ inputs: [ArchiveInput], threads: Int, to sink: any ArchiveSink,
     prepare: @escaping @Sendable () -> Void = {}
@@ -37,7 +36,7 @@ extension Archive {
     try writer.finish()
   }
 
-  /// Fewer than `count` where the system has no more threads.
+  /// Returns fewer than `count` threads if the system has no more.
   private static func helpers(
     _ count: Int, _ job: PackJob, _ prepare: @escaping @Sendable () -> Void
   ) -> [OSThread] {

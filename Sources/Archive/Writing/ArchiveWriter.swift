@@ -1,9 +1,9 @@
 import System
 
-/// Writes one archive to a sink, entry after entry, and its directory at the end.
+/// Writes one archive to a sink, entry by entry, with its directory at the end.
 ///
-/// Equal names and bytes in equal order give equal archives: time stamps are 1980-01-01, modes 0644, the level of
-/// deflate is fixed, and only sizes decide what is streamed and what needs ZIP64.
+/// Equal names and bytes in equal order give equal archives: time stamps are 1980-01-01, modes 0644, the deflate level is
+/// fixed, and only sizes decide what is streamed and what needs ZIP64.
 struct ArchiveWriter: ~Copyable {
   private let sink: any ArchiveSink
   private var offset: UInt64 = 0
@@ -13,7 +13,7 @@ struct ArchiveWriter: ~Copyable {
 
   init(_ sink: any ArchiveSink) { self.sink = sink }
 
-  /// Appends an entry that was packed before.
+  /// Appends an entry that is already compressed.
   mutating func append(_ packed: PackedEntry, as input: ArchiveInput) throws(ArchiveError) {
     let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(packed.bytes.count))
     let header = try begin(input, flags: .utf8, crc: packed.crc, sizes, isLong: false)
@@ -21,7 +21,7 @@ struct ArchiveWriter: ~Copyable {
     close(header, input, sizes, at: offset - UInt64(packed.bytes.count))
   }
 
-  /// Appends an entry of any size, read as it is written.
+  /// Appends an entry of any size, which is read while it is written.
   mutating func stream(_ input: ArchiveInput, _ deflater: borrowing Deflater) throws(ArchiveError) {
     let source = try input.opened()
     switch input.method {
@@ -58,8 +58,8 @@ extension ArchiveWriter {
 
   private static let step = 1 << 18
 
-  /// Read twice: the checksum stands before the data, and readers of streams can't find the end of stored bytes
-  /// whose length they aren't told first.
+  /// Read twice: the checksum precedes the data, since streaming readers can't find the end of stored bytes unless they
+  /// know the length first.
   private mutating func store(_ input: ArchiveInput, _ source: any ArchiveSource) throws(ArchiveError) {
     let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(input.size))
     var crc = CRC32()
@@ -75,11 +75,11 @@ extension ArchiveWriter {
     close(header, input, sizes, at: start)
   }
 
-  /// The packed size is known at the end only: a descriptor tells it.
+  /// The packed size is known only at the end: it is in a descriptor.
   private mutating func deflate(
     _ input: ArchiveInput, _ source: any ArchiveSource, _ deflater: borrowing Deflater
   ) throws(ArchiveError) {
-    // What can't be deflated grows by five bytes in 16 KB; so the size decides early whether four bytes do.
+    // Incompressible data grows by five bytes per 16 KB, so the size tells early whether four bytes suffice.
     let isLong = ZIP64.needed(UInt64(input.size) + UInt64(input.size) / 1000 + 1024)
     var header = try begin(
       input, flags: [.utf8, .hasDescriptor], crc: 0, Sizes(size: 0, packedSize: 0), isLong: isLong)
@@ -103,7 +103,7 @@ extension ArchiveWriter {
     close(header, input, sizes, at: start)
   }
 
-  /// The bytes of a source in pieces; the last one is marked, and there is one even of an empty source.
+  /// Passes the bytes of a source in pieces; the last one is marked, and even an empty source has one.
   private static func pieces(
     of source: any ArchiveSource, _ input: ArchiveInput,
     _ body: (UnsafeRawBufferPointer, _ isLast: Bool) throws(ArchiveError) -> Void
@@ -124,9 +124,7 @@ extension ArchiveWriter {
 // MARK: - Records
 
 extension ArchiveWriter {
-  /// Writes a local header.
-  ///
-  /// - Parameter isLong: the sizes are in an extra field; without a descriptor they are in the header, too.
+  /// Writes a local header. If `isLong` is true, the sizes are in an extra field, and the header's own are marked.
   private mutating func begin(
     _ input: ArchiveInput, flags: RecordFlags, crc: UInt32, _ sizes: Sizes, isLong: Bool
   ) throws(ArchiveError) -> LocalFileHeader {
@@ -146,9 +144,7 @@ extension ArchiveWriter {
     return header
   }
 
-  /// Appends an entry to the directory.
-  ///
-  /// - Parameter start: of the data.
+  /// Appends an entry, whose data begins at `start`, to the directory.
   private mutating func close(
     _ local: LocalFileHeader, _ input: ArchiveInput, _ sizes: Sizes, at start: UInt64
   ) {

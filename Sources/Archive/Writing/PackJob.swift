@@ -1,9 +1,9 @@
 import System
 
-/// Small entries on their way from the threads that pack them to the one that writes.
+/// Passes small entries from the threads that compress them to the one that writes.
 final class PackJob: Sendable {
   private struct State {
-    /// In the plan's order.
+    /// An index into the plan's order.
     var next = 0
     /// The batch that is being written.
     var written = 0
@@ -20,7 +20,7 @@ final class PackJob: Sendable {
     plan = ZipPlan(inputs)
   }
 
-  /// Packs entries until none is left or the writer gave up.
+  /// Compresses entries until none is left or the writer has given up.
   func work() {
     let packer = Packer()
     while let index = take() {
@@ -45,31 +45,31 @@ final class PackJob: Sendable {
     return nil
   }
 
-  /// Tells the packing threads which batch the writer is at, if that isn't `batch` any more; gives that batch.
+  /// Tells the compressing threads which batch the writer has reached, if it is no longer `batch`; returns that batch.
   func reached(_ index: Int, after batch: Int) -> Int {
     let now = plan.batch[index]
     if now != batch { state.broadcasting { $0.written = now } }
     return now
   }
 
-  /// An entry once it is packed.
+  /// Returns an entry once it is compressed.
   func packed(_ index: Int) throws(ArchiveError) -> PackedEntry {
     try state.waiting { $0.packed.removeValue(forKey: index) }.get()
   }
 
-  /// Lets the packing threads end.
+  /// Makes the compressing threads end.
   func end() { state.broadcasting { $0.isOver = true } }
 }
 
-/// In which order small entries are packed, so that several threads end together and little waits to be written.
+/// The order in which small entries are compressed, so that all threads finish together and little waits to be written.
 ///
-/// Entries are cut into batches of consecutive ones. Within a batch the largest is packed first: a large one at the
-/// end would leave the other threads with nothing to do. What is packed ahead of the writer is at most two batches.
+/// Entries are divided into batches of consecutive ones. Within a batch the largest is compressed first: a large one at the
+/// end would leave the other threads idle. At most two batches are compressed ahead of the writer.
 struct ZipPlan: Sendable {
-  /// Bytes of a batch, before packing.
+  /// The size of a batch in bytes, before compression.
   static let batchBytes: Int64 = 48 << 20
 
-  /// Indices of small entries, in the order in which they are packed.
+  /// Indices of small entries, in the order in which they are compressed.
   private(set) var order: [Int] = []
   /// The batch of each entry.
   private(set) var batch: [Int] = []
@@ -96,13 +96,13 @@ struct ZipPlan: Sendable {
   }
 }
 
-/// An entry's bytes as they stand in an archive.
+/// An entry's bytes as they appear in an archive.
 struct PackedEntry: Sendable {
   let bytes: [UInt8]
   let crc: UInt32
 }
 
-/// Packs small entries, one after another, with memory of its own.
+/// Compresses small entries, one after another, with its own memory.
 struct Packer: ~Copyable {
   private let deflater = Deflater()
 

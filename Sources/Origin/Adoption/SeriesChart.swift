@@ -1,9 +1,9 @@
 import OriginAPI
 import Store
 
-/// Counts over time as the API tells them: a bounded number of lines, each with a value for each point.
+/// Counts over time as returned by the API: a limited number of series, each with a value per point.
 struct SeriesChart {
-  /// Versions that are told apart.
+  /// The maximum number of versions told apart.
   private static let mostVersions = 12
 
   private let points: Int
@@ -17,7 +17,7 @@ struct SeriesChart {
     polls[version, default: [Int64](repeating: 0, count: points)][point] += Int64(count)
   }
 
-  /// The newest version first; those with the fewest polls are `other`.
+  /// The newest version first; those with the fewest polls are combined as `other`.
   var versions: [AdoptionSeries.Version] {
     let sums = polls.filter { $0.key > 0 }.map { (version: $0.key, polls: $0.value.reduce(0, +)) }
     let told = Set(

@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import System
 
-/// Makes the answers that take work, once each, and puts them where polls find them.
+/// Makes expensive answers, once each, and puts them where polls find them.
 final class AnswerBuilder: Sendable {
   private let store: Store
   let packs: PackOffers
@@ -12,17 +12,17 @@ final class AnswerBuilder: Sendable {
   let catalog: Published<Catalog>
   let patches = Published(PatchCache())
   private let work: SingleFlight<Piece, Made>
-  /// Manifests that were read from their rows.
+  /// The number of manifests read from their rows.
   let manifestsRead = Atomic<Int>(0)
-  /// Patches that were worked out, whatever came of it.
+  /// The number of patches worked out, whatever the result.
   let patchesMade = Atomic<Int>(0)
-  /// Polls that were answered with the whole manifest since too many patches were waited for.
+  /// The number of polls answered with the whole manifest because too many patches were pending.
   let answeredWhole = Atomic<Int>(0)
 
-  /// Answers that are made at a time, and patches that may wait for their turn.
+  /// How many answers are made at a time, and how many patches may wait.
   static let limits = (atOnce: 2, waiting: 16)
 
-  /// An answer that can be made; one to another version, or that says something else, is another one.
+  /// Identifies an answer that can be made; another version, or other extras, make it another one.
   private enum Piece: Hashable, Sendable {
     case map(Int64, ManifestVersion)
     case whole(Int64, ManifestVersion, AnswerExtras)
@@ -39,7 +39,7 @@ final class AnswerBuilder: Sendable {
 
   enum PatchOutcome: Sendable {
     case patch(RenderedPatch)
-    /// No manifest of the base's number is kept.
+    /// No manifest of the base's version is kept.
     case unknownBase
     case failed(StoreError)
   }
@@ -60,7 +60,7 @@ final class AnswerBuilder: Sendable {
   func whole(
     of channel: ChannelCatalog, then: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
   ) {
-    // The newest is what is asked for; of an older one, nothing is kept any more.
+    // Clients want the newest; nothing of an older one is kept any more.
     let channel = newest(channel)
     if let whole = channel.held.whole { return then(.success(whole)) }
     _ = work.ask(Self.whole(channel), isUrgent: true) {
@@ -87,11 +87,11 @@ final class AnswerBuilder: Sendable {
     catalog.current.channel(id: channel.channel.id) ?? channel
   }
 
-  /// - Returns: false where too many patches are waited for; then `then` isn't called.
+  /// - Returns: false if too many patches are pending; then `then` isn't called.
   func patch(
     to channel: ChannelCatalog, from base: ManifestVersion, then: @escaping @Sendable (PatchOutcome) -> Void
   ) -> Bool {
-    // What the fleet is at is never more than a few.
+    // There are never more than a few pinned versions.
     let isPinned = patches.current.isPinned(base.number, of: channel.channel.id)
     let isTaken = work.ask(Self.patch(channel, base), isUrgent: isPinned) {
       .patch(self.makePatch(to: channel, from: base))
@@ -104,7 +104,7 @@ final class AnswerBuilder: Sendable {
 
   // MARK: - For what is made before anybody asks, on the caller's thread
 
-  /// The manifest of a channel, read from its rows unless it is in memory: once, however many want it.
+  /// Returns a channel's manifest, read from its rows unless it is in memory; once, however many callers wait for it.
   func map(of channel: ChannelCatalog) throws(StoreError) -> ManifestMap {
     if let map = channel.held.map { return map }
     let made = work.perform(.map(channel.channel.id, channel.version)) { .map(self.readMap(channel)) }
@@ -112,7 +112,7 @@ final class AnswerBuilder: Sendable {
     return try map.get()
   }
 
-  /// The whole manifest of a channel, made now unless it is there.
+  /// Returns a channel's whole manifest, made now unless there is one.
   func whole(of channel: ChannelCatalog) throws(StoreError) -> WholeManifest {
     if let whole = channel.held.whole { return whole }
     let made = work.perform(Self.whole(channel)) { .whole(self.makeWhole(channel)) }
@@ -120,18 +120,18 @@ final class AnswerBuilder: Sendable {
     return try whole.get()
   }
 
-  /// Waits while polls wait for manifests and common patches, as what nobody asked for does. There is no end of patches from
-  /// odd versions; it doesn't wait for those.
+  /// Waits while polls wait for manifests and common patches, so that background work yields to them. It doesn't wait for
+  /// patches from uncommon versions, of which there is no end.
   func letRequestsGoFirst(while isWanted: () -> Bool) {
     while isWanted(), !work.awaitNoneAsked(within: .seconds(1)) {}
   }
 
-  /// Makes the patch from `base`, unless it is there.
+  /// Makes the patch from `base`, unless there is one.
   func preparePatch(to channel: ChannelCatalog, from base: ManifestVersion) {
     _ = work.perform(Self.patch(channel, base)) { .patch(self.makePatch(to: channel, from: base)) }
   }
 
-  /// There are deltas, or a pack, that the answers of a channel don't name yet: makes those of pinned bases again.
+  /// Makes a channel's answers from pinned bases again, since they don't name new deltas or a new pack yet.
   func refreshPatches(of channelID: Int64) throws(StoreError) {
     patches.update { $0.renew(channelID) }
     for base in patches.current.pins(of: channelID) {
@@ -153,7 +153,7 @@ final class AnswerBuilder: Sendable {
   }
 
   private func readMap(_ channel: ChannelCatalog) -> Result<ManifestMap, StoreError> {
-    // Another one may have read it between the asker's look and this turn; here and below.
+    // Another thread may have read it in the meantime; the same goes for the functions below.
     if let map = channel.held.map { return .success(map) }
     manifestsRead.add(1, ordering: .relaxed)
     return Result { () throws(StoreError) in
@@ -183,7 +183,7 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  /// Keeps what was made of a channel, also where another one took its place that says the same.
+  /// Keeps what was made for a channel, also in a successor with the same content.
   private func keep(
     _ channel: ChannelCatalog, where isRight: (ChannelCatalog) -> Bool, _ keep: (ResidentManifest) -> Void
   ) {
@@ -192,12 +192,11 @@ final class AnswerBuilder: Sendable {
     if now !== channel, isRight(now) { keep(now.held) }
   }
 
-  /// Lets go of the manifests and patches of channels that nobody has polled for a while; they come back when they are
-  /// asked for.
+  /// Drops the manifests and patches of channels that nobody has polled for a while; they are loaded again on demand.
   ///
   /// - Parameters:
-  ///   - moment: monotonic nanoseconds; what came after it stays.
-  ///   - isPolled: whether anybody polled a channel since.
+  ///   - moment: in monotonic nanoseconds; what was added after it is kept.
+  ///   - isPolled: returns whether a channel was polled since then.
   func forgetUnpolled(since moment: UInt64, _ isPolled: (Int64) -> Bool) {
     for channel in catalog.current.channels where !isPolled(channel.channel.id) {
       guard channel.held.drop(keptBefore: moment) else { continue }
@@ -219,7 +218,7 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  /// The patch from `base`; nil where no manifest of that number is kept.
+  /// Returns the patch from `base`; nil if no manifest of that version is kept.
   private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
     -> RenderedPatch?
   {
@@ -236,7 +235,7 @@ final class AnswerBuilder: Sendable {
 }
 
 extension AnswerBuilder {
-  /// The same answer, naming a pack to those that take one.
+  /// Returns the same answer, naming a pack for those that accept one.
   func offering(
     _ offer: PackOffer?, _ answer: RenderedPatch, _ channel: ChannelCatalog, from base: ManifestVersion
   ) -> RenderedPatch {
@@ -250,7 +249,7 @@ extension AnswerBuilder.PatchOutcome {
 }
 
 extension AnswerBuilder {
-  /// In the Prometheus text format, version 0.0.4.
+  /// The metrics in the Prometheus text format, version 0.0.4.
   var prometheusText: String {
     func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
       "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"

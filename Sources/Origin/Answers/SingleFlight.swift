@@ -1,7 +1,7 @@
 import System
 
-/// Work that many may wait for at once: each piece is done once, few at a time, on threads of low priority. Who waits for
-/// it holds no thread, and who asked first is served first.
+/// Work that many may wait for at once: each piece is done once, a few at a time, on low-priority threads. Waiting takes no
+/// thread, and requests are served in order.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Flight: Sendable {
     let make: @Sendable () -> Value
@@ -11,16 +11,16 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private struct State: Sendable {
     var flights: [Key: Flight] = [:]
-    /// Those that don't run yet, each kind in the order in which they were asked for.
+    /// Pieces that aren't running yet, each kind in the order of their requests.
     var urgent: [Key] = []
     var others: [Key] = []
-    /// Urgent ones that were begun since one of the others was.
+    /// How many urgent pieces have begun since the last other one.
     var turns = 0
-    /// Urgent ones that were asked for and aren't made yet.
+    /// Urgent pieces that were requested and aren't done yet.
     var asked: Set<Key> = []
     var isStopped = false
 
-    /// The piece whose turn it is. Urgent ones come first, and can't keep the others waiting for good.
+    /// Returns the next piece to run. Urgent ones come first, but can't starve the others.
     mutating func next() -> Key? {
       if !urgent.isEmpty, turns < SingleFlight.turnsOfUrgent || others.isEmpty {
         turns += 1
@@ -36,15 +36,15 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Urgent pieces that are made for each of the others.
+  /// How many urgent pieces are made for each of the others.
   private static var turnsOfUrgent: Int { 4 }
 
   private let state = Monitor(State())
   private let crowd: Int
 
   /// - Parameters:
-  ///   - threads: pieces that are made at a time.
-  ///   - crowd: pieces that may wait; whoever asks for one more is told so.
+  ///   - threads: how many pieces are made at a time.
+  ///   - crowd: how many pieces may wait; requests beyond that are refused.
   init(threads: Int, crowd: Int) throws(SystemError) {
     self.crowd = crowd
     do throws(SystemError) {
@@ -62,17 +62,17 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   deinit { state.broadcasting { $0.isStopped = true } }
 
-  /// Asks for a piece; joins whoever did already.
+  /// Requests a piece, or joins an earlier request.
   ///
-  /// - Parameters:
-  ///   - isUrgent: it comes before those that aren't, however many wait, and what is made before anybody asks waits for it.
-  ///   - then: is given the piece, on the thread that made it.
-  /// - Returns: false where too many wait; then nothing is done.
+  /// If `isUrgent` is true, the piece comes before those that aren't, however many wait, and background work waits for it.
+  /// `then` gets the piece, on the thread that made it.
+  ///
+  /// - Returns: false if too many are waiting; then nothing is done.
   func ask(
     _ key: Key, isUrgent: Bool = false, make: @escaping @Sendable () -> Value,
     then: @escaping @Sendable (Value) -> Void
   ) -> Bool {
-    // All: who waits until nobody asks is no one to wake for a piece.
+    // Wakes all waiters: one that waits in `awaitNoneAsked` can't run a piece.
     state.broadcasting { state in
       if state.flights[key] != nil {
         state.flights[key]?.waiters.append(then)
@@ -95,7 +95,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Makes a piece on this thread, unless another one makes it just now: then waits for that.
+  /// Makes a piece on this thread, or waits for another thread that is making it.
   func perform(_ key: Key, make: @escaping @Sendable () -> Value) -> Value {
     let made = Monitor<Value?>(nil)
     let isOwn = state.withLock { state in
@@ -113,11 +113,11 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return value
   }
 
-  /// Pieces that wait for their turn.
+  /// The number of pieces waiting for their turn.
   var waiting: Int { state.withLock { $0.urgent.count + $0.others.count } }
 
-  /// Waits until no urgent piece is asked for, as what nobody asked for does before each of its steps.
-  /// - Returns: false where one still is after that time.
+  /// Waits until no urgent piece is pending; background work does this before each step.
+  /// - Returns: false if one still is after that time.
   func awaitNoneAsked(within duration: Duration) -> Bool {
     state.waiting(for: duration) { $0.asked.isEmpty || $0.isStopped ? () : nil } != nil
   }

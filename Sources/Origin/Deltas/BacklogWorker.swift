@@ -2,27 +2,27 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas and packs on older versions, the newest base first, channel by channel, version by version.
+/// Makes the deltas and packs from older versions, channel by channel, newest base first.
 ///
-/// What is done is remembered in `derived.db`; after a restart the rest follows.
+/// Finished work is recorded in `derived.db`; the rest continues after a restart.
 struct BacklogWorker: Sendable {
   private let thread = BackgroundThread()
   let store: Store
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   let service: DeltaService
-  /// Brings packs to where devices download them; nil: the CDN fetches what it lacks.
+  /// Uploads packs to where devices download them; nil if the CDN fetches what it lacks.
   let push: ReleasePush?
   let log: @Sendable (String) -> Void
 
-  /// Works from now on until the service is stopped.
+  /// Runs until the service is stopped.
   func start() throws(SystemError) { try thread.start("deltas") { run() } }
 
   private func run() {
     service.backlog.begin()
     for channel in catalog.current.channels { service.backlog.add(channel.channel.id, at: channel.version) }
     var later = PackQueue()
-    // By channel the version whose packs could not be pushed, until they are tried again.
+    // For each channel, the version whose packs could not be pushed; removed when they are due again.
     var unpushed: [Int64: ManifestVersion] = [:]
     while true {
       switch service.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
@@ -45,14 +45,14 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// Seconds.
+  /// In seconds.
   private static let longestPause = 60.0
 
   private func hasRoom(for size: Int64) -> Bool {
     (try? store.hasPackRoom(service.packs.limits.room, for: size)) ?? false
   }
 
-  /// Does the newest base that is left; true where more are.
+  /// Handles the newest base that is left; true if more are left.
   private func advance(
     _ channel: ChannelInfo, _ later: inout PackQueue, _ unpushed: inout [Int64: ManifestVersion]
   ) throws(StoreError) -> Bool {
@@ -71,14 +71,14 @@ struct BacklogWorker: Sendable {
     let made = try makeDeltas(channel, on: manifest)
     let pack = made.isComplete ? try bringPack(channel, on: manifest) : .nothing
     if pack == .isNew { later.pushed(channel) }
-    // Some deltas may be those of a preparation, which went on behind its release.
+    // Some deltas may come from a preparation that continued after its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete, pack != .isStopped else { return !service.isStopping }
     switch pack {
     case .noRoom(let size): later.note(channel, base, .room(size))
     case .isUnpushed(let words):
       later.note(channel, base, .push)
-      // Those on other bases fail for the same reason.
+      // Packs from other bases fail for the same reason: log it only once.
       if unpushed.updateValue(channel.version, forKey: channel.id) != channel.version { log(words) }
     default: try store.derived.markDone(channel.id, from: base, to: channel.version)
     }
@@ -106,7 +106,7 @@ struct BacklogWorker: Sendable {
     return (result.made, result.isComplete)
   }
 
-  /// A newer release makes this one's deltas and packs old before anyone has seen them.
+  /// Stops when a newer release makes this one's deltas and packs obsolete.
   private func shouldContinue(_ channel: ChannelInfo) -> @Sendable () -> Bool {
     let (id, version) = (channel.id, channel.version)
     return { [service, catalog] in
@@ -114,21 +114,21 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// What became of a pack.
+  /// The result of making and pushing a pack.
   private enum PackResult: Equatable {
-    /// There is one that devices are to be told of from now on.
+    /// There is a new pack to offer to devices.
     case isNew
-    /// There is none to be, or it is there.
+    /// There is none to make, or it exists already.
     case nothing
-    /// So many bytes found none.
+    /// There was no space for this many bytes.
     case noRoom(Int64)
-    /// It could not be pushed; with what to say about it.
+    /// It could not be pushed; the value is the message to log.
     case isUnpushed(String)
-    /// The origin ends, or a newer release came.
+    /// The origin is stopping, or there is a newer release.
     case isStopped
   }
 
-  /// Makes the pack from `base`, unless it is known, and pushes it.
+  /// Makes the pack from `base`, unless there is one, and pushes it.
   private func bringPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult {
     guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base.version) else {
       return .nothing
@@ -147,7 +147,7 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// Pushes a pack that is kept, where that is asked for.
+  /// Pushes a pack that is kept, if pushing is configured.
   private func bring(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
     guard let push else { return .isNew }
     do throws(StoreError) {
@@ -160,7 +160,7 @@ struct BacklogWorker: Sendable {
     return .isNew
   }
 
-  /// Puts a pack together; nil where its files can't be coded.
+  /// Assembles a pack; nil if its files can't be coded.
   private func makePack(_ channel: ChannelInfo, on base: BaseManifest, _ ends: PackEnds) throws(StoreError)
     -> PackBuilder.Outcome?
   {
@@ -170,7 +170,7 @@ struct BacklogWorker: Sendable {
       let base = PackBase(older, wanted: Set(draft.holders.keys))
       return try service.packs.keep(draft, changes, on: base, ends, of: channel.id)
     }
-    // The release's own preparation may have coded these files.
+    // The release's own preparation may already have coded these files.
     for draft in service.packDrafts(of: channel.id) {
       let outcome = try keep(draft)
       if case .otherFiles = outcome { continue }

@@ -4,8 +4,8 @@ import OriginAPI
 import Store
 import System
 
-/// What a console asks for every few seconds: all channels and what is wrong with them. It is worked out once for all who
-/// ask within a second, or after an act.
+/// Answers what a console polls every few seconds: all channels and their problems. It is computed once for all requests
+/// within a second, unless an act comes in between.
 final class FleetService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
@@ -14,11 +14,11 @@ final class FleetService: Sendable {
 
   private struct Kept {
     let state: FleetState
-    /// Monotonic nanoseconds.
+    /// In monotonic nanoseconds.
     let at: UInt64
-    /// The newest row of the audit trail then.
+    /// The newest row of the audit trail at that time.
     let row: Int64
-    /// What tokens were answered, by what they are limited to.
+    /// The answers to tokens, by their limits.
     var answers: [Limits: [UInt8]] = [:]
   }
 
@@ -36,7 +36,7 @@ final class FleetService: Sendable {
     self.backlog = backlog
   }
 
-  /// The answer to a token, as far as it may read.
+  /// Returns the overview of what a token may read.
   func overview(for caller: AccessToken) throws(StoreError) -> Response {
     let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
     let body = try kept.withLock { (kept) throws(StoreError) -> [UInt8] in
@@ -59,7 +59,7 @@ final class FleetService: Sendable {
   }
 
   private func state() throws(StoreError) -> FleetState {
-    // Not read from the database: its last hour is up to two, and what came since the last flush is missing there.
+    // Not read from the database: its last hour spans up to two, and it lacks what came since the last flush.
     let recent = adoption.recentPolls(minutes: FleetState.minutes)
     let damaged = try store.damagedBlobs()
     var progress: [Int64: Int] = [:]

@@ -1,7 +1,7 @@
 import Store
 import System
 
-/// When garbage is collected each day, and what stays.
+/// When garbage is collected each day, and what is kept.
 package struct DailyCollection: Sendable {
   /// Minutes after midnight, in the machine's time zone.
   package let minute: Int
@@ -12,14 +12,14 @@ package struct DailyCollection: Sendable {
     self.policy = policy
   }
 
-  /// Whether a minute of the day is the one; a round that someone's reading put off is tried again for two hours.
+  /// Whether a collection is due at a minute of the day; a round that a lease delayed is retried for two hours.
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written, plans that nobody came for dropped, and the disk's reserve looked at, every
-/// 10 seconds; memory that large
-/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads
-/// that no release took, and manifests that nobody polls, are looked for every 10 minutes; garbage is collected once a day.
+/// Periodic work: every 10 seconds, counts are written, expired plans dropped, and the disk's reserve checked; memory used
+/// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
+/// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
+/// garbage is collected.
 final class MaintenanceService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
@@ -34,7 +34,7 @@ final class MaintenanceService: Sendable {
   private static let secondsBetweenTrims = 5
   private static let secondsBetweenPackLooks = 60
   private static let secondsBetweenTries = 300
-  /// Who the audit trail says that it was.
+  /// The actor recorded in the audit trail.
   private static let actor = Actor(name: "serve", address: "")
 
   init(
@@ -57,7 +57,7 @@ final class MaintenanceService: Sendable {
 
   func beginStopping() { thread.beginStopping() }
 
-  /// Ends the thread and writes what was counted last.
+  /// Stops the thread and writes the last counts.
   func finish() {
     thread.stop()
     adoption.flush()
@@ -94,7 +94,7 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  /// Makes the disk's reserve again where there is room, and tells when it was spent and when it is back.
+  /// Refills the disk's reserve if there is space, and logs when it is used up and when it is back.
   private func lookAtReserve(_ hadRoom: Bool) -> Bool {
     let hasRoom = store.reserve.fill()
     if hadRoom, !hasRoom, let fault = store.reserve.fault {
@@ -108,7 +108,7 @@ final class MaintenanceService: Sendable {
     return hasRoom
   }
 
-  /// A channel that nobody polled for a day goes from memory.
+  /// Drops channels that nobody polled for a day from memory.
   private func forgetUnpolled() {
     let now = Clock.monotonicNanoseconds()
     guard now > Self.unpolledNanoseconds else { return }
@@ -126,7 +126,7 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  /// One day's counts at a time: releases don't wait for more.
+  /// One day's counts at a time: releases wait no longer than that.
   private func rollUp() {
     do throws(StoreError) {
       try store.rollUpCounts()
@@ -154,7 +154,7 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  /// - Returns: whether the round is over.
+  /// - Returns: whether the round is complete.
   private func collect(_ policy: RetentionPolicy) -> Bool {
     do throws(StoreError) {
       let report = try answers.collecting(store) { () throws(StoreError) in

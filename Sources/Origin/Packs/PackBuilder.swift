@@ -3,47 +3,48 @@ import Manifests
 import Store
 import System
 
-/// What packs may take of the disk, and of a device's line.
+/// Limits for packs.
 package struct PackLimits: Sendable {
-  /// Bytes that all packs may take.
+  /// The disk space for all packs, in bytes.
   package var room: Int64 = 2 << 30
-  /// Bytes of one; what would be larger is fetched file by file.
+  /// The maximum size of one pack, in bytes; a larger update is fetched file by file.
   package var largest: Int64 = 256 << 20
-  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory, as for a delta.
+  /// The maximum size of a file in it, in bytes, however small its delta: a file is coded in memory, as for a delta.
   package var largestFile = Int64(DeltaTrial.largestFile)
-  /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
+  /// Packs of at least this many bytes are assembled before the release's transaction, not in it, since other releases wait
+  /// for it.
   package var ahead: Int64 = 8 << 20
 
   package init() {}
 }
 
-/// Makes packs: the files of a release while it is only planned, the rest when it has its number.
+/// Makes packs: a release's files while it is only planned, the rest once it has its number.
 struct PackBuilder: Sendable {
   let store: Store
   let limits: PackLimits
   let budget: MemoryBudget
   let counters: PackCounters
-  /// Whether the pack from the version before is made, and pushed, while that one is still the newest.
+  /// Whether the pack from the version before is made and pushed while that version is still the newest.
   var makesFirst = false
   var log: @Sendable (String) -> Void = { _ in }
 
-  /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings more is
-  /// no update of what was there, and doesn't wait for its pack: it would be about as large as the files.
+  /// How many bytes of files without a delta are coded at the best level: two seconds of one core. A release with more
+  /// isn't an update of what was there, and doesn't wait for its pack, which would be about as large as the files.
   static let mostOfUpdate: Int64 = 4 << 20
 
   // MARK: - The files
 
-  /// What came of coding a pack's files.
+  /// The result of coding a pack's files.
   enum Coded {
     case draft(PackDraft)
-    /// There is to be no pack, or the work was to end.
+    /// No pack is to be made, or the work was stopped.
     case nothing
     case tooLarge(TooLarge)
   }
 
   /// Why a pack is left out.
   enum TooLarge: Sendable {
-    /// One of its files, with so many bytes.
+    /// One of its files, with its size in bytes.
     case file(Int64)
     /// The pack itself.
     case pack
@@ -51,11 +52,9 @@ struct PackBuilder: Sendable {
 
   /// Codes the files that a pack brings.
   ///
-  /// - Parameters:
-  ///   - changes: sorted by URL; of the new entries the numbers don't matter.
-  ///   - older: the manifest that the pack starts from, sorted by URL.
-  ///   - threads: that code, at low priority unless it is urgent.
-  ///   - shouldContinue: asked before each file; false: there will be none.
+  /// `changes` are sorted by URL; the version numbers of new entries don't matter. `older` is the manifest that the pack
+  /// starts from, sorted by URL. The threads have low priority unless the pack is urgent. `shouldContinue` is asked before
+  /// each file; if it returns false, there will be no pack.
   func draft(
     _ changes: [Manifests.EntryChange], on older: ContentTable, threads: Int,
     isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool = { true }
@@ -93,7 +92,7 @@ struct PackBuilder: Sendable {
         deltaBases: deltaBases, holders: holders))
   }
 
-  /// The files of one pack, which several threads code.
+  /// Codes the files of one pack on several threads.
   private struct RecordCoder: Sendable {
     let frames: ScratchFile
     private let jobs: [Job]
@@ -101,7 +100,7 @@ struct PackBuilder: Sendable {
     private let isThorough: Bool
     private let builder: PackBuilder
 
-    /// A file, and what it may be coded over.
+    /// A file, and what it may be coded against.
     private struct Job: Sendable {
       let sha256: SHA256
       let size: Int
@@ -118,7 +117,7 @@ struct PackBuilder: Sendable {
 
     enum Outcome {
       case records([PackDraft.Record])
-      /// One can't be coded, or the work was to end.
+      /// A file can't be coded, or the work was stopped.
       case nothing
       case tooLarge(TooLarge)
     }
@@ -143,7 +142,7 @@ struct PackBuilder: Sendable {
       let largest = jobs.map(\.size).max() ?? 0
       guard largest <= builder.limits.largestFile else { return .tooLarge(.file(Int64(largest))) }
       let progress = Locked(Progress(records: Array(repeating: nil, count: jobs.count)))
-      // The largest first: whatever is last is short.
+      // The largest first, so that the last one is short.
       let order = jobs.indices.sorted { jobs[$0].size > jobs[$1].size }
       try Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) {
         (index) throws(StoreError) in
@@ -194,18 +193,18 @@ struct PackBuilder: Sendable {
 
   // MARK: - The whole
 
-  /// What came of a draft.
+  /// The result of keeping a draft.
   enum Outcome {
     case kept(StoredPack)
     /// Its files were coded for other changes.
     case otherFiles
-    /// It isn't worth keeping, which is remembered.
+    /// It isn't worth keeping, which is recorded.
     case notWorth
-    /// So many bytes found no room.
+    /// There was no space for this many bytes.
     case noRoom(Int64)
   }
 
-  /// Puts a pack together and keeps it.
+  /// Assembles a pack and keeps it.
   func keep(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
     of channel: Int64
@@ -233,7 +232,7 @@ struct PackBuilder: Sendable {
     return .kept(pack)
   }
 
-  /// Whether there is any room for a pack, before its files are coded.
+  /// Whether there is any space for a pack, before its files are coded.
   func hasAnyRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
     if try store.hasPackRoom(limits.room, for: 1) { return true }
     try tellOfNoRoom(ends, of: channel)
@@ -245,7 +244,7 @@ struct PackBuilder: Sendable {
     try logLeftOut(ends, of: channel, "serve --pack-room \(limits.room) is used up")
   }
 
-  /// Tells that a pack is left out, once for each version that packs lead to.
+  /// Logs that a pack is left out, once for each version that packs lead to.
   func tellOf(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
     guard counters.tooLarge.note(ends, of: channel) else { return }
     switch what {
@@ -264,12 +263,11 @@ struct PackBuilder: Sendable {
     log("error: packs\(of) \(ends.version) are left out: \(why)")
   }
 
-  /// Bytes of the pack that a draft is going to be, if its release gets the numbers that are planned; nil where none will be
-  /// kept.
-  /// - Parameters:
-  ///   - channel: whose release is planned.
-  ///   - isNearest: from the version that the release replaces.
-  ///   - others: bytes of packs that are made before it.
+  /// Returns the size in bytes of the pack that a draft will become if its release gets the planned numbers; nil if none
+  /// will be kept.
+  ///
+  /// `channel` is the release's, `isNearest` whether the pack starts from the version that the release replaces, and
+  /// `others` the bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: ContentTable,
     _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool,
@@ -282,17 +280,17 @@ struct PackBuilder: Sendable {
     else { return nil }
     let size = draft.recordBytes.addingClamped(Int64(head.count))
     guard size <= limits.largest, Self.isWorth(size, draft, changes) else { return nil }
-    // Packs to the version that the release replaces make way, but for one that is made before it commits.
+    // Packs to the version that the release replaces are removed, except if this pack is made before it commits.
     let staysNewest = makesFirst && isNearest
     let hasRoom = try store.hasPackRoom(
       limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
     return hasRoom ? size : nil
   }
 
-  /// Head and change list; nil where the list can't be coded.
+  /// Returns the head and change list; nil if the list can't be coded.
   static func head(_ plan: PackPlan, _ ends: PackEnds, records: Int) -> [UInt8]? {
     let list = plan.changes.bytes(version: ends.version, old: plan.old)
-    // It is made while other releases wait.
+    // Other releases wait for this.
     let level: Int32? = list.count <= 64 << 10 ? nil : list.count <= 1 << 20 ? 19 : 9
     guard let coded = PackFrame.encode(list, level: level) else { return nil }
     return PackHead(
@@ -301,18 +299,18 @@ struct PackBuilder: Sendable {
     ).bytes + coded
   }
 
-  /// Whether a device is better off with a pack than with whole files and the patch that says which.
+  /// Whether a device is better off with a pack than with whole files and the patch that names them.
   ///
-  /// It follows from the changes alone, so that a cost names no pack that is refused later. What both answers say beside
-  /// the patch and the pack is about the same.
+  /// It depends only on the changes, so that no cost includes a pack that is refused later. What both answers carry besides
+  /// the patch and the pack is about the same size.
   private static func isWorth(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange]) -> Bool {
-    // Mostly it is plain without a look at the patch, which takes time to code.
+    // Usually the answer is clear without the patch, which takes time to code.
     func patch() -> Int64 { Int64(MapChange.patchCount(changes.map { MapChange($0) })) }
-    // Without files the patch is all there is to fetch: one request, where a pack takes two.
+    // Without files, the patch is all there is to fetch: one request, whereas a pack takes two.
     if draft.records.isEmpty { return size.addingClamped(worthARequest) < patch() }
     return size <= draft.plainBytes || size <= draft.plainBytes.addingClamped(patch())
   }
 
-  /// Bytes that arrive in the time that a request takes, on a phone: 200 ms at 1.6 Mbit/s.
+  /// How many bytes arrive in the time of one request on a phone: 200 ms at 1.6 Mbit/s.
   private static let worthARequest: Int64 = 40_000
 }

@@ -2,33 +2,33 @@ import Manifests
 import Store
 import System
 
-/// What preparations were given, so that a release can name it rather than send it again.
+/// The documents that preparations were given, so that a release can name one instead of sending it again.
 ///
-/// In memory alone, a few at a time and for a while: whoever names one that isn't there sends it whole.
+/// A few are kept, in memory only and for a limited time: if one is gone, the client sends it whole.
 final class PlanCache: Sendable {
-  /// Who sent what, for which channel.
+  /// Who sent the document, and for which channel.
   struct Name: Hashable, Sendable {
     /// The token's id.
     let token: String
     let app: AppName
     let channel: ChannelName
-    /// Of the document that was sent.
+    /// The SHA-256 of the document that was sent.
     let sha256: SHA256
   }
 
   private struct Plan: Sendable {
     let name: Name
     let bundles: [BundleChange]
-    /// Bytes that it takes in memory, about.
+    /// Its approximate size in memory, in bytes.
     let bytes: Int
-    /// Monotonic nanoseconds.
+    /// When it expires, in monotonic nanoseconds.
     let end: UInt64
   }
 
   private let plans = Locked<[Plan]>([])
   private let clock: @Sendable () -> UInt64
 
-  /// - Parameter clock: nanoseconds that never go back.
+  /// Creates an empty cache; `clock` returns monotonic nanoseconds.
   init(
     mostBytes: Int = 128 << 20, mostBytesOfToken: Int = 48 << 20,
     clock: @escaping @Sendable () -> UInt64 = Clock.monotonicNanoseconds
@@ -38,15 +38,16 @@ final class PlanCache: Sendable {
     self.clock = clock
   }
 
-  /// Bytes that all plans may take: what comes is coded, so few bytes may stand for very many.
+  /// The maximum size of all plans, in bytes: documents arrive compressed, so that few bytes may expand to very many.
   private let mostBytes: Int
-  /// Bytes that the plans of one token may take, so that none pushes out those of others; 100,000 files are some 40 MB.
+  /// The maximum size of one token's plans, in bytes, so that no token evicts those of others; 100,000 files take about 40
+  /// MB.
   private let mostBytesOfToken: Int
-  /// Seconds, more than a release waits for its deltas.
+  /// In seconds; more than a release waits for its deltas.
   private static let timeout = 300
 
-  /// Keeps a plan, in the place of the oldest ones of its token where there is no room.
-  /// - Returns: whether it is kept.
+  /// Keeps a plan, evicting the oldest ones of its token if there is no space.
+  /// - Returns: whether it was kept.
   func keep(_ bundles: [BundleChange], as name: Name) -> Bool {
     let bytes = Self.bytes(of: bundles)
     guard bytes <= mostBytesOfToken else { return false }
@@ -63,7 +64,7 @@ final class PlanCache: Sendable {
     }
   }
 
-  /// What a plan takes in memory: its URLs, and for each of its contents about what a table's place takes.
+  /// The approximate memory that a plan takes: its URLs and, for each content, about one slot of a hash table.
   private static func bytes(of bundles: [BundleChange]) -> Int {
     bundles.reduce(4096) { sum, bundle in
       guard case .update(_, let set, let remove) = bundle.change else { return sum }
@@ -75,15 +76,15 @@ final class PlanCache: Sendable {
     }
   }
 
-  /// What was given under a name; nil where it isn't kept.
+  /// Returns the plan of a name; nil if it isn't kept.
   func plan(_ name: Name) -> [BundleChange]? {
     plans.withLock { plans in plans.first { $0.name == name }?.bundles }
   }
 
-  /// The release is made.
+  /// Drops a plan whose release was made.
   func drop(_ name: Name) { plans.withLock { plans in plans.removeAll { $0.name == name } } }
 
-  /// Drops what nobody came for.
+  /// Drops expired plans.
   func dropOld() {
     let now = clock()
     plans.withLock { plans in plans.removeAll { $0.end <= now } }

@@ -2,10 +2,10 @@ import HTTP
 import Synchronization
 import System
 
-/// Slows down those who show wrong tokens, address by address; a right token is taken at any time.
+/// Slows down clients that send wrong tokens, per address; a valid token is always accepted.
 ///
-/// The first few failures cost nothing. After each further one, wrong tokens of the address are refused with 429 for
-/// twice as long as after the one before, up to half a minute; after ten quiet minutes it is forgotten.
+/// The first few failures cost nothing. After each further one, wrong tokens from the address are refused with 429 for
+/// twice as long as before, up to half a minute; after ten minutes without failures the address is forgotten.
 final class LoginAttempts: Sendable {
   private let addresses = Locked<[PeerAddress: Record]>([:])
   private let failures = Atomic<Int>(0)
@@ -23,12 +23,12 @@ final class LoginAttempts: Sendable {
     var shutUntil: Int64 = 0
   }
 
-  /// - Parameter now: milliseconds of a clock that never goes back.
+  /// - Parameter now: returns monotonic milliseconds.
   init(now: @escaping @Sendable () -> Int64 = { Int64(Clock.monotonicNanoseconds() / 1_000_000) }) {
     self.now = now
   }
 
-  /// Whole seconds for which an address is shut out; nil where it may try.
+  /// Returns the whole seconds for which an address is locked out, or nil if it may try.
   func wait(_ peer: PeerAddress) -> Int? {
     let now = now()
     let until = addresses.withLock { $0[peer.holder]?.shutUntil ?? 0 }
@@ -54,7 +54,7 @@ final class LoginAttempts: Sendable {
     }
   }
 
-  /// Forgets the quiet ones; where all are busy, the one that failed longest ago.
+  /// Forgets addresses without recent failures; if all have some, the one that failed longest ago.
   private static func makeRoom(_ addresses: inout [PeerAddress: Record], _ now: Int64) {
     addresses = addresses.filter { now - $0.value.last <= quiet }
     guard addresses.count >= mostAddresses, let oldest = addresses.min(by: { $0.value.last < $1.value.last })
@@ -62,7 +62,7 @@ final class LoginAttempts: Sendable {
     addresses[oldest.key] = nil
   }
 
-  /// Prometheus text.
+  /// The metrics in Prometheus text format.
   var metrics: String {
     """
     # HELP xcache_token_failures_total Requests with an invalid token.

@@ -3,15 +3,15 @@ import Manifests
 import OriginAPI
 import Store
 
-/// What a console shows of all channels: `GET /overview`, `GET /disk`, `GET /token`; and of one over time:
-/// `GET …/adoption/series`.
+/// What a console shows of all channels: `GET /overview`, `GET /disk`, `GET /token`; and of one channel over time: `GET
+/// …/adoption/series`.
 struct FleetHandler: APIHandler {
   let context: RequestContext
 
   /// `GET /overview`
   func overview() throws -> Response { try context.api.fleet.overview(for: caller) }
 
-  /// `GET /token`: what the token that asks may do.
+  /// `GET /token`: what the caller's token may do.
   func token() throws -> Response { .json(TokenInfo(caller)) }
 
   /// `GET /disk`
@@ -22,7 +22,7 @@ struct FleetHandler: APIHandler {
         now: DiskState(try store.diskUse()), hours: try store.diskUses(hours: hours).map { DiskState($0) }))
   }
 
-  /// Those of 90 days.
+  /// 90 days.
   private static let hours = 90 * 24
 
   /// `GET …/adoption/series`
@@ -52,7 +52,7 @@ struct FleetHandler: APIHandler {
 
   private static let mostPoints = 14 * 24
 
-  /// The last hour by the minute, as far as this process was there.
+  /// Returns the last hour by the minute, as far as this process was running.
   private func minutes(of channel: ChannelInfo) throws -> AdoptionSeries {
     let points = try request.number("points", in: 1...60) ?? 60
     context.api.adoption.flush()

@@ -15,7 +15,7 @@ struct RollbackHandler: APIHandler {
     if let bundle = input.bundle, !input.withPrefetch {
       try caller.check(bundle: bundle)
     } else {
-      // The prefetch config is the whole channel's, too.
+      // The prefetch config belongs to the whole channel, too.
       try caller.checkReachesAllBundles()
     }
     let asker = try context.asker
@@ -38,18 +38,19 @@ struct RollbackHandler: APIHandler {
     }
   }
 
-  /// What the answer says beforehand; of an act that can't be worked out nothing: it says itself what is wrong.
+  /// Returns what the answer reports in advance; nil if the act can't be worked out, since the act itself reports what is
+  /// wrong.
   private func forecast(of input: RollbackInput, isHurried: Bool) throws -> Forecast? {
-    // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
+    // If too many are waiting already, devices download whole files: a rollback doesn't queue.
     if input.dryRun { return Forecast(try releases.forecast(of: input, waits: true)) }
     return (try? releases.forecast(of: input, waits: !isHurried)).map { Forecast($0) }
   }
 
   private struct Forecast: Sendable {
     let hasDeltas: Bool
-    /// Of what works its cost out.
+    /// The preparation that works out the cost.
     let preparation: Preparation?
-    /// What a device on the newest version would be sent (RFC 7396).
+    /// The patch for a device on the newest version (RFC 7396).
     let patch: JSONValue
     let changes: [String: RollbackDetails.Change]
     let cost: RollbackDetails.Cost
@@ -74,7 +75,7 @@ struct RollbackHandler: APIHandler {
   private func input(_ body: RollbackRequest) throws -> RollbackInput {
     let names = try context.names
     let bundle = try body.bundle.map { try BundleName($0) }
-    // Whoever forgets to name the bundle must not take the whole channel back.
+    // Forgetting to name the bundle must not roll back the whole channel.
     guard (bundle != nil) != (body.allBundles == true) else {
       throw Problem.badRequest("a rollback needs one \"bundle\", or \"allBundles\"")
     }

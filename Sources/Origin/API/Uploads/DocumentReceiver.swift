@@ -3,16 +3,16 @@ import OriginAPI
 import Store
 import System
 
-/// Takes a document from a sender who may send one; from anyone else nothing is taken.
+/// Receives a document from an authorized sender; from anyone else nothing is received.
 final class DocumentReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
   private let takes: Requirement
-  /// Bytes.
+  /// In bytes.
   private let limit: Int
   private var state: State
   private var body: BodyBytes
-  /// Bytes, decoded.
+  /// In bytes, decoded.
   private var received = 0
   private var hasher = SHA256Hasher()
 
@@ -21,7 +21,7 @@ final class DocumentReceiver: BodyReceiver {
     case refused(any Error)
   }
 
-  /// - Parameter open: begins the document of a sender who may send it.
+  /// Creates a receiver; `open` begins the document of an authorized sender.
   init(
     _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int,
     _ open: (RequestContext) throws -> any IncomingDocument
@@ -61,7 +61,7 @@ final class DocumentReceiver: BodyReceiver {
       case .refused(let error): throw error
       case .receiving(_, let document, _):
         try body.finish()
-        // Again: a body may take minutes to arrive, in which a token is revoked or ends.
+        // Checked again: a body may take minutes to arrive, and the token may be revoked or expire meanwhile.
         var context = try api.admit(request, takes)
         let digest = hasher.finish()
         context.body = digest
@@ -72,7 +72,7 @@ final class DocumentReceiver: BodyReceiver {
 
   func abort() {}
 
-  /// Makes room for what has arrived of the document.
+  /// Reserves memory for what has arrived of the document.
   private func makeRoom(in share: BodyBudget.Share) throws(Problem) {
     guard received <= limit else { throw .tooLarge(limit: UInt64(limit)) }
     switch share.hold(received) {

@@ -2,14 +2,14 @@ import Compression
 import HTTP
 import OriginAPI
 
-/// What a request's body is coded by (RFC 9110 §8.4).
+/// The content coding of a request's body (RFC 9110 §8.4).
 enum RequestCoding: Sendable {
   case none
   case coded(StreamDecoder.Coding)
-  /// By something else, or by several codings.
+  /// Another coding, or several.
   case unknown
 
-  /// What the API takes, as Accept-Encoding of its answers says (RFC 9110 §12.5.3): there clients learn it.
+  /// What the API accepts, advertised to clients in the Accept-Encoding of its answers (RFC 9110 §12.5.3).
   static let accepted = "zstd, gzip"
 
   init(_ request: borrowing Request) {
@@ -28,34 +28,34 @@ enum RequestCoding: Sendable {
       }
   }
 
-  /// What undoes it; nil: nothing is to be undone.
+  /// The decoder; nil if the body isn't coded.
   var decoder: StreamDecoder? { if case .coded(let coding) = self { StreamDecoder(coding) } else { nil } }
 
   var isKnown: Bool { if case .unknown = self { false } else { true } }
 }
 
-/// A body on its way to whoever takes it, without its content coding.
+/// Removes the content coding of a body on its way to its receiver.
 struct BodyBytes {
   private let decoder: StreamDecoder?
-  /// Bytes that came, and those that they stand for.
+  /// The bytes received, and the bytes decoded from them.
   private var (coded, decoded) = (0, 0)
 
-  /// What a coding may take beyond what it stands for. Members without content, or whatever else stands for nothing, would
-  /// go on for ever otherwise: limits are those of what comes out.
+  /// How many bytes a coded body may have beyond its decoded size. Without this, members without content, or anything else
+  /// that decodes to nothing, could go on forever: limits apply to the decoded bytes.
   private static let room = 1 << 20
-  /// How many bytes one byte of a document may stand for, beyond `room`: what a document costs follows from what was sent.
-  /// A release of 100,000 URLs that all have the same content comes to 220.
+  /// How many bytes one byte of a document may decode to, beyond `room`, so that a document's cost is bounded by what was
+  /// sent. A release of 100,000 URLs that all have the same content reaches 220.
   static let mostOfDocument = 500
-  /// nil: what comes out goes to the disk, whose limits hold.
+  /// Nil where the decoded bytes go to disk, whose limits apply.
   private let most: Int?
 
-  /// - Parameter most: bytes that one byte may stand for.
+  /// Creates a decoder; `most` is how many bytes one byte may decode to.
   init(_ coding: RequestCoding, most: Int? = nil) {
     decoder = coding.decoder
     self.most = most
   }
 
-  /// - Parameter body: takes the decoded bytes, in bounded pieces; what it throws ends the decoding.
+  /// Decodes `bytes` and passes the result to `body` in bounded pieces; an error that it throws ends the decoding.
   mutating func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     guard let decoder else { return try body(bytes) }
     coded += bytes.byteCount

@@ -1,19 +1,19 @@
 import HTTP
 import OriginAPI
 
-/// What takes files to the store, once their sender was admitted.
+/// Writes files to the store, once their sender has been authorized.
 protocol UploadSink: AnyObject {
   func append(_ bytes: RawSpan) throws
   func finish() throws -> Response
 }
 
-/// Takes files as they arrive from a sender who may send them; from anyone else nothing is taken.
+/// Receives files from an authorized sender; from anyone else nothing is received.
 final class UploadReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
   private let takes: Requirement
   private var body: BodyBytes
-  /// Bytes, decoded.
+  /// In bytes, decoded.
   private var received: UInt64 = 0
   private var state: State
 
@@ -56,7 +56,7 @@ final class UploadReceiver: BodyReceiver {
     api.respond {
       switch state {
       case .receiving(let sink):
-        // Again: a large file takes long to arrive, in which a token is revoked or ends.
+        // Checked again: a large file takes long to arrive, and the token may be revoked or expire meanwhile.
         try body.finish()
         _ = try api.admit(request, takes)
         return try sink.finish()
@@ -65,6 +65,6 @@ final class UploadReceiver: BodyReceiver {
     }
   }
 
-  // Letting go of a sink drops what was half received.
+  // Dropping the sink discards what was partly received.
   func abort() { state = .refused(CancellationError()) }
 }
