@@ -3,8 +3,8 @@ import System
 // A change list is a sequence of columns, so that similar values are adjacent and compress well (docs/protocol.md,
 // "Packs"). Every number is a varint.
 //
-//   touched    how many, then the gap before each: the entries between it and the previous one arrivals   how many,
-//   then for all of them, column by column:
+//   touched    how many, then the gap before each: the entries between it and the previous one
+//   arrivals   how many, then for all of them, column by column:
 //     partner    0: none; else 1 + zigzag(place in `touched` − expected), where the place after the last is expected
 //     shared     bytes that its URL has in common with its partner's (if none: with the URL of the arrival before it)
 //                at the start; then, as a column of its own, at the end
