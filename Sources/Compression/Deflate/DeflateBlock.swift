@@ -32,6 +32,7 @@ struct DeflateBlock {
   /// - Parameters:
   ///   - length: 3 to 258.
   ///   - distance: 1 to 32,768.
+  ///   - out: receives the block once it is full.
   @inline(__always) mutating func add(match length: Int, distance: Int, to out: inout BitWriter) {
     tokens.append(Self.isMatch | UInt32(length - 3) << 15 | UInt32(distance - 1))
     literals[symbols.length(length - 3)] += 1
