@@ -3,7 +3,7 @@ import System
 
 /// The retention of set-aside files and unfinished updates, and the disk limit.
 extension DeviceCache {
-  /// The milliseconds after a switch after which the files that it set aside are removed.
+  /// The maximum time in milliseconds for which files are kept after a switch set them aside.
   static let asideAge: Int64 = 24 * 3600 * 1000
   /// As above, for files that are bases of deltas in the backlog.
   static let baseAge = 7 * asideAge
