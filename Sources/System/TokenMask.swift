@@ -1,6 +1,6 @@
 /// Finds tokens in text from outside, so that no message, file or log repeats one.
 ///
-/// A token is `xcache_`, 12 hexadecimal digits, `_` and a secret in base64url. It is recognized in any case, with `%5F` instead
+/// A token is `xcache_`, 12 hexadecimal digits, `_` and a secret in base64url. It is recognised in any case, with `%5F` instead
 /// of `_` as in URLs, and when cut off, if a few characters of its secret remain.
 package enum TokenMask {
   /// A token's range, and the part of it that may be shown.
@@ -12,7 +12,7 @@ package enum TokenMask {
 
   private static let name = Array("xcache".utf8)
   private static let idCount = 12
-  /// The fewest characters of a secret that are recognized; fewer, left of one that was cut off, grant nothing.
+  /// The fewest characters of a secret that are recognised; fewer, left of one that was cut off, grant nothing.
   private static let leastSecret = 7
   /// The length of the shortest text that can hold a token.
   private static let leastCount = name.count + 1 + idCount + 1 + leastSecret

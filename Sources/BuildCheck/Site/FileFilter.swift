@@ -144,7 +144,7 @@ extension Glob {
 }
 
 /// Matching with a wildcard for any number of elements, like `Manifests.Wildcard` but only for these types: every file of a
-/// build is matched with every pattern, and a generic that isn't specialized across the module boundary took ten times as
+/// build is matched with every pattern, and a generic that isn't specialised across the module boundary took ten times as
 /// long, 0.4 s of a publish of 20,000 files.
 private enum Wildcard {
   static func matches<Pattern, Text: Collection>(

@@ -2,7 +2,7 @@ import Backports
 
 /// Immutable bytes that many answers share, at a fixed address until the last owner is released.
 package final class SharedBytes: @unchecked Sendable {
-  // Unchecked: the memory is written only in the initializers, before it is shared.
+  // Unchecked: the memory is written only in the initialisers, before it is shared.
   private let memory: UnsafeMutableRawBufferPointer
 
   /// Copies `bytes`.

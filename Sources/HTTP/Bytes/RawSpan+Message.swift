@@ -72,7 +72,7 @@ extension RawSpan {
     return RawSpan.mixed(hash ^ unsafeWord(at: byteCount &- 8))
   }
 
-  /// One mixing round, with the multiplier of MurmurHash3's finalizer.
+  /// One mixing round, with the multiplier of MurmurHash3's finaliser.
   @inline(__always)
   private static func mixed(_ hash: UInt64) -> UInt64 {
     let product = hash &* 0xFF51_AFD7_ED55_8CCD
@@ -102,7 +102,7 @@ extension RawSpan {
     var index = start
     while index &+ 8 <= byteCount {
       let word = unsafeWord(at: index)
-      // Subtracting 0x20 borrows in bytes below it, adding 1 carries out of 0x7F. The neighbors of a borrow or a
+      // Subtracting 0x20 borrows in bytes below it, adding 1 carries out of 0x7F. The neighbours of a borrow or a
       // carry may be marked too, so a mark is only a reason to look closer.
       let marks = ((word &- 0x20 &* RawSpan.ones) | (word &+ RawSpan.ones)) & ~word & RawSpan.tops
       guard marks != 0 else {

@@ -11,7 +11,7 @@ extension HTTPConnection {
     }
   }
 
-  /// Passes the current request's body to a receiver. Returns false, and doesn't, if the body is longer than `limit`.
+  /// Passes the current request's body to a receiver; returns false, without doing so, if it is longer than `limit`.
   package mutating func receiveBody(limit: UInt64, _ now: UInt64) -> Bool {
     let framing = BodyFraming(bodyLength) ?? .length(remaining: 0)
     if let length = framing.knownRemaining, length > limit { return false }
@@ -26,8 +26,8 @@ extension HTTPConnection {
   /// The size of the memory that the receiver's next piece needs.
   package var pieceSize: Int { body?.pieceSize ?? 0 }
 
-  /// Records that a read brought `count` bytes of the body into the receiver's memory. `filled` says that they took all
-  /// the room there was, so that more may be left.
+  /// Records that a read brought `count` bytes of the body into the receiver's memory. `filled` says that the
+  /// read filled all the room, so that more may be left.
   package mutating func receivedBody(
     _ count: Int, filled: Bool, _ now: UInt64
   ) {

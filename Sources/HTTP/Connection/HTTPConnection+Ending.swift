@@ -48,8 +48,8 @@ extension HTTPConnection {
 
   // MARK: Time
 
-  /// Returns what to do when the deadline may have passed. `unacknowledged` counts the bytes that the kernel has sent and the
-  /// client hasn't acknowledged.
+  /// Returns what to do when the deadline may have passed. `unacknowledged` counts the bytes that the kernel has and the client
+  /// hasn't acknowledged.
   package mutating func timedOut(
     unacknowledged: UInt64, _ workspace: inout ConnectionWorkspace, _ now: UInt64
   ) -> Action {

@@ -109,8 +109,8 @@ package struct HTTPConnection: ~Copyable, Sendable {
   /// How many of them the client had acknowledged at the last look.
   var acknowledged: UInt64 = 0
 
-  /// Creates the state of a connection opened now. If it `handshakes`, a handshake comes first, with the time limit of a
-  /// head.
+  /// Creates the state of a connection opened now. If it `handshakes`, a handshake comes first, in the time
+  /// that a head may take.
   package init(_ rules: ConnectionRules, _ now: UInt64, handshakes: Bool = false) {
     self.rules = rules
     phase = handshakes ? .handshaking : .idle
@@ -269,8 +269,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
     peerIsDone = true
   }
 
-  /// Records that a read brought `count` bytes. `filled` says that they took all the room there was, so that more may be
-  /// left.
+  /// Records that a read brought `count` bytes. `filled` says that the read filled all the room, so that more may be left.
   package mutating func received(
     _ count: Int, filled: Bool, _ now: UInt64
   ) {
@@ -299,8 +298,8 @@ package struct HTTPConnection: ~Copyable, Sendable {
   /// Records that the kernel has no more room.
   package mutating func outputIsFull() { canWrite = false }
 
-  /// Ends a flush, and returns whether everything was sent. `unacknowledged` counts the bytes that the kernel has sent and the
-  /// client hasn't acknowledged; it is evaluated only if needed.
+  /// Ends a flush, and returns whether everything was sent. `unacknowledged` counts the bytes that the kernel has and the client
+  /// hasn't acknowledged; it is evaluated only if needed.
   package mutating func flushed(_ now: UInt64, unacknowledged: @autoclosure () -> UInt64) -> Bool {
     guard unsent == 0 else {
       // In any other phase the answers are sent on the side, while a worker is busy or a body arrives.

@@ -1,10 +1,10 @@
-/// Normalizes a path in place for comparison (RFC 3986 §6.2.2).
+/// Normalises a path in place for comparison (RFC 3986 §6.2.2).
 ///
 /// Escapes of unreserved characters are decoded, then dot segments are removed. Every other escape stays as it
 /// was sent: `%2F` never becomes a slash, `%25` never a percent sign. The parser has already refused invalid escapes,
 /// `%00` and `\`.
 package enum PathNormaliser {
-  /// Normalizes the path at `path`, which begins with `/`, and returns the slice of the result, which is no longer.
+  /// Normalises the path at `path`, which begins with `/`, and returns the slice of the result, which may be shorter.
   @_lifetime(bytes: copy bytes)
   package static func normalise(_ bytes: inout MutableRawSpan, _ path: ByteSlice) -> ByteSlice {
     let start = path.range.lowerBound

@@ -8,7 +8,7 @@ package struct Request: ~Escapable {
   /// The client's address: the connection's, or what a trusted proxy says.
   package let peer: PeerAddress
 
-  /// Creates a request whose head is in `bytes`, parsed and with its path normalized.
+  /// Creates a request whose head is in `bytes`, parsed and with its path normalised.
   @_lifetime(copy bytes)
   @inline(__always)
   package init(_ head: RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
@@ -26,7 +26,7 @@ package struct Request: ~Escapable {
     head.hasAny(FieldName.contentLength.bit | FieldName.transferEncoding.bit)
   }
 
-  /// The normalized path, beginning with `/`; `*` for OPTIONS of the whole server.
+  /// The normalised path, beginning with `/`; `*` for OPTIONS of the whole server.
   package var path: RawSpan {
     @_lifetime(copy self) get { bytes.extracting(head.path.range) }
   }

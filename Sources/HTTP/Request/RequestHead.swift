@@ -4,7 +4,7 @@ package struct RequestHead: Sendable {
   package var method = Method.other
   /// Whether the version is HTTP/1.1 or a later 1.x; false for HTTP/1.0.
   package var isHTTP11 = true
-  /// The whole target, as it was sent until the path is normalized.
+  /// The whole target, as it was sent until the path is normalised.
   package var target = ByteSlice.absent
   /// The path, or `*`; see ``PathNormaliser`` for when it can be compared.
   package var path = ByteSlice.absent
@@ -14,7 +14,7 @@ package struct RequestHead: Sendable {
   package var hasQuery = false
   /// The requested authority: the target's, else the Host field's.
   package var authority = ByteSlice.absent
-  /// Whether the path holds `%`, `//` or `/.` and isn't normalized yet.
+  /// Whether the path holds `%`, `//` or `/.` and isn't normalised yet.
   package var pathNeedsNormalising = false
   /// The length of the body.
   package var bodyLength = BodyLength.none

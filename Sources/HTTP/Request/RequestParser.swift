@@ -60,7 +60,7 @@ package struct RequestParser: Sendable {
     }
   }
 
-  /// Normalizes the path of a complete head, in the bytes it was parsed from.
+  /// Normalises the path of a complete head, in the bytes it was parsed from.
   @_lifetime(bytes: copy bytes)
   package mutating func normalisePath(in bytes: inout MutableRawSpan) {
     head.path = PathNormaliser.normalise(&bytes, head.path)

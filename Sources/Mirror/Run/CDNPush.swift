@@ -29,7 +29,7 @@ package final class CDNPush: Sendable {
   package func push(_ release: PreparedRelease) throws(MirrorError) {
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
-    // What can't be removed is removed at the next start.
+    // Files that can't be removed now are removed at the next start.
     defer { try? target.sweepPush(number) }
     let files = try resources(of: release) + deltas(of: release)
     let there = try destination.sizes(of: files.map(\.path))
@@ -42,7 +42,7 @@ package final class CDNPush: Sendable {
   package func push(_ pack: StoredPack, of channel: ChannelInfo) throws(MirrorError) {
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
-    // What can't be removed is removed at the next start.
+    // Files that can't be removed now are removed at the next start.
     defer { try? target.sweepPush(number) }
     let path = pack.path(of: channel)
     if try destination.sizes(of: [path.text]).first == pack.size { return }

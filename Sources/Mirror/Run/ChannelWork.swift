@@ -165,7 +165,7 @@ struct ChannelWork {
 
   // MARK: - Coded siblings
 
-  /// The bytes to compress before placing them.
+  /// How many bytes to compress before placing the results.
   private static let codedBatch: Int64 = 64 << 20
 
   private mutating func placeCoded(_ resources: [MirroredResource], _ paths: [String]) throws(MirrorError) {

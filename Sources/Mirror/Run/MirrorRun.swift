@@ -228,7 +228,7 @@ package final class MirrorRun {
     let gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
-    // If a run is interrupted here, its mirror.json names exactly what is there.
+    // If a run is interrupted here, its mirror.json names what is there, and nothing else.
     if !gone.isEmpty { try remove(gone, &index) }
     try register(index, origin, states)
     report.leftOut = index.leftOut ?? []
