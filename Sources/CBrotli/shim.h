@@ -1,3 +1,3 @@
-// The only way to brotli's decoder.
+// The only interface to brotli's decoder.
 #pragma once
 #include <brotli/decode.h>

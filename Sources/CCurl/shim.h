@@ -1,4 +1,4 @@
-// The only way to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so there is a function per argument type.
+// The only interface to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so there is a function per argument type.
 #pragma once
 #include <curl/curl.h>
 

@@ -1,4 +1,4 @@
-// The only way to sqlite3: what Swift can't import (variadics, macros) becomes a static inline function here.
+// The only interface to sqlite3: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
 #include <sqlite3.h>
 

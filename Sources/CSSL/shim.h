@@ -1,4 +1,4 @@
-// The only way to libssl: wraps its macros, and implements its socket I/O.
+// The only interface to libssl: wraps its macros, and implements its socket I/O.
 #pragma once
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The only way to zlib: what Swift can't import (variadics, macros) becomes a static inline function here.
+// The only interface to zlib: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-// The only way to zstd: what Swift can't import (variadics, macros) becomes a static inline function here.
+// The only interface to zstd: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
 #include <zstd.h>
 #include <zstd_errors.h>

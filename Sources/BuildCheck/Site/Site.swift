@@ -28,10 +28,10 @@ package struct Site: Sendable {
       files.enumerated().map { ($1.url.matchKey, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the file that a device would answer for `url`.
+  /// Returns the index of the file that a device would return for `url`.
   package func file(_ url: ResourceURL) -> Int? { places[url.matchKey] }
 
-  /// Returns the file for `url` without its query.
+  /// Returns the index of the file for `url` without its query.
   package func fileWithoutQuery(_ url: ResourceURL) -> Int? {
     guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
     return file(plain)
