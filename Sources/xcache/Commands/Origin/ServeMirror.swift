@@ -18,7 +18,7 @@ enum ServeMirror {
 
   /// Returns the place to which releases are pushed first, or nil.
   static func place(_ arguments: Arguments) throws -> MirrorPlace? {
-    // The variable has both in one: XCACHE_CDN='push /srv/www'.
+    // Also as a single value, as in the variable: XCACHE_CDN='push /srv/www'.
     let words = (try arguments.value("cdn") ?? "pull").split(separator: " ", maxSplits: 1).map(String.init)
     switch words.first {
     case "pull" where words.count == 1:

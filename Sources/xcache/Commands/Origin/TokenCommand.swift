@@ -117,7 +117,7 @@ enum TokenCommand {
     guard let scope = TokenScope(rawValue: text) else {
       throw UsageError("--scope \(text): expected read, publish or admin")
     }
-    // Only the command line limits a token: the app in xcache.json is where this command is run.
+    // Only the command line limits a token: the app in xcache.json only says where the command is run.
     let app = try arguments.all("app").first.map { try SettingsValue.app($0, in: "--app") }
     let channel = try arguments.all("channel").first.map { try SettingsValue.channel($0, in: "--channel") }
     let glob = try arguments.value("bundle")

@@ -10,7 +10,7 @@ struct EngineSettings: Sendable {
   /// The hosts that the device answers for.
   let hosts: [String]
   var network: NetworkLimit?
-  /// Whether all network connections are blocked.
+  /// Whether no connection may leave the machine.
   var isOffline = false
   /// Whether files that the device doesn't have are missing, instead of requested from the network.
   var isConfined = false
