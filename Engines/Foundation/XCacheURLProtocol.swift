@@ -13,9 +13,9 @@ import XCacheRuntime
 ///     XCacheURLProtocol.add(to: configuration)
 ///     let session = URLSession(configuration: configuration)
 ///
-/// It only takes requests for files that the manifest lists; all others are handled as if it weren't there. If told to take
-/// every request for the app's hosts, it passes on those it can't answer, bodies included, over a session of its own, and
-/// marks them so that it doesn't take them twice.
+/// It only takes requests for listed files and for calls sent ahead of pages; all others are handled as if it weren't
+/// there. If told to take every request for the app's hosts, it passes on those it can't answer, bodies included, over a
+/// session of its own, and marks them so that it doesn't take them twice.
 ///
 /// On Apple's systems the app handles redirects, and challenges such as whether to trust a server. Foundation on Linux
 /// supports neither: there redirects are followed here, as a browser does, and certificates are checked. Nor does it accept
@@ -23,7 +23,7 @@ import XCacheRuntime
 public final class XCacheURLProtocol: URLProtocol {
   /// The requests to take.
   public enum Requests: Hashable, Sendable {
-    /// Requests for files that the manifest lists.
+    /// Requests for files that the manifest lists, and for calls that were sent ahead of pages.
     case listed
     /// All requests for hosts that the app named.
     case ofHosts

@@ -142,7 +142,7 @@
     }
 
     /// Lets the proxy terminate TLS for each host that it can answer for, once there is a certificate to show. Until then
-    /// connections to the host are tunneled unread.
+    /// connections to the host are tunnelled unread.
     func trustOwnCertificates() async {
       guard let proxy, listener != nil else { return }
       let network = network

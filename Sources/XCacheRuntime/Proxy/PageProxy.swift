@@ -6,7 +6,7 @@ import XCacheClient
 /// from what the device holds.
 ///
 /// It terminates TLS for the hosts that the app names and of which the device holds something; all other connections are
-/// tunneled unread. An adapter listens, sets the engine's proxy before the first load, and hands each connection to
+/// tunnelled unread. An adapter listens, sets the engine's proxy before the first load, and hands each connection to
 /// `serve`:
 ///
 ///     let proxy = PageProxy(runtime, transport: CurlPageTransport(), network: network)
@@ -207,7 +207,7 @@ public final class PageProxy: Sendable {
   }
 
   /// Tells the proxy that the engine accepts this device's certificate for `host`; until then connections to it are
-  /// tunneled unread.
+  /// tunnelled unread.
   public func trusts(_ host: String) {
     if sites.withLock({ $0.trusted.insert(host).inserted }) { endTunnels() }
   }
@@ -254,7 +254,7 @@ public final class PageProxy: Sendable {
     for (site, tunnel) in tunnels.withLock({ $0 }) where endsTLS(for: site) { tunnel.endIfIdle() }
   }
 
-  /// Whether a connection to this site is being tunneled at the moment. The engine may send its next request through it,
+  /// Whether a connection to this site is being tunnelled at the moment. The engine may send its next request through it,
   /// and what the server has at `blankPath` isn't a blank page.
   public func isPassedOn(_ site: String) -> Bool {
     guard let url = try? ResourceURL(site) else { return false }

@@ -23,7 +23,7 @@ public protocol ProxyStream: AnyObject, Sendable {
   /// Closes both directions; threads blocked in `read` or `write` return.
   func close()
 
-  /// Like `close`, but makes the other side see a broken connection, as far as that can be signaled. What was written
+  /// Like `close`, but makes the other side see a broken connection, as far as that can be signalled. What was written
   /// before still arrives.
   func reset()
 }

@@ -114,7 +114,7 @@ struct SchemeRequest: Sendable {
       let next = Redirect(after: head, to: NetworkRequest(request.url, method: request.method))
     else { return nil }
     let target = isOwn(next.request.url) ? CustomScheme.inPage(next.request.url) : next.request.url
-    // A serialized URL contains no quote, less-than sign or line break that could end the string or the script.
+    // A serialised URL contains no quote, less-than sign or line break that could end the string or the script.
     return Array("<!doctype html><script>location.replace(\"\(target ?? next.request.url)\")</script>".utf8)
   }
 
