@@ -16,8 +16,8 @@ final class SessionPool: Sendable {
   private let current: Locked<Current>
 
   /// - Parameters:
-  /// - redirects: the most redirects that are followed.
-  /// - configuration: makes the configuration of each session.
+  ///   - redirects: the most redirects that are followed.
+  ///   - configuration: makes the configuration of each session.
   init(redirects: Int, _ configuration: @escaping @Sendable () -> URLSessionConfiguration) {
     make = {
       let exchanges = Exchanges(redirects: redirects)

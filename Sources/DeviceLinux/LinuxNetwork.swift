@@ -15,8 +15,8 @@ public struct LinuxNetwork: Sendable {
   public init() { self.init(routes: "/proc/net", bus: "/run/dbus/system_bus_socket") }
 
   /// - Parameters:
-  /// - routes: a folder with `route` and `ipv6_route`.
-  /// - bus: the socket of a message bus.
+  ///   - routes: a folder with `route` and `ipv6_route`.
+  ///   - bus: the socket of a message bus.
   package init(routes: String, bus: String) {
     self.routes = routes
     self.bus = bus

@@ -38,8 +38,8 @@ final class HandOver: Sendable {
   private let spoolLimit: Int64
 
   /// - Parameters:
-  /// - spoolLimit: the most bytes that may wait in a file.
-  /// - ready: called with the connection that the request is about to go out on.
+  ///   - spoolLimit: the most bytes that may wait in a file.
+  ///   - ready: called with the connection that the request is about to go out on.
   init(spoolLimit: Int64 = 512 << 20, ready: @escaping @Sendable (String) -> Void) {
     self.spoolLimit = spoolLimit
     self.ready = ready

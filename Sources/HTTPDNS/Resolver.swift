@@ -9,8 +9,8 @@ public protocol Resolver: Sendable {
   /// The same, for callers that may stop waiting.
   ///
   /// - Parameters:
-  /// - host: the name of the host.
-  /// - isCancelled: called about five times a second, on the calling thread; true ends the call, which then returns nil.
+  ///   - host: the name of the host.
+  ///   - isCancelled: called about five times a second, on the calling thread; true ends the call, which then returns nil.
   func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution?
 
   /// Records that a connection to an address was established after `milliseconds`.

@@ -51,10 +51,10 @@ extension Runtime {
   /// of a page. The same rules apply as for pages; each answer is returned once, to whoever asks first.
   ///
   /// - Parameters:
-  /// - request: the app's own request.
-  /// - body: the body of the request.
-  /// - cookies: the value that `Cookie` would have in the request, if the request doesn't have that header yet; nil for
-  ///   none.
+  ///   - request: the app's own request.
+  ///   - body: the body of the request.
+  ///   - cookies: the value that `Cookie` would have in the request, if the request doesn't have that header yet; nil for
+  ///     none.
   public func prefetchedForApp(
     _ request: PageRequest, body: [UInt8] = [], cookies: String? = nil
   ) async -> PrefetchedAnswer? {

@@ -38,7 +38,7 @@ extension Runtime {
     }
   }
 
-  /// - Parameter force: polls even if no poll is due.
+  /// Polls if a poll is due, or in any case with `force`, and installs an update.
   @discardableResult
   func update(force: Bool, until signal: StopSignal = StopSignal()) async -> UpdateReport? {
     guard let device else { return nil }
@@ -76,7 +76,7 @@ extension Runtime {
     }
   }
 
-  /// A new policy gives what was turned off after crashes another chance.
+  /// Applies a new policy, and switches interception back on in case it was off after crashes.
   private func policyChanged(to version: String) {
     hub.tell(.policyChanged(version: version))
     prepareNames()

@@ -12,7 +12,7 @@ public struct RuntimeSettings: Sendable {
   /// and whenever the file changes, if it is newer than what was downloaded. `Runtime.presetFault` says why it couldn't be
   /// used.
   public var preset: String?
-  /// Identifies the build of the app; a new build gives what was turned off after crashes another chance.
+  /// Identifies the build of the app; a new build switches interception back on after crashes.
   public var build = ""
   /// The milliseconds within which a page answered from the device has to come up, 1 to 600,000.
   public var pageDeadline: Int64 = 10_000

@@ -23,8 +23,8 @@
     private let inners = Locked<[String: Inner]>([:])
 
     /// - Parameters:
-    /// - resolver: looks up hosts; if nil, the system does.
-    /// - connectSeconds: how long to wait for a connection.
+    ///   - resolver: looks up hosts; if nil, the system does.
+    ///   - connectSeconds: how long to wait for a connection.
     public init(resolver: (any Resolver)? = nil, connectSeconds: Int = 10) {
       network = AppleNetwork(resolver, connectSeconds: connectSeconds)
     }

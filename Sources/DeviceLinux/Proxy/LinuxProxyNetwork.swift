@@ -25,8 +25,8 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   private static let mostHosts = 256
 
   /// - Parameters:
-  /// - authorities: a PEM file of the certificates to trust in servers; if nil, the system's.
-  /// - resolver: looks up hosts; if nil, the system does.
+  ///   - authorities: a PEM file of the certificates to trust in servers; if nil, the system's.
+  ///   - resolver: looks up hosts; if nil, the system does.
   public convenience init(authorities: String? = nil, resolver: (any Resolver)? = nil) {
     self.init(authorities: authorities, dialer: AddressDialer(resolver))
   }

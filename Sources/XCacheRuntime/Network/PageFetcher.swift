@@ -17,9 +17,9 @@ public final class PageFetcher: Sendable {
   let gate: HostLimiter
 
   /// - Parameters:
-  /// - transport: sends the requests; one exchange at a time runs on each thread.
-  /// - cookies: the engine's cookies.
-  /// - connections: the most requests at a time to a server that takes only one on each connection.
+  ///   - transport: sends the requests; one exchange at a time runs on each thread.
+  ///   - cookies: the engine's cookies.
+  ///   - connections: the most requests at a time to a server that takes only one on each connection.
   public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {
     self.transport = transport
     self.cookies = cookies

@@ -35,10 +35,10 @@ extension Runtime {
   /// Handles a message from `PageWatch.script`.
   ///
   /// - Parameters:
-  /// - message: what happened, and how many milliseconds after the navigation began.
-  /// - page: the page that sent it.
-  /// - milliseconds: the time since the app opened the page, including the start of its process. Nil if a link, a reload or
-  ///   the history led to the page; then the time in the message counts.
+  ///   - message: what happened, and how many milliseconds after the navigation began.
+  ///   - page: the page that sent it.
+  ///   - milliseconds: the time since the app opened the page, including the start of its process. Nil if a link, a reload or
+  ///     the history led to the page; then the time in the message counts.
   public func told(_ message: String, of page: OpenPage, after milliseconds: Int64?) {
     let words = message.split(separator: " ", maxSplits: 1)
     guard words.count == 2, let signal = PageWatch.Signal(rawValue: String(words[0])),

@@ -29,8 +29,8 @@ public struct WarmViews<View> {
   public private(set) var round = Round()
 
   /// - Parameters:
-  /// - size: the number of views to keep waiting.
-  /// - age: how long each waits at most.
+  ///   - size: the number of views to keep waiting.
+  ///   - age: how long each waits at most.
   public init(size: Int, age: Duration) {
     self.size = size
     self.age = age
@@ -66,8 +66,8 @@ public struct WarmViews<View> {
   ///
   /// - Parameters:
   ///   - isAnswered: whether the device answers the page.
-  /// - now: views that have expired by then aren't used.
-  /// - isUsable: whether a view can still be used.
+  ///   - now: views that have expired by then aren't used.
+  ///   - isUsable: whether a view can still be used.
   public mutating func choose(
     isAnswered: Bool, at now: ContinuousClock.Instant = .now, keeping isUsable: (View) -> Bool
   ) -> Choice {

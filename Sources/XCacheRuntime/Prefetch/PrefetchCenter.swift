@@ -88,9 +88,8 @@ final class PrefetchCenter: Sendable {
     return state.withLock { $0.table.hasAny(method: method, url: url, at: now) }
   }
 
-  /// Returns the answer to a request, once, waiting for it if it is on its way. Nil means that the request has to go to the
-  /// network.
-  /// - Parameter page: the page that asks; nil if the app asks, which gets what was sent ahead of any page.
+  /// Returns the answer to a request, once, waiting for it if it is on its way; nil means that the request has to go to the
+  /// network. `page` is the page that asks; if nil, the app asks, and gets what was sent ahead of any page.
   func take(
     _ page: UInt64?, _ method: String, _ url: String, body: [UInt8], cookies: String?
   ) async -> PrefetchedAnswer? {

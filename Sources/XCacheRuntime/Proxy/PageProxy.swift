@@ -49,11 +49,11 @@ public final class PageProxy: Sendable {
   public static let user = "xcache"
 
   /// - Parameters:
-  /// - runtime: answers requests for what the device holds.
-  /// - transport: sends other requests to their servers.
-  /// - network: the system's TLS and connections.
-  /// - moreHosts: the app's hosts whose requests go through `transport` although the device holds nothing of them.
-  /// - observer: called for each request, on the thread that serves it.
+  ///   - runtime: answers requests for what the device holds.
+  ///   - transport: sends other requests to their servers.
+  ///   - network: the system's TLS and connections.
+  ///   - moreHosts: the app's hosts whose requests go through `transport` although the device holds nothing of them.
+  ///   - observer: called for each request, on the thread that serves it.
   public init(
     _ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork, moreHosts: [String] = [],
     observer: (@Sendable (ProxyReport) -> Void)? = nil

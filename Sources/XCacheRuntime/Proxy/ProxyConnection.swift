@@ -37,9 +37,9 @@ final class ProxyConnection {
   }()
 
   /// - Parameters:
-  /// - stream: the connection to the engine.
-  /// - early: bytes already read from `stream`.
-  /// - handshakeLimit: by when the password has to have arrived, in monotonic nanoseconds.
+  ///   - stream: the connection to the engine.
+  ///   - early: bytes already read from `stream`.
+  ///   - handshakeLimit: by when the password has to have arrived, in monotonic nanoseconds.
   init(_ stream: any ProxyStream, after early: [UInt8] = [], until handshakeLimit: UInt64 = .max) {
     self.stream = stream
     self.early = early[...]

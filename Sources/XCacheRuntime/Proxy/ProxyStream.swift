@@ -35,9 +35,9 @@ public protocol ProxyNetwork: StreamNetwork {
   /// Performs the server side of TLS with an engine, using this device's own certificate. Blocks.
   ///
   /// - Parameters:
-  /// - stream: the connection to the engine.
-  /// - early: bytes already read from `stream`, the start of the engine's handshake.
-  /// - host: the host that the engine believes it talks to.
+  ///   - stream: the connection to the engine.
+  ///   - early: bytes already read from `stream`, the start of the engine's handshake.
+  ///   - host: the host that the engine believes it talks to.
   /// - Returns: the decrypted stream; nil if the handshake fails.
   func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)?
 }

@@ -31,8 +31,8 @@ struct SOCKSHandshake {
   private let limit: UInt64
 
   /// - Parameters:
-  /// - stream: the stream, of which the first byte, `version`, was read.
-  /// - limit: by when everything has to have arrived, in monotonic nanoseconds: an engine sends it at once.
+  ///   - stream: the stream, of which the first byte, `version`, was read.
+  ///   - limit: by when everything has to have arrived, in monotonic nanoseconds: an engine sends it at once.
   init(_ stream: any ProxyStream, until limit: UInt64) {
     self.stream = stream
     self.limit = limit

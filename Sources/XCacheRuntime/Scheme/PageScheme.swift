@@ -13,10 +13,10 @@ public final class PageScheme: Sendable {
   private let bodies: BodyStore
 
   /// - Parameters:
-  /// - runtime: answers requests for what the device holds.
-  /// - fetcher: makes the requests that the device doesn't answer.
-  /// - cookies: the engine's cookies, the same ones as the fetcher's.
-  /// - bodies: the bodies of requests that are on their way.
+  ///   - runtime: answers requests for what the device holds.
+  ///   - fetcher: makes the requests that the device doesn't answer.
+  ///   - cookies: the engine's cookies, the same ones as the fetcher's.
+  ///   - bodies: the bodies of requests that are on their way.
   public init(
     _ runtime: Runtime, fetcher: PageFetcher, cookies: any ScriptCookieStore, bodies: BodyStore = BodyStore()
   ) {
@@ -30,11 +30,11 @@ public final class PageScheme: Sendable {
   /// target, so that the address changes.
   ///
   /// - Parameters:
-  /// - request: the request as the engine gives it, its URL still on the app's scheme.
-  /// - body: the request's body, if the engine gives it; nil if the page has stored it, or there is none.
-  /// - mainDocument: the URL of the document at the top of the view, if the engine tells; a foreign document gets nothing.
-  /// - begin: receives the head as the page may see it; returns false if no body is wanted.
-  /// - receive: receives the body piece by piece, a long file's on a thread that may block; returns false to stop.
+  ///   - request: the request as the engine gives it, its URL still on the app's scheme.
+  ///   - body: the request's body, if the engine gives it; nil if the page has stored it, or there is none.
+  ///   - mainDocument: the URL of the document at the top of the view, if the engine tells; a foreign document gets nothing.
+  ///   - begin: receives the head as the page may see it; returns false if no body is wanted.
+  ///   - receive: receives the body piece by piece, a long file's on a thread that may block; returns false to stop.
   public func answer(
     _ request: PageRequest, body: [UInt8]? = nil, mainDocument: String? = nil,
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
@@ -166,8 +166,8 @@ public final class PageScheme: Sendable {
   /// Handles a message of the page's scripts; messages may come in any order.
   ///
   /// - Parameters:
-  /// - message: the JSON that the scripts post.
-  /// - origin: the origin of the sending document, according to the engine, on the scheme: `xcache-https://m.example.com`.
+  ///   - message: the JSON that the scripts post.
+  ///   - origin: the origin of the sending document, according to the engine, on the scheme: `xcache-https://m.example.com`.
   public func receive(_ message: String, from origin: String) async {
     guard let origin = CustomScheme.real(origin + "/").flatMap(ProxyPages.origin),
       let message = SchemeMessage(message)

@@ -10,8 +10,8 @@ public enum SchemeScripts {
   /// named `interceptor.js` or `cookies.js` replaces the built-in one.
   ///
   /// - Parameters:
-  /// - hosts: the app's hosts, as in `DeviceSettings.hosts`, separated by spaces.
-  /// - policy: what `Runtime.scripts` returned for the page; their signatures have been checked.
+  ///   - hosts: the app's hosts, as in `DeviceSettings.hosts`, separated by spaces.
+  ///   - policy: what `Runtime.scripts` returned for the page; their signatures have been checked.
   public static func all(hosts: String, policy: [PageScript] = []) -> [String] {
     // Host names can't contain characters that would end a JavaScript string; anything else is rejected.
     let isName = hosts.utf8.allSatisfy { byte in

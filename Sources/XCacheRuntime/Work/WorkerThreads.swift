@@ -14,7 +14,7 @@ final class WorkerThreads: Sendable {
   private let count: Int
   private let state = Locked(State())
 
-  /// - Parameter priority: nil for work that a page waits for.
+  /// Starts the threads; `priority` is nil for work that a page waits for.
   init(_ name: String, count: Int, priority: OSThread.Priority? = nil) {
     let queue = queue
     let threads = (0..<count).compactMap { _ in

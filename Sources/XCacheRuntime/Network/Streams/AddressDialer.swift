@@ -16,10 +16,10 @@ package struct AddressDialer: Sendable {
   private let raceDelay: UInt64
 
   /// - Parameters:
-  /// - resolver: resolves host names; if nil, the system does.
-  /// - connectSeconds: the time within which a connection has to be established.
-  /// - addressMilliseconds: the same for one of the resolver's addresses.
-  /// - raceMilliseconds: the delay between two attempts while none has failed; if nil, the one that RFC 8305 recommends.
+  ///   - resolver: resolves host names; if nil, the system does.
+  ///   - connectSeconds: the time within which a connection has to be established.
+  ///   - addressMilliseconds: the same for one of the resolver's addresses.
+  ///   - raceMilliseconds: the delay between two attempts while none has failed; if nil, the one that RFC 8305 recommends.
   package init(
     _ resolver: (any Resolver)?, connectSeconds: Int = 10, addressMilliseconds: Int = AddressDialer.timeout,
     raceMilliseconds: Int? = nil

@@ -26,9 +26,9 @@ struct ConnectionRace {
   static let delay: UInt64 = 250_000_000
 
   /// - Parameters:
-  /// - count: the number of addresses, best first.
-  /// - limit: how long one attempt may take.
-  /// - delay: the time between two attempts while none has failed.
+  ///   - count: the number of addresses, best first.
+  ///   - limit: how long one attempt may take.
+  ///   - delay: the time between two attempts while none has failed.
   init(count: Int, limit: UInt64, delay: UInt64 = ConnectionRace.delay) {
     self.count = count
     self.limit = limit

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A local port on which nobody listens and nobody else can: a proxy there refuses every connection.
+/// A local port on which nothing listens and nothing else can: a proxy there refuses every connection.
 enum DeadEnd {
   /// Binds such a port for as long as this process lives.
   ///
