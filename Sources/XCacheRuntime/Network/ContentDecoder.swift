@@ -93,8 +93,8 @@ package final class ContentDecoder {
 
 extension NetworkHead {
   /// Prepares an answer for a page: returns its head, without the headers that don't hold for a decoded body, and the
-  /// decoder. The decoder is nil if there is nothing to decode, or if a coding isn't known; the head then keeps those
-  /// headers. A redirect that is followed is returned unchanged, since nobody reads its body.
+  /// decoder. The decoder is nil if there is nothing to decode, or if a coding isn't known, in which case the head keeps
+  /// those headers. A redirect that is followed is returned unchanged, since nobody reads its body.
   package static func decoded(
     _ status: Int, reason: String?, _ headers: [(name: String, value: String)], to request: NetworkRequest,
     host: String

@@ -21,8 +21,7 @@ final class HostLimiter: Sendable {
   private let width: Int
   /// The most requests that share a connection; servers allow some 100 (RFC 9113 §6.5.2).
   private static let sharedWidth = 100
-  /// The most servers that are remembered; beyond that all are forgotten, and the next request to each can't share a
-  /// connection.
+  /// The most servers that are remembered; beyond that all are forgotten, and each gets `width` again until it is known.
   private static let limit = 1_000
   private let state = Locked(State())
 

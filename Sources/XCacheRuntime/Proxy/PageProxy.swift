@@ -42,7 +42,7 @@ public final class PageProxy: Sendable {
   /// The path of a blank page that the proxy serves on each site it answers for, for views that wait for their page.
   public static let blankPath = "/.well-known/xcache/blank"
 
-  /// An empty page that doesn't reveal itself to the next one.
+  /// An empty page that sends no `Referer` to the next one.
   static let blankPage = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
 
   /// The user name that goes with `password`.
@@ -286,7 +286,7 @@ struct ProxyReference: Sendable {
 }
 
 extension ResourceURL {
-  /// The site that an authority such as `m.example.com:443` names, normalized. Nil if the authority is invalid or its port
+  /// The site that an authority such as `m.example.com:443` names, normalised. Nil if the authority is invalid or its port
   /// is 0, on which no server listens.
   init?(site authority: String) {
     guard !authority.utf8.contains(where: { "/\\?#".utf8.contains($0) }),

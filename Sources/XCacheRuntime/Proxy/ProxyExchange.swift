@@ -2,7 +2,7 @@ import Manifests
 import System
 import XCacheClient
 
-/// One request of the engine and its answer.
+/// One of the engine's requests, and its answer.
 struct ProxyExchange {
   private let proxy: PageProxy
   private let connection: ProxyConnection

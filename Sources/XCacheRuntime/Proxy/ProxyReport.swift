@@ -14,9 +14,9 @@ public struct ProxyReport: Sendable {
   public let method: String
   /// What the engine wants the answer for.
   public let destination: PageRequest.Destination
-  /// Nil until there is an answer, and if there was none.
+  /// Nil until there is an answer; stays nil if there is none.
   public internal(set) var source: Source?
-  /// Nil until there is an answer, and if there was none.
+  /// Nil until there is an answer; stays nil if there is none.
   public internal(set) var status: Int?
   /// Bytes of the body sent to the engine.
   public internal(set) var bytes: Int64 = 0

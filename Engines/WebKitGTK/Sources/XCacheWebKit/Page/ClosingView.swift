@@ -6,7 +6,6 @@ import CWebKitGTK
 /// WebKitGTK 2.50 would end the process by itself, but leaks a thread and a descriptor for every fifth process that closes
 /// its connection that way; none for a terminated one. A process in which a service worker may run is still left to
 /// WebKitGTK, since other pages of the site use the worker.
-/// pages of the site use the worker.
 @WebActor
 final class ClosingView {
   private static var all: [ObjectIdentifier: ClosingView] = [:]
