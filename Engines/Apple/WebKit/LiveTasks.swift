@@ -23,7 +23,7 @@ struct LiveTasks<Key: Hashable, Value> {
   /// The task with a number; nil if it was stopped or is finished.
   subscript(number: Int) -> Value? { values[number] }
 
-  /// Removes a task that has been answered.
+  /// Removes and returns a task that has been answered.
   mutating func finish(_ number: Int) -> Value? {
     guard let value = values.removeValue(forKey: number) else { return nil }
     if let key = numbers.first(where: { $0.value == number })?.key { numbers[key] = nil }

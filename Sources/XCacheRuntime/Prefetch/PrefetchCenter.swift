@@ -32,8 +32,8 @@ final class PrefetchCenter: Sendable {
     let now = now()
     let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
     var request = request
-    // These are the cookies that the table compares with; the fetcher reads the store again a moment later.
-    // Up to this limit, nothing is ever written to the disk.
+    // The table has the cookies of this moment; the fetcher reads them again a moment later, so these should be the same.
+    // With a memory limit, nothing of the answer is ever written to the disk.
     request.memoryLimit = PrefetchTable.answerLimit
     request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
     let sent = request
