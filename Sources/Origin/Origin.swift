@@ -120,7 +120,9 @@ package final class Origin: Sendable {
       store: store, catalog: catalog, builder: builder, service: service, push: options.push, log: options.log
     )
     // A delta or pack that was found damaged or missing is no longer offered, and is made again.
-    store.changes.subscribe { [catalog, service] in
+    // Weak: the store, which both hold, keeps the listener.
+    store.changes.subscribe { [weak catalog, weak service] in
+      guard let catalog, let service else { return }
       for channel in catalog.current.channels {
         service.backlog.add(channel.channel.id, at: channel.version, isStale: true)
       }

@@ -6,7 +6,7 @@ import System
 
 /// The body of `POST /blobs/missing`, with which a publisher asks about files before it sends them: `{"sha256":[…]}`.
 struct DigestDocument: StreamedContent {
-  static let division = JSONDivision.members(["sha256": .elements()])
+  static var division: JSONDivision { .members(["sha256": .elements()]) }
 
   private var digests: [SHA256]?
   private var listsPresent = false

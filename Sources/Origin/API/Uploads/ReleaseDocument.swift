@@ -5,9 +5,9 @@ import Store
 
 /// The body of `POST …/releases` and `…/preparations`: the members of the release, and the change to each bundle.
 struct ReleaseDocument: StreamedContent {
-  static let division = JSONDivision.members([
-    "bundles": .elements(.members(["remove": .elements(), "set": .members()]))
-  ])
+  static var division: JSONDivision {
+    .members(["bundles": .elements(.members(["remove": .elements(), "set": .members()]))])
+  }
 
   private let context: RequestContext
   private let act: (RequestContext, ReleaseDocument) throws -> Response
