@@ -1,3 +1,5 @@
+import Manifests
+
 /// Selects the files of a folder that are published.
 ///
 /// A file is published if it matches one of `include` (or that is empty), none of `exclude`, and none of
@@ -140,34 +142,5 @@ extension Glob {
       ranges.append(low...high)
     }
     return nil
-  }
-}
-
-/// Matching with a wildcard for any number of elements, like `Manifests.Wildcard` but only for these types: every file of a
-/// build is matched with every pattern, and a generic that isn't specialised across the module boundary took ten times as
-/// long, 0.4 s of a publish of 20,000 files.
-private enum Wildcard {
-  static func matches<Pattern, Text: Collection>(
-    _ pattern: [Pattern], _ text: Text, isMany: (Pattern) -> Bool, fits: (Pattern, Text.Element) -> Bool
-  ) -> Bool {
-    var p = 0
-    var t = text.startIndex
-    var retry: (p: Int, t: Text.Index)?
-    while t != text.endIndex {
-      if p < pattern.count, isMany(pattern[p]) {
-        p += 1
-        retry = (p, t)
-      } else if p < pattern.count, fits(pattern[p], text[t]) {
-        p += 1
-        t = text.index(after: t)
-      } else if let last = retry {
-        let next = text.index(after: last.t)
-        retry = (last.p, next)
-        (p, t) = (last.p, next)
-      } else {
-        return false
-      }
-    }
-    return pattern[p...].allSatisfy(isMany)
   }
 }

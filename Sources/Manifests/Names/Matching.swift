@@ -32,7 +32,8 @@ package enum Spelling {
 package enum Wildcard {
   /// Whether `pattern` matches all of `text`. Backtracking only to the last wildcard is enough, since an
   /// earlier one couldn't do better: the time is at most the product of both lengths.
-  package static func matches<Pattern, Text: Collection>(
+  // Specialised in other modules: unspecialised, it takes ten times as long, 0.4 s of a publish of 20,000 files.
+  @inlinable package static func matches<Pattern, Text: Collection>(
     _ pattern: [Pattern], _ text: Text, isMany: (Pattern) -> Bool, fits: (Pattern, Text.Element) -> Bool
   ) -> Bool {
     var p = 0
