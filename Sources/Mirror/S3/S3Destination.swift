@@ -93,7 +93,7 @@ final class S3Destination: Destination {
     _ files: [Placement],
     _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError) {
-    let folder = try Scratch()
+    let folder = try MirrorError.disk { () throws(SystemError) in try ScratchFolder("xcache-mirror") }
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       try lock.requireHeld()
       let file = files[index]
@@ -140,23 +140,6 @@ final class S3Destination: Destination {
       let reply = try client.send("DELETE", settings.key(paths[index]))
       guard reply.isSuccess || reply.status == 404 else { throw client.refusal(paths[index], reply) }
       note(paths[index], size: nil)
-    }
-  }
-
-  /// A temporary folder for files on their way, removed with its owner.
-  private final class Scratch: Sendable {
-    let path: String
-
-    init() throws(MirrorError) {
-      let parent = Environment.variables["TMPDIR"] ?? "/tmp"
-      let path = "\(parent)/xcache-mirror-\(Hex.encode(Secrets.random(8).span.bytes))"
-      try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(path, mode: 0o700) }
-      self.path = path
-    }
-
-    deinit {
-      for name in (try? Folder.textNames(path)) ?? [] { try? Kernel.remove("\(path)/\(name)") }
-      try? Kernel.removeFolder(path)
     }
   }
 }

@@ -14,7 +14,7 @@ enum ServeLog {
   static func make(_ arguments: Arguments, _ terminal: Terminal) throws -> @Sendable (String) -> Void {
     let isJSON = try isJSON(arguments)
     let stream = BoundedStream(terminal)
-    return { stream.note(isJSON ? document($0, at: now) : "\(now) \($0)") }
+    return { stream.note(line($0, at: now, isJSON: isJSON)) }
   }
 
   static func isJSON(_ arguments: Arguments) throws(UsageError) -> Bool {
@@ -23,6 +23,22 @@ enum ServeLog {
     case "json"?: true
     case let text?: throw UsageError("\(arguments.source("log-format")) \(text): expected text or json")
     }
+  }
+
+  /// The length in bytes that a writable pipe accepts in one piece (pipe(7), PIPE_BUF).
+  static let longest = 4000
+
+  /// Formats a line; a message that makes it longer than `longest` is cut, so that a JSON line stays a document.
+  static func line(_ message: String, at time: String, isJSON: Bool) -> String {
+    func formatted(_ message: String) -> String { isJSON ? document(message, at: time) : "\(time) \(message)" }
+    var line = formatted(message)
+    var kept = message.unicodeScalars.prefix(longest)
+    // By scalars: a character can have any number of them.
+    while line.utf8.count > longest {
+      line = formatted("\(String(String.UnicodeScalarView(kept)))…")
+      kept = kept.prefix(kept.count / 4 * 3)
+    }
+    return line
   }
 
   /// Formats a line as a JSON document: `{"level":"error","message":"…","time":"2026-01-31T12:00:00Z"}`.
@@ -51,8 +67,6 @@ private final class BoundedStream: Sendable {
 
   /// How long a line waits for the reader, in milliseconds, if the previous line was written.
   private static let patience = 1000
-  /// The length that a writable pipe accepts in one piece (pipe(7), PIPE_BUF).
-  private static let longest = 4000
 
   private let terminal: Terminal
   private let state = Locked(State())
@@ -71,7 +85,7 @@ private final class BoundedStream: Sendable {
         terminal.note("(\(Count.text(state.dropped, "line")) dropped: nobody read standard error)")
         state.dropped = 0
       }
-      terminal.note(line.utf8.count > Self.longest ? line.prefix(Self.longest / 4) + "…" : line)
+      terminal.note(line)
     }
   }
 }

@@ -19,14 +19,14 @@ enum PageInjection {
   static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> Outcome {
     let small = plain(page)
     if loadsScript(page) { return .present }
-    let text = String(decoding: masked(page), as: UTF8.self)
+    let tags = masked(page)
     let prefix: String
-    if let root = try root(of: text, has: has) {
+    if let root = try root(of: tags, has: has) {
       prefix = root
-    } else if let base = base(of: text) {
+    } else if let base = base(of: tags) {
       // The base of the page's relative URLs; if they lead into the build, the script is there, too.
       guard base.hasPrefix("/"), !base.hasPrefix("//"), let slash = base.lastIndex(of: "/"),
-        try references(in: text).contains(where: { try isRelative($0) && has($0) })
+        try references(in: tags).contains(where: { try isRelative($0) && has($0) })
       else { return .unknownBase }
       prefix = String(base[...slash])
     } else {
@@ -69,8 +69,8 @@ enum PageInjection {
 
   /// Returns the root path of the build, derived from the page's first absolute path that leads to one of its files, or nil if
   /// there is none.
-  private static func root(of text: String, has: (String) throws -> Bool) rethrows -> String? {
-    for path in references(in: text)
+  private static func root(of tags: [UInt8], has: (String) throws -> Bool) rethrows -> String? {
+    for path in references(in: tags)
     where path.hasPrefix("/") && !path.hasPrefix("//") && !path.contains("..") {
       for slash in path.indices where path[slash] == "/" {
         let name = path[path.index(after: slash)...]
@@ -81,26 +81,42 @@ enum PageInjection {
   }
 
   /// Returns the URLs in a page's tags, without queries.
-  private static func references(in text: String) -> [String] {
-    ["src=", "href="].flatMap { text.components(behind: $0) }.map(value)
+  private static func references(in tags: [UInt8]) -> [String] {
+    ["src", "href"].flatMap { values(of: $0, in: tags) }
   }
 
-  private static func value(_ part: Substring) -> String {
-    let quote = part.first == "'" ? "'" : "\"" as Character
-    return String(part.drop { $0 == quote }.prefix { !" \"'>?#".contains($0) })
+  /// Returns the values of an attribute, up to a query or fragment. Its name can have any case, with whitespace around `=`.
+  private static func values(of attribute: String, in tags: [UInt8]) -> [String] {
+    let small = tags.map(lowered)
+    var values: [String] = []
+    var place = 0
+    while let found = first(attribute, in: small, from: place) {
+      place = found + attribute.utf8.count
+      let rest = tags[place...].drop(while: isSpace)
+      guard rest.first == UInt8(ascii: "=") else { continue }
+      let value = rest.dropFirst().drop(while: isSpace).drop { "\"'".utf8.contains($0) }
+      values.append(String(decoding: value.prefix { !isSpace($0) && !"\"'>?#".utf8.contains($0) }, as: UTF8.self))
+    }
+    return values
   }
+
+  /// Whether a byte is ASCII whitespace (Infra Standard).
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B }
 
   private static func isRelative(_ path: String) -> Bool {
     !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
   }
 
   /// Returns the URL of a `<base>`, or nil if there is none, or it has no effect.
-  private static func base(of text: String) -> String? {
-    let bases = text.components(behind: "<base ") + text.components(behind: "<BASE ")
-    for rest in bases {
-      let tag = String(rest.prefix { $0 != ">" })
-      guard let href = tag.components(behind: "href=").first else { continue }
-      let path = value(href)
+  private static func base(of tags: [UInt8]) -> String? {
+    let small = tags.map(lowered)
+    var place = 0
+    while let start = first("<base", in: small, from: place) {
+      let rest = tags[(start + 5)...]
+      place = rest.startIndex
+      guard let next = rest.first, isSpace(next) || next == UInt8(ascii: "/"),
+        let path = values(of: "href", in: Array(rest.prefix { $0 != UInt8(ascii: ">") })).first
+      else { continue }
       return ["", ".", "./"].contains(path) ? nil : path
     }
     return nil
@@ -191,18 +207,5 @@ enum PageInjection {
     return (place...page.count - wanted.count).first { start in
       page[start] == head && page[start..<start + wanted.count].elementsEqual(wanted)
     }
-  }
-}
-
-extension String {
-  /// Returns what follows each occurrence of a word.
-  fileprivate func components(behind word: String) -> [Substring] {
-    var found: [Substring] = []
-    var rest = self[...]
-    while let start = rest.firstRange(of: word) {
-      rest = rest[start.upperBound...]
-      found.append(rest)
-    }
-    return found
   }
 }
