@@ -51,7 +51,7 @@ final class SocketStream: ProxyStream {
     while Kernel.unacknowledged(raw) > 0, Clock.monotonicNanoseconds() < end {
       Clock.sleep(for: .milliseconds(5))
     }
-    Kernel.breakOff(raw)
+    Kernel.abortConnection(raw)
   }
 
   /// Nanoseconds that the other side has to take what was written.
