@@ -1,4 +1,4 @@
-/// The security headers of an entry, which whoever answers it from a local file sends (DESIGN §3): a page that comes from
+/// The security headers of an entry, which whoever answers it from a local file sends (docs/protocol.md §3): a page that comes from
 /// a device's cache must not lose its Content-Security-Policy.
 package struct EntryHeaders: Hashable, Sendable {
   /// A header and its value.

@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// Makes an origin of a mirror alone (DESIGN §6).
+/// Makes an origin of a mirror alone.
 package struct Restoration {
   private let reader: any MirrorReader
   private let progress: @Sendable (MirrorProgress) -> Void

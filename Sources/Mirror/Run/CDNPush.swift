@@ -2,8 +2,7 @@ import Manifests
 import Store
 import Synchronization
 
-/// Brings a release's immutable files to where devices download them, before any device is told of it (DESIGN §4,
-/// guarantee 6).
+/// Brings a release's immutable files to where devices download them, before any device is told of it.
 package final class CDNPush: Sendable {
   private let store: Store
   private let target: MirrorPlace

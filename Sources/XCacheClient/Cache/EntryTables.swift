@@ -41,7 +41,7 @@ struct NameTable: Sendable {
   }
 }
 
-/// Which listed resource a URL means (DESIGN "URLs and matching").
+/// Which listed resource a URL means (docs/protocol.md §4).
 struct URLTable: Sendable {
   private let entries: [HeldEntry]
   /// Where in `entries` those are that are written with escapes which needn't be, by what they match by.

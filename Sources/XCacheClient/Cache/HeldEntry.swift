@@ -4,7 +4,7 @@ import System
 /// One listed URL, and the name under which a device keeps its bytes.
 ///
 /// A device has tens of thousands of them in memory at all times, so what follows from the rest isn't kept: an origin makes the
-/// file's name of the URL, and the download of that, the sha256 and the version (DESIGN §3). Each takes 96 bytes and the
+/// file's name of the URL, and the download of that, the sha256 and the version (docs/protocol.md §5). Each takes 96 bytes and the
 /// text of its URL.
 struct HeldEntry: Hashable, Sendable {
   let url: ResourceURL

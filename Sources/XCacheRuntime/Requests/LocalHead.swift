@@ -8,8 +8,8 @@ struct LocalHead {
   /// The bytes of the file that the body has.
   let range: Range<Int64>
 
-  /// The headers of an entry that its answer has: those that say how the page may be used and what it may do (DESIGN §3). Whatever
-  /// else a manifest lists stays out, and least of all come in `Set-Cookie`, since the engine's store is the only one;
+  /// The headers of an entry that its answer has: those that say how the page may be used and what it may do (docs/protocol.md
+  /// §3). Whatever else a manifest lists stays out, and least of all come in `Set-Cookie`, since the engine's store is the only one;
   /// what belongs to one connection, such as `Transfer-Encoding`; and `Access-Control-Allow-…`, which the app's hosts
   /// decide. Beside these an answer has what is worked out here: `ETag`, `X-Content-Type-Options`, `Content-Type`,
   /// `Accept-Ranges`, `Content-Length`, `Content-Range` and what CORS needs.

@@ -133,7 +133,7 @@ extension [Option] {
   }
 }
 
-/// What a command tells the shell (DESIGN §7): one code for one kind of fault.
+/// What a command tells the shell (docs/guide-commands.md, "Exit codes"): one code for one kind of fault.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case failed = 1
