@@ -1,15 +1,15 @@
 import Libc
 
-/// A lock that one process at a time holds on a file (flock(2)); the kernel lifts it when the process ends.
+/// A lock on a file that one process at a time can hold (flock(2)); the kernel releases it when the process ends.
 package struct FileLock: ~Copyable, Sendable {
   private let file: Descriptor
 
-  // Closing would do, but for a child that was just forked: until it runs its program, it has the file open, too, and
+  // Closing isn't enough: a child that was just forked also has the file open until it runs exec, and
   // flock(2) says: "the lock is released either by an explicit LOCK_UN operation on any of these duplicate file
   // descriptors, or when all such file descriptors have been closed."
   deinit { flock(file.raw, LOCK_UN) }
 
-  /// Takes the lock and writes this process's id into the file; nil where another process holds it.
+  /// Takes the lock and writes this process's ID into the file. Returns nil if another process holds it.
   package static func take(_ path: String) throws(SystemError) -> FileLock? {
     let file = try Kernel.open(path, [.readWrite, .create])
     let raw = file.raw
@@ -23,7 +23,7 @@ package struct FileLock: ~Copyable, Sendable {
     return FileLock(file: file)
   }
 
-  /// The process id that the holder of a lock wrote into it.
+  /// Returns the process ID that a lock's holder wrote into it.
   package static func holder(_ path: String) -> Int32? {
     guard let bytes = try? DurableFile.read(path, limit: 32) else { return nil }
     return Int32(String(decoding: bytes, as: UTF8.self).trimmingNewline)

@@ -1,20 +1,20 @@
 import Manifests
 import System
 
-/// What a device holds on its disk, and the one step in which that becomes another manifest's.
+/// The files that a device has on its disk, and the atomic switch to another manifest.
 ///
-/// The rename of `index.json` is the switch. Whatever a crash leaves undone after it follows from the index and
-/// the folders, and is done again by `settle`.
+/// The rename of `index.json` is the switch. Whatever a crash leaves undone after it can be derived from the index and the
+/// folders, and `mend(at:)` finishes it.
 struct DeviceCache: ~Copyable {
   let folder: CacheFolder
   let owner: DeviceIndex.Owner
-  /// Whether an `index.json` was there that couldn't be read; its files were set aside.
+  /// Whether there was an `index.json` that couldn't be read; its files were set aside.
   let wasDamaged: Bool
-  /// Bytes that listed and set-aside files may take of the disk; nil: as many as it has.
+  /// The bytes that listed and set-aside files may take on the disk; nil for no limit.
   let limit: Int64?
-  /// Which files pages used last.
+  /// The order in which pages last used the files.
   let uses: UseOrder
-  /// The manifest in force, for those who ask for nothing else: they don't wait for the disk.
+  /// The manifest in force, for readers that need nothing else: they don't wait for the disk.
   let current: Locked<DeviceIndex>
   private(set) var index: DeviceIndex {
     didSet {
@@ -22,22 +22,22 @@ struct DeviceCache: ~Copyable {
       current.withLock { $0 = index }
     }
   }
-  /// Names under which there is a file, and the bytes that each takes of the disk.
+  /// The names under which there is a file, and the bytes that each takes on the disk.
   private(set) var files: [CachedName: Int64] = [:]
-  /// Bytes that they take together.
+  /// The bytes that `files` take together.
   private(set) var bytes: Int64 = 0
-  /// Bytes that set-aside files take, as far as is known.
+  /// The bytes that set-aside files take, as far as is known.
   var asideBytes: Int64 = 0
-  /// Files that a switch left for later.
+  /// The files that a switch left for later.
   private(set) var backlog: Backlog
   let counts = Locked(CacheCounts())
-  /// When what is too old was removed last.
+  /// When the last sweep was, in milliseconds since 1970.
   var lastSweep: Int64?
-  /// Names whose bytes were checked since the start.
+  /// The names whose bytes were verified since the start.
   private var proven: [CachedName: FileMark] = [:]
-  /// False from the switch until the files are in line with it.
+  /// False from the switch until the files match it.
   private var isSettled = true
-  /// Nil once the device was closed.
+  /// Nil once the device has been closed.
   private var lock: FileLock?
 
   private init(
@@ -55,7 +55,7 @@ struct DeviceCache: ~Copyable {
     backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
   }
 
-  /// Opens a device's folder, makes it where it is missing, and finishes what a crash left undone.
+  /// Opens a device's folder, creates it if it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `inUse`, `otherContents`, `file`.
   static func open(
@@ -88,7 +88,7 @@ struct DeviceCache: ~Copyable {
     return cache
   }
 
-  /// Lets go of the folder; another device may open it from now on.
+  /// Releases the folder, which another device may then open.
   mutating func close() { lock = nil }
 
   var isOpen: Bool { lock != nil }
@@ -102,12 +102,12 @@ struct DeviceCache: ~Copyable {
 // MARK: - The switch
 
 extension DeviceCache {
-  /// Switches to `next`, for which everything that changed is staged, but for what is `skipped`.
+  /// Switches to `next`, whose changed files are all staged, except those in `skipped`.
   mutating func commit(
     _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
   ) throws(ClientError) {
     try checkOpen()
-    // Before the switch: what is in it and not listed is passed over.
+    // Before the switch: backlog entries that aren't listed are ignored.
     try leave(skipped, for: next)
     try folder.syncStaged()
     try folder.write(next.rendered(for: owner), to: folder.index)
@@ -124,7 +124,7 @@ extension DeviceCache {
     try makeRoom()
   }
 
-  /// Finishes a switch that a crash, or an error of the disk, cut short.
+  /// Finishes a switch that a crash or a disk error interrupted.
   mutating func mend(at now: Int64) throws(ClientError) {
     try checkOpen()
     if isSettled { return }
@@ -136,14 +136,14 @@ extension DeviceCache {
     isSettled = true
   }
 
-  /// Brings `files` in line with the index: what isn't listed is set aside, what is staged takes its place.
+  /// Makes the files match the index: files that aren't listed are set aside, staged ones move into place.
   ///
-  /// `before` is the manifest that the files were right for; nil where that isn't known, and they are read.
+  /// `before` is the manifest that the files matched; if it is nil, they are read to find out what they are.
   private mutating func apply(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
     let staged = Set(try folder.digests(in: folder.staging))
     for name in files.keys {
       if let listed = index.names[name] {
-        // Where other bytes are listed under its name by now, and aren't here, the switch skipped them.
+        // If other bytes are now listed under its name but aren't staged, the switch skipped them.
         guard let before, before.names[name] != listed, !staged.contains(listed) else { continue }
       }
       try evict(name, known: before?.names[name], at: now)
@@ -158,7 +158,7 @@ extension DeviceCache {
     }
   }
 
-  /// Puts staged bytes under each of their names; the staged file goes last, since it says what is left to do.
+  /// Puts staged bytes under each of their names; the staged file goes last, since it shows what is left to do.
   private mutating func arrive(
     _ sha256: SHA256, at names: [CachedName], after before: DeviceIndex?, _ now: Int64
   ) throws(ClientError) {
@@ -176,7 +176,7 @@ extension DeviceCache {
     }
   }
 
-  /// Takes note of a file that is there now; that counts as its use.
+  /// Records a file that now exists; this counts as a use.
   private mutating func keep(_ name: CachedName) {
     drop(name)
     let size = folder.status(folder.file(name))?.allocated ?? 0
@@ -185,7 +185,7 @@ extension DeviceCache {
     uses.use(name)
   }
 
-  /// Takes note that a file isn't there any more.
+  /// Records that a file is gone.
   private mutating func drop(_ name: CachedName) {
     if let size = files.removeValue(forKey: name) { bytes -= size }
     proven[name] = nil
@@ -196,7 +196,7 @@ extension DeviceCache {
     return folder.digest(folder.file(name))?.sha256 == sha256
   }
 
-  /// Sets the file of a name aside, where there is one; `known` says which bytes it has.
+  /// Sets the file of a name aside, if there is one; `known` is its digest, if known.
   private mutating func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(ClientError) {
     let path = folder.file(name)
     drop(name)
@@ -210,24 +210,24 @@ extension DeviceCache {
 // MARK: - One file
 
 extension DeviceCache {
-  /// Whether there is a file for this entry, right or not.
+  /// Whether there is a file for this entry, verified or not.
   func has(_ entry: HeldEntry) -> Bool { files[entry.name] != nil }
 
-  /// Names under which there is a file.
+  /// The names under which there is a file.
   var present: Set<CachedName> { Set(files.keys) }
 
-  /// Whether the file of an entry is the one that was read and right, and nobody has written to it since.
+  /// Whether an entry's file is the one that was verified, and hasn't been written to since.
   func isProven(_ entry: HeldEntry, as mark: FileMark) -> Bool { proven[entry.name] == mark }
 
-  /// Whether `entry` still says which bytes belong under its name.
+  /// Whether the current manifest lists the bytes of `entry` under its name.
   func lists(_ entry: HeldEntry) -> Bool { index.names[entry.name] == entry.sha256 }
 
-  /// Takes note that the file of an entry was read and is right.
+  /// Records that an entry's file was verified.
   mutating func prove(_ entry: HeldEntry, as mark: FileMark) {
     if lists(entry), has(entry) { proven[entry.name] = mark }
   }
 
-  /// Removes an entry's file, whose bytes turned out to be wrong.
+  /// Removes an entry's file, whose bytes are wrong.
   mutating func discard(_ entry: HeldEntry) throws(ClientError) {
     try checkOpen()
     guard lists(entry) else { return }
@@ -235,7 +235,7 @@ extension DeviceCache {
     drop(entry.name)
   }
 
-  /// Puts the checked bytes at `path` where they belong; the manifest may have moved on, then they are dropped.
+  /// Moves the verified file at `path` into place; it is removed if the manifest no longer lists it.
   mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
     try checkOpen()
     guard lists(entry) else { return try folder.remove(path) }
@@ -246,10 +246,10 @@ extension DeviceCache {
     try makeRoom(sparing: entry.name)
   }
 
-  /// Takes note of a file that a page asked for and that wasn't there, or was damaged.
+  /// Counts a file that a page requested and that was missing or damaged.
   func countMiss() { counts.withLock { $0.misses += 1 } }
 
-  /// Removes a listed file, since others need its room; it comes back when a page asks for it.
+  /// Evicts a listed file to make room for others; it is fetched again when a page requests it.
   mutating func giveUp(_ name: CachedName) throws(ClientError) {
     try folder.remove(folder.file(name))
     drop(name)
@@ -264,7 +264,7 @@ extension DeviceIndex.Owner {
 // MARK: - What is left for later
 
 extension DeviceCache {
-  /// Adds to the backlog, on the disk first, what a switch to `next` skips.
+  /// Adds what a switch to `next` skips to the backlog, on the disk first.
   private mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(ClientError) {
     if skipped.isEmpty { return }
     var all = backlog
@@ -273,10 +273,11 @@ extension DeviceCache {
     backlog = all
   }
 
-  /// Takes note of a file that won't come before a page asks for it.
+  /// Removes a file from the backlog; it won't be fetched before a page requests it.
   mutating func giveUp(onBacklog sha256: SHA256) { backlog.remove(sha256) }
 
-  /// Forgets what notes say of files that are listed no more, or here by now. That they can't be written costs nothing else.
+  /// Removes files that are no longer listed, or have arrived, from the use order and the backlog. A failure to save is
+  /// harmless.
   mutating func tidyNotes() {
     uses.keep(index)
     if backlog.isEmpty, folder.status(folder.backlog) == nil { return }
@@ -291,11 +292,11 @@ extension DeviceCache {
   }
 }
 
-/// What became of a device's files since it was opened.
+/// Cache misses and evictions since a device was opened.
 package struct CacheCounts: Hashable, Sendable {
-  /// Listed files that a page asked for and that weren't there, or were damaged.
+  /// Listed files that a page requested and that were missing or damaged.
   package var misses = 0
-  /// Listed files that made way for others.
+  /// Listed files that were removed to make room for others.
   package var evictions = 0
 
   package init() {}

@@ -1,22 +1,21 @@
-/// Where the line that loads the script goes in a page.
+/// Inserts the line that loads the script into a page.
 enum PageInjection {
-  /// What a page becomes.
+  /// The result for a page.
   enum Outcome: Equatable {
-    /// It with the line.
+    /// The page with the line.
     case line([UInt8])
-    /// It has the line already.
+    /// The page already has the line.
     case present
-    /// A `<base href>` that none of its references says where it leads.
+    /// The page has a `<base href>`, and none of its references shows where that leads.
     case unknownBase
   }
 
-  /// The page with the line.
+  /// Returns the page with the line.
   ///
-  /// It goes in front of the first script, so that pages tell of themselves early; else where the head ends, or in front of
-  /// everything but the doctype. The script's URL is as the page's own ones are: a page that a router serves under many paths
-  /// has them from the site's root.
-  /// - Parameter depth: folders between the build's and the page.
-  /// - Parameter has: whether the build has a file of a name.
+  /// The line goes before the first script, so that pages report early; else before the end of the head, or after the
+  /// doctype. The script's URL has the form of the page's own URLs: a page that a router serves under many paths uses URLs from
+  /// the site's root. `depth` is the number of folders between the build's root and the page; `has` returns whether the build
+  /// has a file of a name.
   static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> Outcome {
     let small = plain(page)
     if loadsScript(page) { return .present }
@@ -25,7 +24,7 @@ enum PageInjection {
     if let root = try root(of: text, has: has) {
       prefix = root
     } else if let base = base(of: text) {
-      // What the page's relative URLs are of; where they lead into the build, the script is beside them.
+      // The base of the page's relative URLs; if they lead into the build, the script is there, too.
       guard base.hasPrefix("/"), !base.hasPrefix("//"), let slash = base.lastIndex(of: "/"),
         try references(in: text).contains(where: { try isRelative($0) && has($0) })
       else { return .unknownBase }
@@ -38,17 +37,17 @@ enum PageInjection {
     return .line(Array(page[..<place] + line + page[place...]))
   }
 
-  /// Whether a page is of bytes that hold ASCII as it is, so that a line can go into it.
+  /// Whether the page's encoding is ASCII-compatible, so that a line can be inserted.
   static func isReadable(_ page: [UInt8]) -> Bool {
     !page.starts(with: [0xFE, 0xFF]) && !page.starts(with: [0xFF, 0xFE])
   }
 
-  /// The page in lower case, with only the tags that browsers read as such.
+  /// Returns the page in lowercase, with only the tags that browsers parse as such.
   static func plain(_ page: [UInt8]) -> [UInt8] { masked(page.map(lowered)) }
 
   private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
 
-  /// Whether a script of the page loads ours, by its `src` or in its text.
+  /// Whether the page already loads the script, by a `src` or in an inline script.
   private static func loadsScript(_ page: [UInt8]) -> Bool {
     let small = masked(page.map(lowered), keepsScripts: true)
     let name = WebBuild.scriptName
@@ -68,8 +67,8 @@ enum PageInjection {
     return false
   }
 
-  /// The path that the build is served under, as the first of the page's references says that leads to one of its files by an
-  /// absolute path; nil where none does.
+  /// Returns the root path of the build, derived from the page's first absolute path that leads to one of its files, or nil if
+  /// there is none.
   private static func root(of text: String, has: (String) throws -> Bool) rethrows -> String? {
     for path in references(in: text)
     where path.hasPrefix("/") && !path.hasPrefix("//") && !path.contains("..") {
@@ -81,7 +80,7 @@ enum PageInjection {
     return nil
   }
 
-  /// The URLs of a page's tags, without queries.
+  /// Returns the URLs in a page's tags, without queries.
   private static func references(in text: String) -> [String] {
     ["src=", "href="].flatMap { text.components(behind: $0) }.map(value)
   }
@@ -95,7 +94,7 @@ enum PageInjection {
     !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
   }
 
-  /// Where a `<base>` leads; nil where there is none, or it changes nothing.
+  /// Returns the URL of a `<base>`, or nil if there is none, or it has no effect.
   private static func base(of text: String) -> String? {
     let bases = text.components(behind: "<base ") + text.components(behind: "<BASE ")
     for rest in bases {
@@ -107,13 +106,13 @@ enum PageInjection {
     return nil
   }
 
-  /// Elements whose content has no tags of the page's.
+  /// Elements whose content isn't part of the page's markup.
   private static let opaque = [
     "script", "style", "template", "textarea", "title", "noscript", "iframe", "xmp",
   ]
 
-  /// The page with spaces in the place of what browsers read no tags in: comments, and the content of scripts, styles and
-  /// templates. A script in one of them, `<!--[if lt IE 9]><script …`, isn't run.
+  /// Returns the page with everything blanked in which browsers parse no tags: comments, and the content of scripts, styles and
+  /// templates. A script in there, such as `<!--[if lt IE 9]><script …`, isn't run.
   private static func masked(_ page: [UInt8], keepsScripts: Bool = false) -> [UInt8] {
     let small = page.map(lowered)
     var masked = page
@@ -136,7 +135,7 @@ enum PageInjection {
       }
       let open = endOfTag(small, from: start)
       place = open
-      // The value of an attribute has no tags.
+      // Attribute values contain no tags.
       for index in (start + 1)..<open where masked[index] == UInt8(ascii: "<") {
         masked[index] = UInt8(ascii: " ")
       }
@@ -147,7 +146,7 @@ enum PageInjection {
       var left = 1
       while left > 0 {
         let close = first("</\(name)", in: small, from: end)
-        // Templates hold others.
+        // Templates can be nested.
         if name == "template", let close, let inner = first("<template", in: small, from: end), inner < close
         {
           left += 1
@@ -163,7 +162,7 @@ enum PageInjection {
     return masked
   }
 
-  /// Behind a tag's `>`, which may be in the value of an attribute, too.
+  /// Returns the end of a tag, ignoring any `>` in attribute values.
   private static func endOfTag(_ page: [UInt8], from start: Int) -> Int {
     var quote: UInt8?
     for index in start..<page.count {
@@ -196,7 +195,7 @@ enum PageInjection {
 }
 
 extension String {
-  /// What is behind each occurrence of a word.
+  /// Returns what follows each occurrence of a word.
   fileprivate func components(behind word: String) -> [Substring] {
     var found: [Substring] = []
     var rest = self[...]
