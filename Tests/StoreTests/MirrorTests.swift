@@ -47,7 +47,7 @@ import Testing
     var options = Store.Options()
     options.isSecondary = true
     let beside = try scratch.open(options)
-    let lease = try beside.takeLease(holder: "mirror", seconds: 60)
+    let lease = try beside.acquireLease(holder: "mirror", seconds: 60)
     #expect(try store.leases() == [lease])
     try store.publish(base: 1, set: ["a.js": Sample("two")])
     #expect(try beside.shop().version == ManifestVersion(2))

@@ -51,7 +51,7 @@ extension EventLoop {
     let (token, mailbox) = (connection.token, mailbox)
     let taken = receiver.pool.submit(always: upload.wasBegun) {
       let response = receiver.consume(chunk, last: last)
-      mailbox.post(.taken(token: token, receiver, response))
+      mailbox.post(.consumed(token: token, receiver, response))
     }
     guard taken else {
       // All workers are busy, and nothing of the body was used.

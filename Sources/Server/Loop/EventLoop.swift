@@ -107,7 +107,7 @@ final class EventLoop {
       let event = events[index]
       handle(event.events, token: event.token)
     }
-    let tokens = again
+    let tokens = yielded
     if !tokens.isEmpty {
       yielded = []
       for token in tokens {
@@ -168,7 +168,7 @@ final class EventLoop {
     switch message {
     case .answer(let token, let response):
       if let connection = connection(token) { handleAnswer(response, of: connection) }
-    case .taken(let token, let receiver, let response):
+    case .consumed(let token, let receiver, let response):
       handleProgress(of: receiver, response, connection(token))
     case .adopt(let descriptor, let address):
       open(Descriptor(owning: descriptor), address)
