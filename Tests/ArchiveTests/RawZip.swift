@@ -31,7 +31,7 @@ struct RawZip {
 
     init(_ name: String, _ data: [UInt8], deflate: Bool = false) {
       self.name = Array(name.utf8)
-      self.data = deflate ? data.withUnsafeBytes { Deflater().pack($0) } : data
+      self.data = deflate ? data.withUnsafeBytes { Deflater().compress($0) } : data
       method = deflate ? 8 : 0
       crc = CRC32.of(data)
       size = UInt32(data.count)

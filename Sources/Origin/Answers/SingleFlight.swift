@@ -75,7 +75,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // Wakes all waiters: one that waits in `awaitUrgentWork` can't run a piece.
     state.broadcasting { state in
       if state.flights[key] != nil {
-        state.flights[key]?.waiters.append(then)
+        state.flights[key]?.waiters.append(completion)
         if isUrgent { state.pendingUrgent.insert(key) }
         if isUrgent, let place = state.ordinary.firstIndex(of: key) {
           state.ordinary.remove(at: place)
@@ -84,7 +84,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return true
       }
       guard isUrgent || state.ordinary.count < maxWaiting else { return false }
-      state.flights[key] = Flight(make: make, waiters: [then], isRunning: false)
+      state.flights[key] = Flight(make: make, waiters: [completion], isRunning: false)
       if isUrgent {
         state.pendingUrgent.insert(key)
         state.urgent.append(key)

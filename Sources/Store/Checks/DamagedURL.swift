@@ -31,7 +31,7 @@ extension Store {
   }
 
   /// The live URLs that have these bytes.
-  package func urls(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+  package func damagedURLs(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
     if digests.isEmpty { return [] }
     return try connections.reading { (db) throws(StoreError) in try db.damagedURLs(of: digests) }
   }
@@ -39,7 +39,7 @@ extension Store {
 
 extension Database {
   /// The live URLs that have these bytes, sorted by app, channel, bundle and URL.
-  func urls(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+  func damagedURLs(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
     var urls: [DamagedURL] = []
     for sha256 in digests {
       urls += try all(
