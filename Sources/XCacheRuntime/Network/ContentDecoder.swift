@@ -1,33 +1,34 @@
 import Compression
 import XCacheClient
 
-/// Undoes the content codings of an answer (RFC 9110 §8.4), as Chromium does.
+/// Decodes the content codings of an answer (RFC 9110 §8.4), as Chromium does.
 ///
-/// An empty body is empty whatever its coding. Of gzip the first member counts; what follows it is passed over ("this matches the
-/// behavior of other browsers", net/filter/gzip_source_stream.h), as is what follows the frames of zstd. A body that ends before its
-/// coding does is an error, which Chromium lets pass.
+/// An empty body stays empty whatever its coding. Only the first member of gzip data counts; anything after it is ignored
+/// ("this matches the behavior of other browsers", net/filter/gzip_source_stream.h), as is anything after the zstd frames.
+/// A body that ends before its coding does is an error, which Chromium tolerates.
 ///
-/// A few bytes in two codings may stand for days of work of which nothing comes out: whoever asked is asked meanwhile whether it is
-/// to go on.
+/// A few bytes in two codings can take days to decode without producing output, so the caller is regularly asked whether to
+/// go on.
 package final class ContentDecoder {
   private let host: String
   private let names: [String]
-  /// In the order in which they are undone.
+  /// In the order in which they are applied.
   private let decoders: [StreamDecoder]
   private let isCancelled: @Sendable () -> Bool
-  /// Bytes that decoders took in and gave since `isCancelled` was asked.
+  /// Bytes consumed and produced by the decoders since `isCancelled` was last called.
   private var work = 0
 
-  /// Codings of one answer at most: each multiplies what its bytes may stand for by thousands.
+  /// The most codings of one answer: each can expand its input thousands of times.
   private static let most = 2
-  /// Bytes of work, of all decoders together, after which `isCancelled` is asked.
+  /// Bytes of work, over all decoders, after which `isCancelled` is called.
   private static let stretch = 4 << 20
 
+  /// Nil if a coding isn't known, or if there are too many; the body then stays as it is.
+  ///
   /// - Parameters:
-  ///   - codings: in the order in which they were applied.
-  ///   - host: for messages.
-  ///   - isCancelled: asked while it works.
-  /// Nil where one isn't known, or there are too many: then the body stays as it is.
+  ///   - codings: the codings in the order in which they were applied.
+  ///   - host: the host to name in error messages.
+  ///   - isCancelled: called regularly during decoding.
   init?(_ codings: [String], from host: String, isCancelled: @escaping @Sendable () -> Bool) {
     let known = codings.reversed().compactMap(Self.coding)
     guard known.count == codings.count, !known.isEmpty, known.count <= Self.most else { return nil }
@@ -52,8 +53,10 @@ package final class ContentDecoder {
   }
 
   /// Decodes the next bytes.
-  /// - Parameter receive: takes what they stand for, piece by piece; what it throws ends the decoding.
-  /// - Throws: `TransportError`, where they can't be decoded, or nobody wants them any more; what `receive` throws.
+  /// - Parameters:
+  ///   - bytes: the next bytes of the body.
+  ///   - receive: takes the decoded bytes, piece by piece; an error that it throws ends the decoding.
+  /// - Throws: `TransportError` if the bytes can't be decoded or nobody wants them any more, and whatever `receive` throws.
   package func decode(_ bytes: RawSpan, _ receive: (RawSpan) throws -> Void) throws {
     try decode(bytes, 0, receive)
   }
@@ -68,15 +71,15 @@ package final class ContentDecoder {
   }
 
   private func count(_ bytes: Int) throws {
-    // A step costs something also where next to nothing moves.
+    // Every step has a cost, even if hardly any bytes move.
     work += bytes + 64
     guard work >= Self.stretch else { return }
     work = 0
     if isCancelled() { throw TransportError(.stopped, "the caller ended it") }
   }
 
-  /// Notes that the body is over.
-  /// - Throws: where the coding isn't.
+  /// Ends the decoding after the last bytes of the body.
+  /// - Throws: `TransportError` if the coded data isn't complete.
   package func finish() throws(TransportError) {
     for (name, decoder) in zip(names, decoders) where !decoder.isEmpty {
       do throws(CodingError) {
@@ -89,9 +92,9 @@ package final class ContentDecoder {
 }
 
 extension NetworkHead {
-  /// An answer as it came, made ready for a page: its head without what doesn't hold for a body that is decoded, and what decodes
-  /// that; nil where there is nothing to undo, or nobody knows how, which its head then says. A redirect that is followed stays as
-  /// it is: nobody reads its body.
+  /// Prepares an answer for a page: returns its head, without the headers that don't hold for a decoded body, and the
+  /// decoder. The decoder is nil if there is nothing to decode, or if a coding isn't known, in which case the head keeps
+  /// those headers. A redirect that is followed is returned unchanged, since nobody reads its body.
   package static func decoded(
     _ status: Int, reason: String?, _ headers: [(name: String, value: String)], to request: NetworkRequest,
     host: String
