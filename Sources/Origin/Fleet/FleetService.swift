@@ -68,7 +68,8 @@ final class FleetService: Sendable {
       progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
     }
     return FleetState(
-      origin: try store.originID(), health: health, recent: recent, damaged: try store.damagedURLs(of: damaged),
+      origin: try store.originID(), health: health, recent: recent,
+      damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, disk: try store.diskUse(),
       scrubbed: try store.scrubState().oldest, now: store.now)
   }
