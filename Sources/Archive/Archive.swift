@@ -12,7 +12,7 @@ package struct Archive: Sendable {
     /// The size of its contents, in bytes.
     package let size: Int64
     /// The size of its bytes in the archive.
-    package let packedSize: Int64
+    package let compressedSize: Int64
     /// How its bytes are compressed.
     package let method: Method
     let crc: UInt32
@@ -34,11 +34,11 @@ package struct Archive: Sendable {
   /// Opens an archive and validates everything except the packed bytes.
   ///
   /// - Throws: `ArchiveError` for the first thing that is invalid or refused.
-  package init(_ source: any ArchiveSource, limits: ArchiveLimits = .usual) throws(ArchiveError) {
+  package init(_ source: any ArchiveSource, limits: ArchiveLimits = .standard) throws(ArchiveError) {
     let directory = try Self.directory(of: source, limits)
     let records = try Self.records(of: directory, in: source)
     places = try Self.places(of: records)
-    try Self.check(records, limits, packed: source.size)
+    try Self.check(records, limits, compressed: source.size)
     entries = try Self.entries(records, before: directory.offset, in: source)
     self.source = source
   }
@@ -53,19 +53,19 @@ package struct ArchiveLimits: Hashable, Sendable {
   package var entries: Int
   /// The maximum size of all files together, in bytes.
   package var bytes: Int64
-  /// How many times the archive's size all files may take together; applies above `denseFloor` bytes.
-  package var density: Int64
+  /// How many times the archive's size all files may take together; applies above `ratioFloor` bytes.
+  package var maxRatio: Int64
 
   /// Below this many bytes, an archive may be as dense as deflate allows, 1,032 : 1.
-  static let denseFloor: UInt64 = 16 << 20
+  static let ratioFloor: UInt64 = 16 << 20
 
   /// A million files, 16 GiB, and 200 times the archive's size: web builds compress by a factor of 3 to 20.
-  package static let usual = ArchiveLimits(entries: 1_000_000, bytes: 16 << 30, density: 200)
+  package static let standard = ArchiveLimits(entries: 1_000_000, bytes: 16 << 30, maxRatio: 200)
 
-  package init(entries: Int, bytes: Int64, density: Int64) {
+  package init(entries: Int, bytes: Int64, maxRatio: Int64) {
     self.entries = entries
     self.bytes = bytes
-    self.density = density
+    self.maxRatio = maxRatio
   }
 }
 

@@ -34,7 +34,7 @@ package enum ArchiveError: Error, Sendable {
   /// Thrown when the archive would unpack to more bytes than allowed.
   case tooLarge(bytes: UInt64, limit: Int64)
   /// Thrown when the archive would unpack to more than `limit` times its size, as zip bombs do.
-  case tooDense(bytes: UInt64, packed: Int64, limit: Int64)
+  case ratioTooHigh(bytes: UInt64, compressed: Int64, limit: Int64)
 
   // I/O
   /// Thrown when the kernel refuses to read or write.
@@ -88,8 +88,8 @@ extension ArchiveError: CustomStringConvertible {
     case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.message)"
     case .tooMany(let entries, let limit): "it has \(entries) entries, \(limit) at most are read"
     case .tooLarge(let bytes, let limit): "it would unpack to \(bytes) bytes, \(limit) at most are unpacked"
-    case .tooDense(let bytes, let packed, let limit):
-      "it would unpack from \(packed) to \(bytes) bytes, which is more than \(limit) times as much"
+    case .ratioTooHigh(let bytes, let compressed, let limit):
+      "it would unpack from \(compressed) to \(bytes) bytes, which is more than \(limit) times as much"
     case .system(let error): error.description
     case .input(let name, let error): "\(name): \(error)"
     }

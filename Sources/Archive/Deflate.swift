@@ -20,18 +20,18 @@ struct Deflater: ~Copyable {
   }
 
   /// Returns all of `input`, which must be less than 4 GB, deflated.
-  func pack(_ input: UnsafeRawBufferPointer) -> [UInt8] {
+  func compress(_ input: UnsafeRawBufferPointer) -> [UInt8] {
     deflateReset(stream)
-    let room = Int(deflateBound(stream, UInt(input.count)))
-    return [UInt8](unsafeUninitializedCapacity: room) { out, count in
+    let bound = Int(deflateBound(stream, UInt(input.count)))
+    return [UInt8](unsafeUninitializedCapacity: bound) { out, count in
       feed(input)
       stream.pointee.next_out = out.baseAddress
-      stream.pointee.avail_out = UInt32(room)
+      stream.pointee.avail_out = UInt32(bound)
       // "deflateBound() returns an upper bound": one call is enough.
       guard deflate(stream, Z_FINISH) == Z_STREAM_END else {
         fatalError("deflate needs more room than its bound")
       }
-      count = room - Int(stream.pointee.avail_out)
+      count = bound - Int(stream.pointee.avail_out)
     }
   }
 

@@ -20,7 +20,7 @@ package final class Origin: Sendable {
   private let backlog: BacklogWorker
   let builder: AnswerBuilder
   let renderer: AnswerRenderer
-  private let keeper: MaintenanceService
+  private let maintenance: MaintenanceService
   private let scrubber: Scrubber?
   let pages = Pages.embedded
   /// Returns the text of `/metrics`.
@@ -42,7 +42,7 @@ package final class Origin: Sendable {
     /// The maximum size of one published file, in bytes.
     package var largestUpload: UInt64 = 64 << 30
     /// The disk space for the zips of all channels.
-    package var zipRoom = ZipRoom.standard
+    package var zipQuota = ZipQuota.standard
     /// The limits for packs.
     package var packs = PackLimits()
     /// The deltas in an update's zip; nil means those that this origin makes.
@@ -66,11 +66,13 @@ package final class Origin: Sendable {
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
-    var wishes = DeltaService.Options()
-    if let wait = options.deltaWait { wishes.wait = wait }
-    if let threads = options.deltaThreads { wishes.threads = threads }
-    (wishes.packs, wishes.isPushing, wishes.log) = (options.packs, options.push != nil, options.log)
-    let service = DeltaService(store: store, options: wishes)
+    var deltaOptions = DeltaService.Options()
+    if let wait = options.deltaWait { deltaOptions.wait = wait }
+    if let threads = options.deltaThreads { deltaOptions.threads = threads }
+    (deltaOptions.packs, deltaOptions.isPushing, deltaOptions.log) = (
+      options.packs, options.push != nil, options.log
+    )
+    let service = DeltaService(store: store, options: deltaOptions)
     let builder: AnswerBuilder
     do throws(SystemError) {
       builder = try AnswerBuilder(
@@ -95,7 +97,7 @@ package final class Origin: Sendable {
       (channel) throws(StoreError) in
       try service.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
     }
-    zipOptions.room = options.zipRoom
+    zipOptions.quota = options.zipQuota
     zipOptions.log = options.log
     do throws(SystemError) {
       zips = ZipEndpoint(service: try ZipService(store: store, zipOptions), store: store, log: options.log)
@@ -111,7 +113,7 @@ package final class Origin: Sendable {
       fleet: FleetService(store: store, adoption: adoption, backlog: service.backlog),
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
-    keeper = MaintenanceService(
+    maintenance = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
@@ -139,7 +141,7 @@ package final class Origin: Sendable {
   package func startBackgroundWork() throws(SystemError) {
     try renderer.start()
     try backlog.start()
-    try keeper.start()
+    try maintenance.start()
     try scrubber?.start()
   }
 
@@ -151,14 +153,14 @@ package final class Origin: Sendable {
     stopping.store(true, ordering: .relaxed)
     service.stop()
     renderer.beginStopping()
-    keeper.beginStopping()
+    maintenance.beginStopping()
     scrubber?.beginStopping()
   }
 
   /// Writes the last counts, once no event loop is running any more.
   package func finish() {
     scrubber?.finish()
-    keeper.finish()
+    maintenance.finish()
   }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }

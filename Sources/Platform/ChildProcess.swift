@@ -25,7 +25,7 @@ package final class ChildProcess: Sendable {
   private let end = Locked<End?>(nil)
 
   /// Milliseconds from SIGTERM to SIGKILL.
-  private static let patience = 2_000
+  private static let killDelay = 2_000
 
   /// Starts the program at `path`, which isn't looked up in PATH, with only these arguments and environment variables.
   /// It inherits none of this process's descriptors.
@@ -120,7 +120,7 @@ package final class ChildProcess: Sendable {
       if !wait(milliseconds) {
         // Only the process itself at first: it may need what it started to shut down cleanly.
         kill(id, SIGTERM)
-        if !wait(Self.patience) { kill(-id, SIGKILL) }
+        if !wait(Self.killDelay) { kill(-id, SIGKILL) }
       }
       // Its process id, and so the group's, stays reserved until waitpid below.
       while !isOver { Clock.sleep(for: .milliseconds(5)) }

@@ -46,8 +46,8 @@ package struct EpollBatch: ~Copyable {
   /// Waits for events and returns their number; 0 after `milliseconds` without any, or on a signal. -1 milliseconds
   /// wait without a limit.
   package mutating func wait(_ epoll: Int32, milliseconds: Int32) -> Int {
-    let room = Int32(truncatingIfNeeded: events.count)
-    let count = xcache_epoll_wait(epoll, events.baseAddress, room, milliseconds)
+    let capacity = Int32(truncatingIfNeeded: events.count)
+    let count = xcache_epoll_wait(epoll, events.baseAddress, capacity, milliseconds)
     if count >= 0 { return Int(count) }
     let code = xcache_errno()
     if code != EINTR { fatalError("epoll_wait: errno \(code)") }

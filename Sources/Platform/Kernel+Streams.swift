@@ -78,7 +78,7 @@ extension Kernel {
   package static func shutdown(_ socket: Int32) { _ = Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
 
   /// Aborts a connection: the peer gets a reset, and data that it hasn't read is lost. Whoever waits for it wakes up.
-  package static func breakOff(_ socket: Int32) {
+  package static func abortConnection(_ socket: Int32) {
     var nowhere = sockaddr()
     nowhere.sa_family = sa_family_t(AF_UNSPEC)
     // "Connect to an address with the sa_family member of sockaddr set to AF_UNSPEC" dissolves it (connect(2)).

@@ -51,19 +51,19 @@ package final class Server: Sendable {
   }
 
   /// Seconds that a loop has to hand over its access lines.
-  private static let handOverSeconds = 5
+  private static let flushSeconds = 5
 
   /// Continues the access log in another file, such as a new one after logrotate moved the old one away. Requests answered
   /// before the call are logged in the old one.
-  package func continueAccessLog(in file: consuming Descriptor) {
+  package func reopenAccessLog(in file: consuming Descriptor) {
     guard let log = context.configuration.accessLog else { return }
     let left = Monitor(context.mailboxes.count)
     for mailbox in context.mailboxes {
-      mailbox.post(.handOverLines { left.signalling { $0 -= 1 } })
+      mailbox.post(.flushLog { left.signalling { $0 -= 1 } })
     }
     // If a loop is stuck for that long, lines in the wrong file are the smaller problem.
-    _ = left.waiting(for: .seconds(Self.handOverSeconds)) { $0 == 0 ? true : nil }
-    log.continue(in: file)
+    _ = left.waiting(for: .seconds(Self.flushSeconds)) { $0 == 0 ? true : nil }
+    log.reopen(in: file)
   }
 
   /// Stops the server: accepts no new connections and gives answers in flight `graceSeconds` to finish. Returns once

@@ -28,7 +28,7 @@ package struct Disk: Sendable {
   /// - Parameters:
   ///   - bytes: the size of the upload; 0 if it isn't known.
   ///   - folder: a folder on the file system.
-  func checkRoom(for bytes: Int64, in folder: String) throws(StoreError) {
+  func checkSpace(for bytes: Int64, in folder: String) throws(StoreError) {
     let space: DiskSpace
     do {
       space = try self.space(folder)

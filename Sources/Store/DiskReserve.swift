@@ -109,20 +109,22 @@ package final class DiskReserve: Sendable {
       return try body()
     } catch {
       let wasReleased = state.withLock { $0.releases } != before
-      guard wasReleased ? mayBeForRoom(error) : isForRoom(error) && release() else { throw error }
+      guard wasReleased ? mayBeOutOfSpace(error) : isOutOfSpace(error) && release() else { throw error }
     }
     return try body()
   }
 
   /// Whether more space may help. SQLite reports a log that it can't create as one that it can't open, and one that it
   /// can't map as an I/O error.
-  private func isForRoom(_ error: StoreError) -> Bool {
+  private func isOutOfSpace(_ error: StoreError) -> Bool {
     if case .diskFull = error { return true }
-    guard mayBeForRoom(error), let space = try? disk.space(DurableFile.parent(of: path)) else { return false }
+    guard mayBeOutOfSpace(error), let space = try? disk.space(DurableFile.parent(of: path)) else {
+      return false
+    }
     return space.available < Self.size(of: space) / 4
   }
 
-  private func mayBeForRoom(_ error: StoreError) -> Bool {
+  private func mayBeOutOfSpace(_ error: StoreError) -> Bool {
     switch error {
     case .diskFull, .database, .system: true
     default: false

@@ -9,7 +9,7 @@ package final class Store: Sendable {
   /// Whether opening the store created the folder's first admin token, in `folder.adminToken`.
   package let madeAdminToken: Bool
   /// Folders in the place of incoming files, as found at the start.
-  package var strays: [UnexpectedFolder] { blobs.strays }
+  package var unexpectedFolders: [UnexpectedFolder] { blobs.unexpectedFolders }
   /// Files that can be rebuilt.
   package let derived: DerivedStore
   /// Disk space held in reserve for when other programs have filled the disk.
@@ -60,7 +60,7 @@ package final class Store: Sendable {
       return
     }
     lock = try reserve.lending { () throws(StoreError) in
-      try Self.takeFolder(folder, creates: options.creates)
+      try Self.lockFolder(folder, creates: options.creates)
     }
     try Self.refuseLostDatabase(folder)
     let (changes, now) = (changes, options.clock())
@@ -111,7 +111,7 @@ package final class Store: Sendable {
     if isLost { throw .lostDatabase(path: folder.path) }
   }
 
-  private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
+  private static func lockFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
     if !creates { try require(folder) }
     let lock = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(folder.path, mode: 0o750)
@@ -137,7 +137,7 @@ package final class Store: Sendable {
 
   /// Starts receiving a file.
   package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
-    try blobs.checkRoom(for: claim.size ?? 0)
+    try blobs.checkSpace(for: claim.size ?? 0)
     return try IncomingBlob(claim, in: blobs)
   }
 

@@ -27,14 +27,14 @@ package final class TLSCredentials: @unchecked Sendable {
     key = try Self.key(keyPath)
     hosts = Self.hosts(of: leaf)
     name = hosts.first ?? Self.subject(of: leaf)
-    expires = Self.end(of: leaf)
+    expires = Self.notAfter(of: leaf)
     isKeyOpenToAll = ((try? Kernel.status(keyPath))??.mode ?? 0) & 0o007 != 0
     self.leaf = leaf
-    chain = Array(certificates.taken.dropFirst())
-    certificates.taken = []
+    chain = Array(certificates.owned.dropFirst())
+    certificates.owned = []
     defer { ERR_clear_error() }
     if X509_check_private_key(leaf, key) != 1 {
-      throw .otherKey(certificate: path, key: keyPath, name: name)
+      throw .keyMismatch(certificate: path, key: keyPath, name: name)
     }
   }
 
@@ -53,22 +53,22 @@ package final class TLSCredentials: @unchecked Sendable {
 
   /// Certificates that were read and that nothing else frees yet.
   private struct Certificates: ~Copyable {
-    var taken: [OpaquePointer] = []
+    var owned: [OpaquePointer] = []
 
-    var first: OpaquePointer? { taken.first }
+    var first: OpaquePointer? { owned.first }
 
     mutating func read(_ path: String) throws(TLSError) {
       let text = try TLSCredentials.text(path)
       try TLSCredentials.withBuffer(text) { (buffer) throws(TLSError) in
-        while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) { taken.append(certificate) }
+        while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) { owned.append(certificate) }
         defer { ERR_clear_error() }
         if xcache_ended_without_more() == 0 {
-          throw .damagedCertificate(path: path, number: taken.count + 1)
+          throw .damagedCertificate(path: path, number: owned.count + 1)
         }
       }
     }
 
-    deinit { for certificate in taken { X509_free(certificate) } }
+    deinit { for certificate in owned { X509_free(certificate) } }
   }
 
   private static func key(_ path: String) throws(TLSError) -> OpaquePointer {
@@ -77,7 +77,7 @@ package final class TLSCredentials: @unchecked Sendable {
     defer { ERR_clear_error() }
     if let key { return key }
     throw String(decoding: text, as: UTF8.self).contains("ENCRYPTED")
-      ? .sealedKey(path: path) : .noKey(path: path)
+      ? .encryptedKey(path: path) : .noKey(path: path)
   }
 
   private static func text(_ path: String) throws(TLSError) -> [UInt8] {
@@ -108,22 +108,22 @@ package final class TLSCredentials: @unchecked Sendable {
 
   private static func hosts(of certificate: OpaquePointer) -> [String] {
     var hosts: [String] = []
-    var room = [CChar](repeating: 0, count: 256)
+    var buffer = [CChar](repeating: 0, count: 256)
     while hosts.count < 1_000 {
-      let length = Int(xcache_host_name(certificate, Int32(hosts.count), &room, Int32(room.count)))
+      let length = Int(xcache_host_name(certificate, Int32(hosts.count), &buffer, Int32(buffer.count)))
       guard length > 0 else { break }
-      hosts.append(String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+      hosts.append(String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
     return hosts
   }
 
   private static func subject(of certificate: OpaquePointer) -> String {
-    var room = [CChar](repeating: 0, count: 1024)
-    let length = Int(xcache_subject(certificate, &room, Int32(room.count)))
-    return String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    var buffer = [CChar](repeating: 0, count: 1024)
+    let length = Int(xcache_subject(certificate, &buffer, Int32(buffer.count)))
+    return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  private static func end(of certificate: OpaquePointer) -> Int64 {
+  private static func notAfter(of certificate: OpaquePointer) -> Int64 {
     var (days, seconds): (Int32, Int32) = (0, 0)
     guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return 0 }
     return Clock.unixMilliseconds() / 1000 + Int64(days) * 86_400 + Int64(seconds)

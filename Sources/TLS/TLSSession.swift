@@ -10,9 +10,9 @@ package final class TLSSession {
     /// More input is needed.
     case needsInput
     /// The socket's send buffer is full.
-    case needsRoom
+    case needsSpace
     /// There is more to read, but others have their turn first.
-    case turnOver
+    case budgetSpent
     /// The client sent plain text; nothing was sent.
     case plainText
     /// The handshake failed; the client was told by an alert.
@@ -28,7 +28,7 @@ package final class TLSSession {
     case end
     case wouldBlock
     /// There is more to read, but others have their turn first.
-    case turnOver
+    case budgetSpent
     /// The connection is gone, or the data received isn't TLS.
     case broken
   }
@@ -36,12 +36,12 @@ package final class TLSSession {
   /// The size of the largest record (RFC 8446 §5.1), in bytes: the most that one write takes.
   package static let recordSize = 16_384
   /// How many bytes one call reads from the socket, whatever they are, before others have their turn.
-  private static let turn = 131_072
+  private static let readBudget = 131_072
 
   private let ssl: OpaquePointer
   private let wire: UnsafeMutablePointer<xcache_wire>
   /// Whether nothing can be sent any more: an alert ended the session, or a record was sent only partly.
-  private var isMute = true
+  private var isWriteClosed = true
 
   init?(_ context: OpaquePointer, _ method: OpaquePointer, _ socket: Int32) {
     wire = .allocate(capacity: 1)
@@ -69,12 +69,12 @@ package final class TLSSession {
     begin()
     let result = SSL_accept(ssl)
     if result == 1 {
-      isMute = false
+      isWriteClosed = false
       return .done(isResumed: xcache_is_resumed(ssl) == 1)
     }
     switch SSL_get_error(ssl, result) {
-    case SSL_ERROR_WANT_READ: return wire.pointee.budget <= 0 ? .turnOver : .needsInput
-    case SSL_ERROR_WANT_WRITE: return .needsRoom
+    case SSL_ERROR_WANT_READ: return wire.pointee.budget <= 0 ? .budgetSpent : .needsInput
+    case SSL_ERROR_WANT_WRITE: return .needsSpace
     default:
       ERR_clear_error()
       if wire.pointee.plain { return .plainText }
@@ -89,11 +89,11 @@ package final class TLSSession {
     if count > 0 { return .bytes(Int(count)) }
     switch SSL_get_error(ssl, count) {
     case SSL_ERROR_ZERO_RETURN: return .end
-    case SSL_ERROR_WANT_READ: return wire.pointee.budget <= 0 ? .turnOver : .wouldBlock
+    case SSL_ERROR_WANT_READ: return wire.pointee.budget <= 0 ? .budgetSpent : .wouldBlock
     // A protocol message of our own didn't fit; it is retried when there is space.
     case SSL_ERROR_WANT_WRITE: return .wouldBlock
     default:
-      isMute = true
+      isWriteClosed = true
       ERR_clear_error()
       return wire.pointee.ended ? .end : .broken
     }
@@ -108,7 +108,7 @@ package final class TLSSession {
     wire.pointee.more = more
     let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: min(bytes.count, Self.recordSize)))
     wire.pointee.more = false
-    isMute = count <= 0
+    isWriteClosed = count <= 0
     if count > 0 { return .bytes(Int(count)) }
     let error = SSL_get_error(ssl, count)
     ERR_clear_error()
@@ -117,8 +117,8 @@ package final class TLSSession {
 
   /// Tells the client that nothing more will be sent (RFC 8446 §6.1), if there is space for it.
   package func sendCloseNotify() {
-    guard !isMute else { return }
-    isMute = true
+    guard !isWriteClosed else { return }
+    isWriteClosed = true
     begin()
     _ = SSL_shutdown(ssl)
     ERR_clear_error()
@@ -127,7 +127,7 @@ package final class TLSSession {
   /// Called before each operation: SSL_get_error(3) checks the thread's error queue, which must have only its own errors.
   private func begin() {
     ERR_clear_error()
-    wire.pointee.budget = Self.turn
+    wire.pointee.budget = Self.readBudget
     wire.pointee.drained = false
   }
 }

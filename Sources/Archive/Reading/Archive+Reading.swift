@@ -17,7 +17,7 @@ extension Archive {
     var check = Check(entry: entry)
     var inflater = Inflater()
     var offset = entry.dataOffset
-    var left = entry.packedSize
+    var left = entry.compressedSize
     while left > 0 {
       let wanted = UnsafeMutableRawBufferPointer(rebasing: input[..<Int(min(Int64(Self.step), left))])
       guard try source.fill(wanted, from: offset) == wanted.count else {
@@ -27,11 +27,11 @@ extension Archive {
       left -= Int64(wanted.count)
       let piece = UnsafeRawBufferPointer(wanted)
       if entry.method == .stored {
-        try check.take(piece, receive)
+        try check.update(piece, receive)
         continue
       }
       let isSound = try inflater.update(piece, through: output) { made throws(ArchiveError) in
-        try check.take(made, receive)
+        try check.update(made, receive)
       }
       guard isSound else { throw .damaged(.data, entry: entry.name) }
     }
@@ -56,7 +56,7 @@ extension Archive {
 
     init(entry: Entry) { self.entry = entry }
 
-    mutating func take(
+    mutating func update(
       _ bytes: UnsafeRawBufferPointer, _ receive: (RawSpan) throws(ArchiveError) -> Void
     ) throws(ArchiveError) {
       count += Int64(bytes.count)

@@ -8,7 +8,7 @@ struct Record {
   let isFolder: Bool
   let crc: UInt32
   let size: UInt64
-  let packedSize: UInt64
+  let compressedSize: UInt64
   /// The offset of the local header.
   let offset: UInt64
 
@@ -24,7 +24,7 @@ struct Record {
     name = isFolder ? String(shown.dropLast()) : shown
     guard header.disk == 0 || header.disk == ZIP64.mark16 else { throw .severalDisks }
     guard let long = ZIP64Extra(header, extra: extra) else { throw .damaged(.zip64, entry: name) }
-    (size, packedSize, offset) = (long.size, long.packedSize, long.offset)
+    (size, compressedSize, offset) = (long.size, long.compressedSize, long.offset)
     flags = header.flags
     crc = header.crc
     method = try Self.method(header, name)
@@ -69,9 +69,9 @@ struct Record {
   private func checkSizes() throws(ArchiveError) {
     if isFolder, size != 0 { throw .wrongSize(name) }
     switch method {
-    case .stored: if packedSize != size { throw .wrongSize(name) }
+    case .stored: if compressedSize != size { throw .wrongSize(name) }
     // zlib, technical details: deflate packs at most 1,032 bytes into one.
-    case .deflate: if packedSize == 0 || size / 1032 > packedSize { throw .wrongSize(name) }
+    case .deflate: if compressedSize == 0 || size / 1032 > compressedSize { throw .wrongSize(name) }
     }
   }
 }

@@ -9,7 +9,7 @@ struct DirectoryHeader {
   var flags: RecordFlags
   var method: UInt16
   var crc: UInt32
-  var packedSize: UInt32
+  var compressedSize: UInt32
   var size: UInt32
   var nameLength: UInt16
   var extraLength: UInt16
@@ -27,7 +27,7 @@ struct DirectoryHeader {
     flags = RecordFlags(rawValue: bytes.u16(8))
     method = bytes.u16(10)
     crc = bytes.u32(16)
-    packedSize = bytes.u32(20)
+    compressedSize = bytes.u32(20)
     size = bytes.u32(24)
     nameLength = bytes.u16(28)
     extraLength = bytes.u16(30)
@@ -45,7 +45,7 @@ struct DirectoryHeader {
     flags = local.flags
     method = local.method
     crc = local.crc
-    packedSize = local.packedSize
+    compressedSize = local.compressedSize
     size = local.size
     nameLength = local.nameLength
     extraLength = local.extraLength
@@ -66,7 +66,7 @@ struct DirectoryHeader {
     out.append(number: method)
     out.append(number: DOSTime.first)
     out.append(number: crc)
-    out.append(number: packedSize)
+    out.append(number: compressedSize)
     out.append(number: size)
     out.append(number: nameLength)
     out.append(number: extraLength)

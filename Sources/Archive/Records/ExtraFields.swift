@@ -21,15 +21,16 @@ enum ExtraFields {
 /// An entry's sizes and offset, in eight bytes where the header's own field has all bits set (4.5.3).
 struct ZIP64Extra {
   var size: UInt64
-  var packedSize: UInt64
+  var compressedSize: UInt64
   var offset: UInt64
 
   /// Reads the values of a directory header; nil if one is marked and the extra field lacks it.
   init?(_ header: DirectoryHeader, extra: RawSpan) {
     size = UInt64(header.size)
-    packedSize = UInt64(header.packedSize)
+    compressedSize = UInt64(header.compressedSize)
     offset = UInt64(header.offset)
-    guard header.size == ZIP64.mark32 || header.packedSize == ZIP64.mark32 || header.offset == ZIP64.mark32
+    guard
+      header.size == ZIP64.mark32 || header.compressedSize == ZIP64.mark32 || header.offset == ZIP64.mark32
     else { return }
     guard let range = ExtraFields.find(ExtraFields.zip64, in: extra) else { return nil }
     var at = range.lowerBound
@@ -40,9 +41,10 @@ struct ZIP64Extra {
       return extra.u64(at - 8)
     }
     // "in the order … original size, compressed size, local header offset", each only if its field is marked.
-    guard let size = next(header.size), let packed = next(header.packedSize), let offset = next(header.offset)
+    guard let size = next(header.size), let compressed = next(header.compressedSize),
+      let offset = next(header.offset)
     else { return nil }
-    (self.size, packedSize, self.offset) = (size, packed, offset)
+    (self.size, compressedSize, self.offset) = (size, compressed, offset)
   }
 
   /// Appends the field with these values.

@@ -11,13 +11,13 @@ extension Archive {
     _ inputs: [ArchiveInput], threads: Int, to sink: any ArchiveSink,
     prepare: @escaping @Sendable () -> Void = {}
   ) throws(ArchiveError) {
-    let job = PackJob(inputs)
+    let job = CompressionJob(inputs)
     let helpers = threads > 1 ? Self.helpers(min(threads, inputs.count), job, prepare) : []
     defer {
       job.end()
       for helper in helpers { helper.join() }
     }
-    let packer = Packer()
+    let compressor = EntryCompressor()
     let deflater = Deflater()
     var writer = ArchiveWriter(sink)
     var batch = -1
@@ -27,10 +27,10 @@ extension Archive {
         continue
       }
       if helpers.isEmpty {
-        try writer.append(packer.pack(input), as: input)
+        try writer.append(compressor.compress(input), as: input)
       } else {
         batch = job.reached(index, after: batch)
-        try writer.append(job.packed(index), as: input)
+        try writer.append(job.compressed(index), as: input)
       }
     }
     try writer.finish()
@@ -38,7 +38,7 @@ extension Archive {
 
   /// Returns fewer than `count` threads if the system has no more.
   private static func helpers(
-    _ count: Int, _ job: PackJob, _ prepare: @escaping @Sendable () -> Void
+    _ count: Int, _ job: CompressionJob, _ prepare: @escaping @Sendable () -> Void
   ) -> [OSThread] {
     var helpers: [OSThread] = []
     for index in 0..<count {

@@ -27,7 +27,7 @@ package final class ArchiveFileSink: ArchiveSink {
   package func write(_ bytes: RawSpan) throws(ArchiveError) {
     size += Int64(bytes.byteCount)
     if pending.count + bytes.byteCount > Self.step { try flush() }
-    if bytes.byteCount > Self.step { return try pass(bytes) }
+    if bytes.byteCount > Self.step { return try writeThrough(bytes) }
     bytes.withUnsafeBytes { pending.append(contentsOf: $0) }
   }
 
@@ -42,10 +42,10 @@ package final class ArchiveFileSink: ArchiveSink {
     let bytes = pending
     pending = []
     pending.reserveCapacity(Self.step)
-    try pass(bytes.span.bytes)
+    try writeThrough(bytes.span.bytes)
   }
 
-  private func pass(_ bytes: RawSpan) throws(ArchiveError) {
+  private func writeThrough(_ bytes: RawSpan) throws(ArchiveError) {
     hasher.update(bytes)
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }
   }

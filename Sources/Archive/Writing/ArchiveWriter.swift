@@ -14,11 +14,11 @@ struct ArchiveWriter: ~Copyable {
   init(_ sink: any ArchiveSink) { self.sink = sink }
 
   /// Appends an entry that is already compressed.
-  mutating func append(_ packed: PackedEntry, as input: ArchiveInput) throws(ArchiveError) {
-    let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(packed.bytes.count))
-    let header = try begin(input, flags: .utf8, crc: packed.crc, sizes, isLong: false)
-    try write(packed.bytes)
-    close(header, input, sizes, at: offset - UInt64(packed.bytes.count))
+  mutating func append(_ compressed: CompressedEntry, as input: ArchiveInput) throws(ArchiveError) {
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: UInt64(compressed.bytes.count))
+    let header = try begin(input, flags: .utf8, crc: compressed.crc, sizes, isLong: false)
+    try write(compressed.bytes)
+    close(header, input, sizes, at: offset - UInt64(compressed.bytes.count))
   }
 
   /// Appends an entry of any size, which is read while it is written.
@@ -51,9 +51,9 @@ struct ArchiveWriter: ~Copyable {
 extension ArchiveWriter {
   private struct Sizes {
     var size: UInt64
-    var packedSize: UInt64
+    var compressedSize: UInt64
 
-    var isLong: Bool { ZIP64.needed(size) || ZIP64.needed(packedSize) }
+    var isLong: Bool { ZIP64.needed(size) || ZIP64.needed(compressedSize) }
   }
 
   private static let step = 1 << 18
@@ -61,7 +61,7 @@ extension ArchiveWriter {
   /// Read twice: the checksum precedes the data, since streaming readers can't find the end of stored bytes unless they
   /// know the length first.
   private mutating func store(_ input: ArchiveInput, _ source: any ArchiveSource) throws(ArchiveError) {
-    let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(input.size))
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: UInt64(input.size))
     var crc = CRC32()
     try Self.pieces(of: source, input) { piece, _ throws(ArchiveError) in crc.update(piece) }
     let header = try begin(input, flags: .utf8, crc: crc.value, sizes, isLong: sizes.isLong)
@@ -82,7 +82,7 @@ extension ArchiveWriter {
     // Incompressible data grows by five bytes per 16 KB, so the size tells early whether four bytes suffice.
     let isLong = ZIP64.needed(UInt64(input.size) + UInt64(input.size) / 1000 + 1024)
     var header = try begin(
-      input, flags: [.utf8, .hasDescriptor], crc: 0, Sizes(size: 0, packedSize: 0), isLong: isLong)
+      input, flags: [.utf8, .hasDescriptor], crc: 0, Sizes(size: 0, compressedSize: 0), isLong: isLong)
     let start = offset
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.step, alignment: 16)
     defer { buffer.deallocate() }
@@ -90,13 +90,13 @@ extension ArchiveWriter {
     deflater.begin()
     try Self.pieces(of: source, input) { piece, isLast throws(ArchiveError) in
       crc.update(piece)
-      try deflater.update(piece, isLast: isLast, through: buffer) { packed throws(ArchiveError) in
-        try write(packed)
+      try deflater.update(piece, isLast: isLast, through: buffer) { compressed throws(ArchiveError) in
+        try write(compressed)
       }
     }
-    let sizes = Sizes(size: UInt64(input.size), packedSize: offset - start)
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: offset - start)
     var descriptor: [UInt8] = []
-    DataDescriptor(crc: crc.value, packedSize: sizes.packedSize, size: sizes.size)
+    DataDescriptor(crc: crc.value, compressedSize: sizes.compressedSize, size: sizes.size)
       .append(to: &descriptor, isLong: isLong)
     try write(descriptor)
     header.crc = crc.value
@@ -132,10 +132,10 @@ extension ArchiveWriter {
     if let problem = EntryName.problem(of: name) { throw .unsafeName(input.name, problem) }
     guard names.insert(input.name).inserted else { throw .sameName(input.name) }
     var extra: [UInt8] = []
-    if isLong { ZIP64Extra.append([sizes.size, sizes.packedSize], to: &extra) }
+    if isLong { ZIP64Extra.append([sizes.size, sizes.compressedSize], to: &extra) }
     let header = LocalFileHeader(
       versionNeeded: isLong ? ZIP64.version : 20, flags: flags, method: input.method.rawValue, crc: crc,
-      packedSize: isLong ? ZIP64.mark32 : UInt32(sizes.packedSize),
+      compressedSize: isLong ? ZIP64.mark32 : UInt32(sizes.compressedSize),
       size: isLong ? ZIP64.mark32 : UInt32(sizes.size), nameLength: UInt16(name.count),
       extraLength: UInt16(extra.count))
     var record: [UInt8] = []
@@ -151,11 +151,11 @@ extension ArchiveWriter {
     let place =
       start - UInt64(LocalFileHeader.size) - UInt64(local.nameLength) - UInt64(local.extraLength)
     var extra: [UInt8] = []
-    let long = [sizes.size, sizes.packedSize, place].filter { ZIP64.needed($0) }
+    let long = [sizes.size, sizes.compressedSize, place].filter { ZIP64.needed($0) }
     if !long.isEmpty { ZIP64Extra.append(long, to: &extra) }
     var header = DirectoryHeader(local, offset: ZIP64.field(place))
     header.size = ZIP64.field(sizes.size)
-    header.packedSize = ZIP64.field(sizes.packedSize)
+    header.compressedSize = ZIP64.field(sizes.compressedSize)
     header.extraLength = UInt16(extra.count)
     if !long.isEmpty { header.versionNeeded = ZIP64.version }
     header.append(to: &directory)

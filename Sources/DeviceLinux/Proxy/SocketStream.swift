@@ -51,7 +51,7 @@ final class SocketStream: ProxyStream {
     while Kernel.unacknowledged(raw) > 0, Clock.monotonicNanoseconds() < end {
       Clock.sleep(for: .milliseconds(5))
     }
-    Kernel.breakOff(raw)
+    Kernel.abortConnection(raw)
   }
 
   /// Nanoseconds within which the other side has to receive what was written.

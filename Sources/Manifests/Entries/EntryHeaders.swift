@@ -1,5 +1,5 @@
-/// The security headers of an entry, which are sent when it is answered from a local file (DESIGN §3): a page from a
-/// device's cache must not lose its Content-Security-Policy.
+/// The security headers of an entry, which are sent when it is answered from a local file (docs/protocol.md §3): a page from
+/// a device's cache must not lose its Content-Security-Policy.
 package struct EntryHeaders: Hashable, Sendable {
   /// A header and its value.
   package struct Field: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// Which calls a device sends ahead for which page (DESIGN §3 "prefetchConfig").
+/// Which calls a device sends ahead for which page (docs/protocol.md §9).
 package struct PrefetchConfig: Hashable, Sendable {
   /// The pages, in the document's order.
   package let pages: [PrefetchPage]

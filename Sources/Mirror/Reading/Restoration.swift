@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// Restores an origin from a mirror alone (DESIGN §6).
+/// Restores an origin from a mirror alone.
 package struct Restoration {
   private let reader: any MirrorReader
   private let progress: @Sendable (MirrorProgress) -> Void
@@ -78,7 +78,7 @@ package struct Restoration {
   ) throws(MirrorError) -> [DamagedURL] {
     do throws(StoreError) {
       try store.restore(channels, defaultApp: index.defaultApp, lost: lost)
-      return try store.places(of: Array(lost))
+      return try store.damagedURLs(of: Array(lost))
     } catch .corruptRow(let text) {
       // The rows come from the mirror's documents: they aren't in a database yet.
       throw .damagedMirror(

@@ -2,8 +2,7 @@ import Manifests
 import Store
 import Synchronization
 
-/// Pushes a release's immutable files to the place from which devices download them, before any device learns of it
-/// (DESIGN §4, guarantee 6).
+/// Pushes a release's immutable files to the place from which devices download them, before any device learns of it.
 package final class CDNPush: Sendable {
   private let store: Store
   private let target: MirrorPlace

@@ -120,7 +120,7 @@ package final class DataSource: MirrorSource {
     let held = lease.withLock { $0 }
     try MirrorError.store { () throws(StoreError) in
       if let held { return try store.renewLease(held, seconds: seconds) }
-      let taken = try store.takeLease(holder: "mirror", seconds: seconds)
+      let taken = try store.acquireLease(holder: "mirror", seconds: seconds)
       lease.withLock { $0 = taken.id }
     }
   }

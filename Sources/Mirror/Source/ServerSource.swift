@@ -143,7 +143,7 @@ package final class ServerSource: MirrorSource {
     if let held = lease.withLock({ $0 }) {
       try ask("leases/\(held)") { (api) throws(OriginError) in try api.renewLease(held, request) }
     } else {
-      let taken = try ask("leases") { (api) throws(OriginError) in try api.takeLease(request) }
+      let taken = try ask("leases") { (api) throws(OriginError) in try api.acquireLease(request) }
       lease.withLock { $0 = taken.id }
     }
   }

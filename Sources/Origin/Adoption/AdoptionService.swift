@@ -26,10 +26,10 @@ final class AdoptionService: Sendable {
   }
 
   /// The maximum number of versions whose batches are kept between two writes.
-  private static let mostReports = 512
+  private static let maxReports = 512
 
   /// The maximum number of kinds of failures told apart between two writes.
-  private static let mostFailures = 2048
+  private static let maxFailures = 2048
 
   init(store: Store, log: @escaping @Sendable (String) -> Void) {
     self.store = store
@@ -49,7 +49,7 @@ final class AdoptionService: Sendable {
     failures.withLock { failures in
       for url in [url, ""] {
         let key = FailureKey(channel: channel, version: version, reason: reason, url: url)
-        if failures[key] != nil || failures.count < Self.mostFailures {
+        if failures[key] != nil || failures.count < Self.maxFailures {
           failures[key, default: 0] += 1
           return
         }
@@ -61,7 +61,7 @@ final class AdoptionService: Sendable {
   func record(_ batch: DeviceBatch, of channel: Int64) {
     let key = ReportKey(channel: channel, version: batch.version)
     reports.withLock { reports in
-      guard reports[key] != nil || reports.count < Self.mostReports else { return }
+      guard reports[key] != nil || reports.count < Self.maxReports else { return }
       reports[key, default: DeviceCounts()].add(batch.counts)
     }
   }
@@ -142,7 +142,7 @@ final class AdoptionService: Sendable {
       let shares = (polled[channel.id] ?? []).sorted {
         ($1.value, $1.key.version) < ($0.value, $0.key.version)
       }
-      for share in shares.prefix(Self.mostSamples) {
+      for share in shares.prefix(Self.maxSamples) {
         polls +=
           "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value)\n"
       }
@@ -152,7 +152,7 @@ final class AdoptionService: Sendable {
           "version=\"\(Self.name(failure.version))\",reason=\"\(failure.reason.rawValue)\"", default: 0] +=
           failure.failures
       }
-      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.mostSamples) {
+      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.maxSamples) {
         failures += "xcache_device_failures_today{\(labels),\(key)} \(count)\n"
       }
       for report in (try? store.reported(of: channel, limit: Self.versionsOfCounts)) ?? [] {
@@ -174,7 +174,7 @@ final class AdoptionService: Sendable {
   }
 
   /// Per channel.
-  private static let mostSamples = 100
+  private static let maxSamples = 100
   /// How many versions' counts are shown: each has fewer than 50 names.
   private static let versionsOfCounts = 2
 

@@ -41,7 +41,7 @@ final class FailureReceiver: BodyReceiver {
     origin.adoption.record(
       reason, version: version > channel.version.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
-    return Self.thanks
+    return Self.accepted
   }
 
   private func finish(batch document: JSONValue) -> Response {
@@ -51,7 +51,7 @@ final class FailureReceiver: BodyReceiver {
       if batch.version > .none, batch.version <= channel.version {
         origin.adoption.record(batch, of: channel.channel.id)
       }
-      return Self.thanks
+      return Self.accepted
     } catch {
       return ClientFailure.response(
         .badRequest,
@@ -62,7 +62,7 @@ final class FailureReceiver: BodyReceiver {
 
   func abort() {}
 
-  private static let thanks = Response(
+  private static let accepted = Response(
     .ok,
     HeadFields([
       ("Content-Type", "application/json"), ("Cache-Control", "no-store"),

@@ -15,7 +15,7 @@ struct PollWindow {
 
   private static let length: UInt64 = 60
   /// The maximum number of channels and versions told apart in one minute.
-  private static let mostKeys = 4096
+  private static let maxKeys = 4096
   private static let nanoseconds: UInt64 = 60_000_000_000
 
   /// Oldest first.
@@ -27,7 +27,7 @@ struct PollWindow {
     guard !polls.isEmpty else { return }
     let number = now / Self.nanoseconds
     if minutes.last?.number != number { minutes.append(Minute(number: number, polls: [:])) }
-    for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.mostKeys {
+    for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.maxKeys {
       minutes[minutes.count - 1].polls[key, default: 0] += count
     }
   }

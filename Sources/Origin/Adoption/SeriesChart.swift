@@ -4,7 +4,7 @@ import Store
 /// Counts over time as returned by the API: a limited number of series, each with a value per point.
 struct SeriesChart {
   /// The maximum number of versions told apart.
-  private static let mostVersions = 12
+  private static let maxVersions = 12
 
   private let points: Int
   private var polls: [Int64: [Int64]] = [:]
@@ -21,7 +21,7 @@ struct SeriesChart {
   var versions: [AdoptionSeries.Version] {
     let sums = polls.filter { $0.key > 0 }.map { (version: $0.key, polls: $0.value.reduce(0, +)) }
     let told = Set(
-      sums.sorted { ($1.polls, $1.version) < ($0.polls, $0.version) }.prefix(Self.mostVersions).map(\.version)
+      sums.sorted { ($1.polls, $1.version) < ($0.polls, $0.version) }.prefix(Self.maxVersions).map(\.version)
     )
     var other = polls[PollCount.other]
     for (version, counts) in polls where version > 0 && !told.contains(version) {

@@ -11,7 +11,7 @@ final class AnswerBuilder: Sendable {
   private let packCounters: PackCounters
   let catalog: Published<Catalog>
   let patches = Published(PatchCache())
-  private let work: SingleFlight<Piece, Made>
+  private let work: SingleFlight<Piece, BuiltAnswer>
   /// The number of manifests read from their rows.
   let manifestsRead = Atomic<Int>(0)
   /// The number of patches worked out, whatever the result.
@@ -30,7 +30,7 @@ final class AnswerBuilder: Sendable {
     case patch(Int64, ManifestVersion, AnswerExtras, from: ManifestVersion)
   }
 
-  private enum Made: Sendable {
+  private enum BuiltAnswer: Sendable {
     case map(Result<ManifestMap, StoreError>)
     case whole(Result<WholeManifest, StoreError>)
     case info(Result<CodedDocument, StoreError>)
@@ -52,34 +52,34 @@ final class AnswerBuilder: Sendable {
     self.packs = packs ?? PackOffers(store: store, arePushed: false)
     self.packCounters = packCounters
     self.catalog = catalog
-    work = try SingleFlight(threads: threads, crowd: Self.limits.waiting)
+    work = try SingleFlight(threads: threads, maxWaiting: Self.limits.waiting)
   }
 
   // MARK: - For polls, which wait without a thread
 
   func whole(
-    of channel: ChannelCatalog, then: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
+    of channel: ChannelCatalog, completion: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
   ) {
     // Clients want the newest; nothing of an older one is kept any more.
     let channel = newest(channel)
-    if let whole = channel.held.whole { return then(.success(whole)) }
-    _ = work.ask(Self.whole(channel), isUrgent: true) {
+    if let whole = channel.held.whole { return completion(.success(whole)) }
+    _ = work.request(Self.whole(channel), isUrgent: true) {
       .whole(self.makeWhole(channel))
-    } then: { made in
-      if case .whole(let whole) = made { then(whole) }
+    } completion: { made in
+      if case .whole(let whole) = made { completion(whole) }
     }
   }
 
   func info(
-    of channel: ChannelCatalog, then: @escaping @Sendable (Result<CodedDocument, StoreError>) -> Void
+    of channel: ChannelCatalog, completion: @escaping @Sendable (Result<CodedDocument, StoreError>) -> Void
   ) {
     let channel = newest(channel)
-    if let info = channel.held.info { return then(.success(info)) }
+    if let info = channel.held.info { return completion(.success(info)) }
     let piece = Piece.info(channel.channel.id, channel.version)
-    _ = work.ask(piece, isUrgent: true) {
+    _ = work.request(piece, isUrgent: true) {
       .info(self.makeInfo(channel))
-    } then: { made in
-      if case .info(let info) = made { then(info) }
+    } completion: { made in
+      if case .info(let info) = made { completion(info) }
     }
   }
 
@@ -87,16 +87,17 @@ final class AnswerBuilder: Sendable {
     catalog.current.channel(id: channel.channel.id) ?? channel
   }
 
-  /// - Returns: false if too many patches are pending; then `then` isn't called.
+  /// - Returns: false if too many patches are pending; then `completion` isn't called.
   func patch(
-    to channel: ChannelCatalog, from base: ManifestVersion, then: @escaping @Sendable (PatchOutcome) -> Void
+    to channel: ChannelCatalog, from base: ManifestVersion,
+    completion: @escaping @Sendable (PatchOutcome) -> Void
   ) -> Bool {
     // There are never more than a few pinned versions.
     let isPinned = patches.current.isPinned(base.number, of: channel.channel.id)
-    let isTaken = work.ask(Self.patch(channel, base), isUrgent: isPinned) {
+    let isTaken = work.request(Self.patch(channel, base), isUrgent: isPinned) {
       .patch(self.makePatch(to: channel, from: base))
-    } then: { made in
-      if case .patch(let outcome) = made { then(outcome) }
+    } completion: { made in
+      if case .patch(let outcome) = made { completion(outcome) }
     }
     if !isTaken { answeredWhole.add(1, ordering: .relaxed) }
     return isTaken
@@ -122,8 +123,8 @@ final class AnswerBuilder: Sendable {
 
   /// Waits while polls wait for manifests and common patches, so that background work yields to them. It doesn't wait for
   /// patches from uncommon versions, of which there is no end.
-  func letRequestsGoFirst(while isWanted: () -> Bool) {
-    while isWanted(), !work.awaitNoneAsked(within: .seconds(1)) {}
+  func yieldToRequests(while isWanted: () -> Bool) {
+    while isWanted(), !work.awaitUrgentWork(within: .seconds(1)) {}
   }
 
   /// Makes the patch from `base`, unless there is one.

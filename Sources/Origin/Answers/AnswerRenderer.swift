@@ -34,7 +34,7 @@ final class AnswerRenderer: Sendable {
       try thread.start("render-\(number)") { [self] in
         if number == 0 { addPolled() }
         while let id = queue.next() {
-          builder.letRequestsGoFirst { !queue.isStopped }
+          builder.yieldToRequests { !queue.isStopped }
           render(id)
         }
       }
@@ -71,7 +71,7 @@ final class AnswerRenderer: Sendable {
       guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
         now.extras == channel.extras
       else { return }
-      builder.letRequestsGoFirst { !queue.isStopped }
+      builder.yieldToRequests { !queue.isStopped }
       builder.preparePatch(to: now, from: base)
     }
   }

@@ -13,40 +13,40 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var flights: [Key: Flight] = [:]
     /// Pieces that aren't running yet, each kind in the order of their requests.
     var urgent: [Key] = []
-    var others: [Key] = []
+    var ordinary: [Key] = []
     /// How many urgent pieces have begun since the last other one.
-    var turns = 0
+    var urgentInARow = 0
     /// Urgent pieces that were requested and aren't done yet.
-    var asked: Set<Key> = []
+    var pendingUrgent: Set<Key> = []
     var isStopped = false
 
     /// Returns the next piece to run. Urgent ones come first, but can't starve the others.
     mutating func next() -> Key? {
-      if !urgent.isEmpty, turns < SingleFlight.turnsOfUrgent || others.isEmpty {
-        turns += 1
+      if !urgent.isEmpty, urgentInARow < SingleFlight.maxUrgentInARow || ordinary.isEmpty {
+        urgentInARow += 1
         return urgent.removeFirst()
       }
-      turns = 0
-      return others.isEmpty ? nil : others.removeFirst()
+      urgentInARow = 0
+      return ordinary.isEmpty ? nil : ordinary.removeFirst()
     }
 
-    mutating func takeOut(_ key: Key) {
+    mutating func dequeue(_ key: Key) {
       urgent.removeAll { $0 == key }
-      others.removeAll { $0 == key }
+      ordinary.removeAll { $0 == key }
     }
   }
 
   /// How many urgent pieces are made for each of the others.
-  private static var turnsOfUrgent: Int { 4 }
+  private static var maxUrgentInARow: Int { 4 }
 
   private let state = Monitor(State())
-  private let crowd: Int
+  private let maxWaiting: Int
 
   /// - Parameters:
   ///   - threads: how many pieces are made at a time.
-  ///   - crowd: how many pieces may wait; requests beyond that are refused.
-  init(threads: Int, crowd: Int) throws(SystemError) {
-    self.crowd = crowd
+  ///   - maxWaiting: how many pieces may wait; requests beyond that are refused.
+  init(threads: Int, maxWaiting: Int) throws(SystemError) {
+    self.maxWaiting = maxWaiting
     do throws(SystemError) {
       for number in 0..<threads {
         _ = try OSThread(name: "answers-\(number)") { [state] in
@@ -65,31 +65,31 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Requests a piece, or joins an earlier request.
   ///
   /// If `isUrgent` is true, the piece comes before those that aren't, however many wait, and background work waits for it.
-  /// `then` gets the piece, on the thread that made it.
+  /// `completion` gets the piece, on the thread that made it.
   ///
   /// - Returns: false if too many are waiting; then nothing is done.
-  func ask(
+  func request(
     _ key: Key, isUrgent: Bool = false, make: @escaping @Sendable () -> Value,
-    then: @escaping @Sendable (Value) -> Void
+    completion: @escaping @Sendable (Value) -> Void
   ) -> Bool {
-    // Wakes all waiters: one that waits in `awaitNoneAsked` can't run a piece.
+    // Wakes all waiters: one that waits in `awaitUrgentWork` can't run a piece.
     state.broadcasting { state in
       if state.flights[key] != nil {
-        state.flights[key]?.waiters.append(then)
-        if isUrgent { state.asked.insert(key) }
-        if isUrgent, let place = state.others.firstIndex(of: key) {
-          state.others.remove(at: place)
+        state.flights[key]?.waiters.append(completion)
+        if isUrgent { state.pendingUrgent.insert(key) }
+        if isUrgent, let place = state.ordinary.firstIndex(of: key) {
+          state.ordinary.remove(at: place)
           state.urgent.append(key)
         }
         return true
       }
-      guard isUrgent || state.others.count < crowd else { return false }
-      state.flights[key] = Flight(make: make, waiters: [then], isRunning: false)
+      guard isUrgent || state.ordinary.count < maxWaiting else { return false }
+      state.flights[key] = Flight(make: make, waiters: [completion], isRunning: false)
       if isUrgent {
-        state.asked.insert(key)
+        state.pendingUrgent.insert(key)
         state.urgent.append(key)
       } else {
-        state.others.append(key)
+        state.ordinary.append(key)
       }
       return true
     }
@@ -104,22 +104,22 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return false
       }
       state.flights[key, default: Flight(make: make, waiters: [], isRunning: true)].isRunning = true
-      state.takeOut(key)
+      state.dequeue(key)
       return true
     }
     guard isOwn else { return made.waiting { $0 } }
     let value = make()
-    Self.land(key, value, state)
+    Self.complete(key, value, state)
     return value
   }
 
   /// The number of pieces waiting for their turn.
-  var waiting: Int { state.withLock { $0.urgent.count + $0.others.count } }
+  var waiting: Int { state.withLock { $0.urgent.count + $0.ordinary.count } }
 
   /// Waits until no urgent piece is pending; background work does this before each step.
   /// - Returns: false if one still is after that time.
-  func awaitNoneAsked(within duration: Duration) -> Bool {
-    state.waiting(for: duration) { $0.asked.isEmpty || $0.isStopped ? () : nil } != nil
+  func awaitUrgentWork(within duration: Duration) -> Bool {
+    state.waiting(for: duration) { $0.pendingUrgent.isEmpty || $0.isStopped ? () : nil } != nil
   }
 
   private static func work(_ state: Monitor<State>) {
@@ -131,13 +131,13 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return (key, flight.make)
       }
       guard let next, let (key, make) = next else { return }
-      land(key, make(), state)
+      complete(key, make(), state)
     }
   }
 
-  private static func land(_ key: Key, _ value: Value, _ state: Monitor<State>) {
+  private static func complete(_ key: Key, _ value: Value, _ state: Monitor<State>) {
     let waiters = state.broadcasting { state in
-      state.asked.remove(key)
+      state.pendingUrgent.remove(key)
       return state.flights.removeValue(forKey: key)?.waiters ?? []
     }
     for waiter in waiters { waiter(value) }

@@ -18,7 +18,7 @@ package struct MapChange: Sendable {
   }
 }
 
-/// A channel's canonical resourcemap (DESIGN §3), rendered in sorted pieces that are compressed individually.
+/// A channel's canonical resourcemap (docs/protocol.md §1), rendered in sorted pieces that are compressed individually.
 ///
 /// A release renders only the pieces in which a URL changed and shares the others with the previous map, so its cost
 /// depends on the size of the change; only the digest reads every byte.

@@ -24,9 +24,6 @@ final class MapPiece: Sendable {
     self.frame = frame
   }
 
-  /// The approximate size in memory, in bytes.
-  var heldBytes: Int { frame.count + firstURL.count + 128 }
-
   /// Decompresses the run.
   func open(_ decoder: ZstdDecompressor) -> OpenMapPiece {
     do throws(CodingError) {

@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Errors in the format of client documents: `{"code":404,"message":"…"}`, with the same status (DESIGN §3).
+/// Errors in the format of client documents: `{"code":404,"message":"…"}`, with the same status (docs/protocol.md §2).
 enum ClientFailure {
   static func response(
     _ status: Status, _ message: String, allow: String? = nil, retryAfter: Int? = nil,

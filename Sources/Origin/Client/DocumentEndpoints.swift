@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers configure.json (DESIGN §3): nothing new, a pack, a patch, or the whole manifest.
+/// Answers configure.json (docs/protocol.md §2): nothing new, a pack, a patch, or the whole manifest.
 ///
 /// What a fleet requests is already rendered and answered immediately. A missing answer is made once, however many clients
 /// wait for it, and none of them occupies a worker.
@@ -104,7 +104,7 @@ extension PollQuery.Name {
   }
 }
 
-/// Answers info.json (DESIGN §3): the URLs of the newest manifest, for clients that only know file lists.
+/// Answers info.json (docs/protocol.md §9): the URLs of the newest manifest, for clients that only know file lists.
 struct InfoEndpoint: Sendable {
   let builder: AnswerBuilder
 

@@ -31,12 +31,12 @@ final class DownloadCache {
     fileprivate struct Arrived {
       var files: [DownloadFile] = []
       /// A file was found damaged, or was repaired: it may be one that is open.
-      var isAnew = false
+      var mustReopen = false
     }
 
     init(_ changes: FileChanges) {
       self.changes = changes
-      changes.subscribe { [weak self] in self?.beginAnew() }
+      changes.subscribe { [weak self] in self?.invalidate() }
     }
 
     /// Opens a file for the loop to keep; opens it again if one was found damaged meanwhile, which may be this one.
@@ -54,12 +54,12 @@ final class DownloadCache {
       }
     }
 
-    private func beginAnew() {
-      arrived.withLock { $0 = Arrived(isAnew: true) }
+    private func invalidate() {
+      arrived.withLock { $0 = Arrived(mustReopen: true) }
       isFilled.store(true, ordering: .releasing)
     }
 
-    fileprivate func take() -> Arrived? {
+    fileprivate func drain() -> Arrived? {
       guard isFilled.load(ordering: .acquiring) else { return nil }
       return arrived.withLock { arrived in
         isFilled.store(false, ordering: .relaxed)
@@ -71,7 +71,7 @@ final class DownloadCache {
 
   /// Returns the file at a path; nil if it isn't open.
   func file(at path: RawSpan) -> DownloadFile? {
-    if let arrived = inbox.take() { take(arrived) }
+    if let arrived = inbox.drain() { merge(arrived) }
     let key = Self.key(path)
     if let file = young[key] { return file.isAt(path) ? file : nil }
     guard let file = old[key], file.isAt(path) else { return nil }
@@ -79,8 +79,8 @@ final class DownloadCache {
     return file
   }
 
-  private func take(_ arrived: Inbox.Arrived) {
-    if arrived.isAnew {
+  private func merge(_ arrived: Inbox.Arrived) {
+    if arrived.mustReopen {
       young = [:]
       old = [:]
     }

@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers download URLs (DESIGN §3): the bytes never change, so an open file serves many requests.
+/// Answers download URLs (docs/protocol.md §5): the bytes never change, so an open file serves many requests.
 struct DownloadEndpoint: Sendable {
   let store: Store
   let coded: CodedFiles

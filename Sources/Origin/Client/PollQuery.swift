@@ -1,6 +1,6 @@
 import HTTP
 
-/// What a device sends in its query for configure.json (DESIGN §3).
+/// What a device sends in its query for configure.json (docs/protocol.md §2).
 ///
 /// Names and digest are stored inline, so that parsing allocates nothing. The first of repeated keys counts; unknown keys
 /// are ignored.

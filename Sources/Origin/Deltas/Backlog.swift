@@ -31,7 +31,7 @@ final class Backlog: Sendable {
   }
 
   /// Returns whether a channel's patches must be rendered again, and clears the mark.
-  func takeStale(_ channel: Int64) -> Bool { state.withLock { $0.stale.remove(channel) != nil } }
+  func clearStale(_ channel: Int64) -> Bool { state.withLock { $0.stale.remove(channel) != nil } }
 
   /// Marks the backlog as being worked on from now on.
   func begin() { state.withLock { $0.isRunning = true } }
@@ -60,7 +60,7 @@ final class Backlog: Sendable {
   }
 
   /// Puts a channel with more work to do back at the end of the queue.
-  func again(_ channel: Int64) { queue.addOnce(channel) }
+  func requeue(_ channel: Int64) { queue.addOnce(channel) }
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
     state.withLock { state in

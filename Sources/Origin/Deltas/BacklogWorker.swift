@@ -25,38 +25,38 @@ struct BacklogWorker: Sendable {
     // For each channel, the version whose packs could not be pushed; removed when they are due again.
     var unpushed: [Int64: ManifestVersion] = [:]
     while true {
-      switch service.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
+      switch service.backlog.next(within: .seconds(min(later.pause, Self.maxPause))) {
       case .end: return
       case .pause: break
       case .channel(let id):
         guard let channel = catalog.current.channel(id: id)?.channel else { break }
         do throws(StoreError) {
-          if try advance(channel, &later, &unpushed) { service.backlog.again(id) }
+          if try advance(channel, &later, &unpushed) { service.backlog.requeue(id) }
         } catch {
           log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
           service.backlog.update(id, at: channel.version) { $0.pending = 0 }
         }
       }
       service.dropDrafts()
-      for id in later.takeDue(hasRoom) {
+      for id in later.removeDue(hasSpace) {
         unpushed[id] = nil
-        service.backlog.again(id)
+        service.backlog.requeue(id)
       }
     }
   }
 
   /// In seconds.
-  private static let longestPause = 60.0
+  private static let maxPause = 60.0
 
-  private func hasRoom(for size: Int64) -> Bool {
-    (try? store.hasPackRoom(service.packs.limits.room, for: size)) ?? false
+  private func hasSpace(for size: Int64) -> Bool {
+    (try? store.hasPackSpace(service.packs.limits.quota, for: size)) ?? false
   }
 
   /// Handles the newest base that is left; true if more are left.
   private func advance(
     _ channel: ChannelInfo, _ later: inout PackQueue, _ unpushed: inout [Int64: ManifestVersion]
   ) throws(StoreError) -> Bool {
-    if service.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
+    if service.backlog.clearStale(channel.id) { try builder.refreshPatches(of: channel.id) }
     guard service.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
     for base in try service.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
@@ -69,13 +69,13 @@ struct BacklogWorker: Sendable {
     }
     let manifest = BaseManifest(store, channel, at: base)
     let made = try makeDeltas(channel, on: manifest)
-    let pack = made.isComplete ? try bringPack(channel, on: manifest) : .nothing
+    let pack = made.isComplete ? try makeAndPushPack(channel, on: manifest) : .nothing
     if pack == .isNew { later.pushed(channel) }
     // Some deltas may come from a preparation that continued after its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete, pack != .isStopped else { return !service.isStopping }
     switch pack {
-    case .noRoom(let size): later.note(channel, base, .room(size))
+    case .noSpace(let size): later.note(channel, base, .space(size))
     case .isUnpushed(let words):
       later.note(channel, base, .push)
       // Packs from other bases fail for the same reason: log it only once.
@@ -121,7 +121,7 @@ struct BacklogWorker: Sendable {
     /// There is none to make, or it exists already.
     case nothing
     /// There was no space for this many bytes.
-    case noRoom(Int64)
+    case noSpace(Int64)
     /// It could not be pushed; the value is the message to log.
     case isUnpushed(String)
     /// The origin is stopping, or there is a newer release.
@@ -129,26 +129,28 @@ struct BacklogWorker: Sendable {
   }
 
   /// Makes the pack from `base`, unless there is one, and pushes it.
-  private func bringPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult {
+  private func makeAndPushPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult
+  {
     guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base.version) else {
       return .nothing
     }
     let ends = PackEnds(base: base.version, baseDigest: baseDigest, version: channel.version, digest: digest)
     switch try store.derived.pack(ends, of: channel.id) {
     case .refused: return .nothing
-    case .stored(let pack): return pack.isPushed || push == nil ? .nothing : try bring(pack, channel)
+    case .stored(let pack):
+      return pack.isPushed || push == nil ? .nothing : try pushIfConfigured(pack, channel)
     case .nothing: break
     }
     switch try makePack(channel, on: base, ends) {
-    case .kept(let pack): return try bring(pack, channel)
-    case .noRoom(let size): return .noRoom(size)
-    case .otherFiles, .notWorth: return .nothing
+    case .kept(let pack): return try pushIfConfigured(pack, channel)
+    case .noSpace(let size): return .noSpace(size)
+    case .otherFiles, .notWorthwhile: return .nothing
     case nil: return shouldContinue(channel)() ? .nothing : .isStopped
     }
   }
 
   /// Pushes a pack that is kept, if pushing is configured.
-  private func bring(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
+  private func pushIfConfigured(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
     guard let push else { return .isNew }
     do throws(StoreError) {
       try push.pack(pack, channel)
@@ -176,7 +178,7 @@ struct BacklogWorker: Sendable {
       if case .otherFiles = outcome { continue }
       return outcome
     }
-    guard try service.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
+    guard try service.packs.hasAnySpace(ends, of: channel.id) else { return .noSpace(1) }
     let coded = try service.packs.draft(
       changes, on: older, threads: service.options.threads, isUrgent: false,
       shouldContinue: shouldContinue(channel))
@@ -184,8 +186,8 @@ struct BacklogWorker: Sendable {
     case .draft(let draft): return try keep(draft)
     case .nothing: return nil
     case .tooLarge(let what):
-      try service.packs.tellOf(what, ends, of: channel.id)
-      return .notWorth
+      try service.packs.logTooLarge(what, ends, of: channel.id)
+      return .notWorthwhile
     }
   }
 }

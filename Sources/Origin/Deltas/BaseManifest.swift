@@ -18,11 +18,11 @@ final class BaseManifest {
   }
 
   /// Up to this many digests, asking for each takes no longer than reading the whole manifest.
-  private static let few = 1000
+  private static let maxQueried = 1000
 
   /// Returns those of `digests` that the manifest holds, under whatever URL.
   func held(_ digests: Set<SHA256>) throws(StoreError) -> Set<SHA256> {
-    if table == nil, digests.count <= Self.few { return try store.held(digests, channel, at: version) }
+    if table == nil, digests.count <= Self.maxQueried { return try store.held(digests, channel, at: version) }
     let table = try contents()
     return Set(table.indices.lazy.map { table.sha256(at: $0) }.filter(digests.contains))
   }

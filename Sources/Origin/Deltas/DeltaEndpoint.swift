@@ -94,11 +94,11 @@ struct DeltaFile: Sendable {
   }
 
   /// Returns each distinct content that can have a delta or be the base of one.
-  static func each(_ contents: some Sequence<ContentTable.Element>) -> [DeltaFile] {
+  static func distinct(_ contents: some Sequence<ContentTable.Element>) -> [DeltaFile] {
     var seen: Set<SHA256> = []
     return contents.compactMap { url, content in
-      let isFit = content.size > 0 && content.size <= Int64(DeltaTrial.largestFile)
-      return isFit && seen.insert(content.sha256).inserted ? DeltaFile(url, content) : nil
+      let isEligible = content.size > 0 && content.size <= Int64(DeltaTrial.largestFile)
+      return isEligible && seen.insert(content.sha256).inserted ? DeltaFile(url, content) : nil
     }
   }
 

@@ -23,12 +23,12 @@ struct DeltaSearch: Sendable {
     _ new: Contents, on base: BaseManifest, shouldContinue: @escaping @Sendable () -> Bool = { true },
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> (made: Int, isComplete: Bool) {
-    let (targets, known) = try unmade(DeltaFile.each(new), on: base)
+    let (targets, known) = try missingDeltas(DeltaFile.distinct(new), on: base)
     progress(0, targets.count)
     // Usually every file already has its delta: then the base needn't be read.
     guard !targets.isEmpty else { return (0, true) }
     let older = try base.contents()
-    let candidates = DeltaFile.each(older)
+    let candidates = DeltaFile.distinct(older)
     guard !candidates.isEmpty else { return (0, true) }
     let held = Set(older.indices.lazy.map { older.sha256(at: $0) })
     let facts = DerivedFacts(store: store)
@@ -56,7 +56,7 @@ struct DeltaSearch: Sendable {
   }
 
   /// Returns the files that the older manifest neither holds nor has a delta for, and the bases already tried for each.
-  private func unmade(_ files: [DeltaFile], on base: BaseManifest) throws(StoreError)
+  private func missingDeltas(_ files: [DeltaFile], on base: BaseManifest) throws(StoreError)
     -> (files: [DeltaFile], tried: [SHA256: Set<SHA256>])
   {
     let known = try store.derived.pairs(of: files.map(\.sha256))
@@ -93,7 +93,7 @@ struct DeltaSearch: Sendable {
   /// Makes and stores one file's delta; true if there is one now.
   private func make(_ target: DeltaFile, _ bases: [DeltaFile], _ facts: DerivedFacts) -> Bool {
     guard let largest = bases.map(\.size).max() else { return false }
-    return budget.withRoom(for: MemoryBudget.cost(target: target.size, base: largest)) {
+    return budget.withMemory(for: MemoryBudget.cost(target: target.size, base: largest)) {
       let start = Clock.monotonicNanoseconds()
       defer { counters.worked(nanoseconds: Clock.monotonicNanoseconds() - start) }
       guard let bytes = try? store.bytes(of: target.sha256, limit: DeltaTrial.largestFile) else {
@@ -131,7 +131,7 @@ final class MemoryBudget: Sendable {
   init(limit: Int) { self.limit = limit }
 
   /// Runs `body` once `cost` bytes are available.
-  func withRoom<Result>(for cost: Int, _ body: () -> Result) -> Result {
+  func withMemory<Result>(for cost: Int, _ body: () -> Result) -> Result {
     let limit = self.limit
     used.waiting { used -> Void? in
       guard used == 0 || used + cost <= limit else { return nil }

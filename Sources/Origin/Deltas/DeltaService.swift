@@ -39,11 +39,11 @@ final class DeltaService: Sendable {
   /// size.
   static let memory = 512 << 20
   /// How many preparations are remembered, so that a publisher can ask for their progress.
-  private static let remembered = 32
+  private static let maxPreparations = 32
   /// For how many of these the pack's coded files are kept for the release.
-  private static let drafts = 4
+  private static let maxDrafts = 4
   /// How many releases may wait on a worker thread at once; those of publishers that prepare first don't.
-  private static let mostWaiting = 2
+  private static let maxWaiting = 2
 
   init(store: Store, options: Options) {
     self.store = store
@@ -51,7 +51,7 @@ final class DeltaService: Sendable {
     budget = MemoryBudget(limit: Self.memory)
     packs = PackBuilder(
       store: store, limits: options.packs, budget: budget, counters: PackCounters(),
-      makesFirst: options.isPushing, log: options.log)
+      makesPackBeforeCommit: options.isPushing, log: options.log)
   }
 
   var isStopping: Bool { state.withLock { $0.isStopping } }
@@ -78,8 +78,8 @@ final class DeltaService: Sendable {
       if let known = list.first(where: { $0.id == id }) { return (known, false) }
       let new = Preparation(id: id, preview)
       list.append(new)
-      if list.count > Self.remembered { list.removeFirst() }
-      for old in list.dropLast(Self.drafts) { old.dropDrafts() }
+      if list.count > Self.maxPreparations { list.removeFirst() }
+      for old in list.dropLast(Self.maxDrafts) { old.dropDrafts() }
       return (new, true)
     }
     guard isNew else { return preparation }
@@ -102,9 +102,9 @@ final class DeltaService: Sendable {
     preparations.withLock { list in list.first { $0.id == id } }
   }
 
-  /// Returns a preparation if `asker` had it begun; to anyone else there is none.
-  func preparation(_ id: String, for asker: Preparation.Asker) -> Preparation? {
-    preparation(id).flatMap { $0.isOpen(to: asker) ? $0 : nil }
+  /// Returns a preparation if `requester` had it begun; to anyone else there is none.
+  func preparation(_ id: String, for requester: Preparation.Requester) -> Preparation? {
+    preparation(id).flatMap { $0.isOpen(to: requester) ? $0 : nil }
   }
 
   /// Whether the deltas of a release just made are stored: it was prepared, or needs none.
@@ -157,7 +157,7 @@ final class DeltaService: Sendable {
   /// - Returns: nil if too many others are waiting already.
   func awaitReady(_ preparation: Preparation) -> Bool? {
     if preparation.status.isReady { return true }
-    guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
+    guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
       waiting.subtract(1, ordering: .relaxed)
       return isLate(preparation) ? false : nil
     }
@@ -184,8 +184,8 @@ final class DeltaService: Sendable {
     return String(hasher.finish().hex.prefix(32))
   }
 
-  /// Returns the older versions that devices may have: "per bundle the last 5 versions in which it changed, and always
-  /// those that at least 1 % of last week's polls reported" (DESIGN §5); those that were reported come first.
+  /// Returns the older versions that devices may have: those that at least 1 % of last week's polls reported, then of each
+  /// bundle the last versions in which it changed (`Options.versions`).
   func backlogBases(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     var bases: [ManifestVersion] = []
     for version in try store.commonVersions(of: channel)

@@ -7,7 +7,7 @@ struct DictionaryMatch: Sendable {
   let store: Store
 
   /// How many live URLs are checked for one that would share the pattern; if there are more, the field is omitted.
-  private static let mostNeighbours = 512
+  private static let maxNeighbours = 512
 
   /// Returns the field's value, or nil if another live resource would have the same pattern. `prefix` is what precedes the
   /// download path in the request path, including slashes.
@@ -27,8 +27,8 @@ struct DictionaryMatch: Sendable {
     guard name.contains(nil), let first = name.first.flatMap({ $0 }) else { return true }
     guard
       let neighbours = try? store.liveURLs(
-        path.channel, app: path.appID, beginning: first, limit: Self.mostNeighbours + 1),
-      neighbours.count <= Self.mostNeighbours
+        path.channel, app: path.appID, beginning: first, limit: Self.maxNeighbours + 1),
+      neighbours.count <= Self.maxNeighbours
     else { return false }
     return !neighbours.contains { $0 != url && Self.covers(name, $0.text) }
   }

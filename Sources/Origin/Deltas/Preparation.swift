@@ -36,10 +36,10 @@ final class Preparation: Sendable {
   private let preview: Locked<ReleasePreview?>
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
-  private let askers = Locked<Set<Asker>>([])
+  private let requesters = Locked<Set<Requester>>([])
 
   /// Who had a release prepared and may ask for its progress: nobody else may learn its files and their cost.
-  struct Asker: Hashable, Sendable {
+  struct Requester: Hashable, Sendable {
     let app: AppName
     let channel: ChannelName
     /// The token's id.
@@ -55,9 +55,9 @@ final class Preparation: Sendable {
     self.preview = Locked(preview)
   }
 
-  /// Lets `asker` ask for this preparation. Identical releases share one, whoever plans them.
-  func open(to asker: Asker) { askers.withLock { _ = $0.insert(asker) } }
-  func isOpen(to asker: Asker) -> Bool { askers.withLock { $0.contains(asker) } }
+  /// Lets `requester` ask for this preparation. Identical releases share one, whoever plans them.
+  func open(to requester: Requester) { requesters.withLock { _ = $0.insert(requester) } }
+  func isOpen(to requester: Requester) -> Bool { requesters.withLock { $0.contains(requester) } }
 
   var status: Status { state.withLock { $0 } }
   var seconds: Double { Double(Clock.monotonicNanoseconds() - startedAt) / 1e9 }
@@ -204,7 +204,7 @@ final class Preparation: Sendable {
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
       to: update.version)
-    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.mostOfUpdate {
+    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.maxThoroughBytes {
       state.withLock { [cost] state in
         state.costs[distance] = cost
         state.deltas = made.made

@@ -90,8 +90,8 @@ struct UpdateCost: Sendable {
 
     /// The bytes of all of them, as sent.
     var all: Int64 {
-      let inProportion = known > 0 ? Double(rest) * Double(coded) / Double(known) : Double(rest)
-      return coded.addingClamped(Int64(min(inProportion, 0x1p62)))
+      let extrapolated = known > 0 ? Double(rest) * Double(coded) / Double(known) : Double(rest)
+      return coded.addingClamped(Int64(min(extrapolated, 0x1p62)))
     }
   }
 }

@@ -10,9 +10,9 @@ final class FleetService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
   private let backlog: Backlog
-  private let kept = Locked<Kept?>(nil)
+  private let cached = Locked<CachedState?>(nil)
 
-  private struct Kept {
+  private struct CachedState {
     let state: FleetState
     /// In monotonic nanoseconds.
     let at: UInt64
@@ -39,20 +39,20 @@ final class FleetService: Sendable {
   /// Returns the overview of what a token may read.
   func overview(for caller: AccessToken) throws(StoreError) -> Response {
     let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
-    let body = try kept.withLock { (kept) throws(StoreError) -> [UInt8] in
+    let body = try cached.withLock { (cached) throws(StoreError) -> [UInt8] in
       let (now, row) = (Clock.monotonicNanoseconds(), try store.auditHead().row)
-      var current: Kept
-      if let known = kept, now - known.at < Self.lifetime, known.row == row {
+      var current: CachedState
+      if let known = cached, now - known.at < Self.lifetime, known.row == row {
         current = known
       } else {
-        current = Kept(state: try state(), at: now, row: row)
+        current = CachedState(state: try state(), at: now, row: row)
       }
       if let body = current.answers[limits] { return body }
       let overview = current.state.overview(
         disk: caller.isUnlimited, where: { caller.allows(.read, app: $0, channel: $1) })
       let body = JSONValue(encoding: overview).canonical
       current.answers[limits] = body
-      kept = current
+      cached = current
       return body
     }
     return Response.json(rendered: body)
@@ -68,7 +68,8 @@ final class FleetService: Sendable {
       progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
     }
     return FleetState(
-      origin: try store.originID(), health: health, recent: recent, damaged: try store.places(of: damaged),
+      origin: try store.originID(), health: health, recent: recent,
+      damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, disk: try store.diskUse(),
       scrubbed: try store.scrubState().oldest, now: store.now)
   }

@@ -22,16 +22,16 @@ struct FleetState: Sendable {
   static let minutes = 10
 
   // Thresholds for a problem: a share of what is counted, above what a few devices cause.
-  private static let fewFailures = 10
+  private static let minFailures = 10
   private static let failureShare = 100
-  private static let fewPolls = 20
+  private static let minPolls = 20
   private static let hour: Int64 = 3_600_000
   private static let day = 24 * hour
 
   /// Returns the overview for a token that may read these channels.
   func overview(disk showsDisk: Bool, where mayRead: (AppName, ChannelName) -> Bool) -> FleetOverview {
     let readable = health.filter { mayRead($0.channel.app, $0.channel.name) }
-    var problems = showsDisk ? problemsOfOrigin : []
+    var problems = showsDisk ? originProblems : []
     var channels: [FleetOverview.Channel] = []
     for item in readable {
       let channel = channel(item)
@@ -105,7 +105,7 @@ struct FleetState: Sendable {
         "\(channel.damaged) \(noun) damaged bytes and can't be served; publish \(them) again.")
     }
     let polls = item.polls.values.reduce(0, +)
-    if item.failures >= Self.fewFailures, item.failures * Self.failureShare >= polls {
+    if item.failures >= Self.minFailures, item.failures * Self.failureShare >= polls {
       add("failing", "error", "Devices reported \(item.failures) failures in this hour and the last one.")
     }
     if let freeze = channel.freeze {
@@ -113,7 +113,7 @@ struct FleetState: Sendable {
         "frozen", "warning", "The channel is frozen and refuses releases. \(freeze.author): \(freeze.reason)")
     }
     let share = channel.adoption
-    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.fewPolls,
+    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.minPolls,
       share.newest * 2 < share.polls
     {
       add(
@@ -133,7 +133,7 @@ struct FleetState: Sendable {
 
   // MARK: - The origin
 
-  private var problemsOfOrigin: [FleetOverview.Problem] {
+  private var originProblems: [FleetOverview.Problem] {
     var found: [FleetOverview.Problem] = []
     // A file system may report more space than its size in bytes can express (`Kernel.space`).
     let percent = disk.size > 0 ? Int(min(1, Double(disk.available) / Double(disk.size)) * 100) : 100

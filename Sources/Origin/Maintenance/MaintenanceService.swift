@@ -32,8 +32,8 @@ final class MaintenanceService: Sendable {
 
   private static let flushSeconds = 10
   private static let secondsBetweenTrims = 5
-  private static let secondsBetweenPackLooks = 60
-  private static let secondsBetweenTries = 300
+  private static let secondsBetweenPackChecks = 60
+  private static let secondsBetweenAttempts = 300
   /// The actor recorded in the audit trail.
   private static let actor = Actor(name: "serve", address: "")
 
@@ -65,37 +65,37 @@ final class MaintenanceService: Sendable {
 
   private func run() {
     var second = 0
-    var lastTry = -Self.secondsBetweenTries
+    var lastAttempt = -Self.secondsBetweenAttempts
     var isDone = true
     var memory = MemoryTrim()
-    var hasRoom = lookAtReserve(true)
-    noteDisk()
+    var hasRoom = checkReserve(true)
+    recordDiskUse()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
         rollUp()
         plans.dropOld()
-        hasRoom = lookAtReserve(hasRoom)
+        hasRoom = checkReserve(hasRoom)
       }
-      if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
-      if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
+      if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }
+      if second % Self.secondsBetweenPackChecks == 0 { checkPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
-        noteDisk()
+        recordDiskUse()
         forgetUnpolled()
       }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
-      guard isDue, !isDone, second - lastTry >= Self.secondsBetweenTries else { continue }
-      lastTry = second
+      guard isDue, !isDone, second - lastAttempt >= Self.secondsBetweenAttempts else { continue }
+      lastAttempt = second
       isDone = collect(gc.policy)
     }
   }
 
   /// Refills the disk's reserve if there is space, and logs when it is used up and when it is back.
-  private func lookAtReserve(_ hadRoom: Bool) -> Bool {
+  private func checkReserve(_ hadRoom: Bool) -> Bool {
     let hasRoom = store.reserve.fill()
     if hadRoom, !hasRoom, let fault = store.reserve.fault {
       log("warning: no room could be kept in \(store.folder.path) for a full disk: \(fault)")
@@ -118,9 +118,9 @@ final class MaintenanceService: Sendable {
 
   private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
 
-  private func lookAtPacks() {
+  private func checkPacks() {
     do throws(StoreError) {
-      try answers.lookAtPacks(store, log)
+      try answers.checkPacks(store, log)
     } catch {
       log("error: whether packs are there can't be told: \(error)")
     }
@@ -135,9 +135,9 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  private func noteDisk() {
+  private func recordDiskUse() {
     do throws(StoreError) {
-      try store.noteDiskUse()
+      try store.recordDiskUse()
     } catch {
       log("error: the disk's room isn't noted: \(error)")
     }
@@ -157,7 +157,7 @@ final class MaintenanceService: Sendable {
   /// - Returns: whether the round is complete.
   private func collect(_ policy: RetentionPolicy) -> Bool {
     do throws(StoreError) {
-      let report = try answers.collecting(store) { () throws(StoreError) in
+      let report = try answers.collectGarbage(store) { () throws(StoreError) in
         try store.collect(policy, by: Self.actor)
       }
       log(

@@ -13,7 +13,7 @@ struct MemoryTrim {
     /// How much of it is unused or not part of the heap; the latter hardly changes.
     let spare: Int
 
-    func least(_ other: Memory) -> Memory {
+    func minimum(_ other: Memory) -> Memory {
       Memory(resident: min(resident, other.resident), spare: min(spare, other.spare))
     }
   }
@@ -21,7 +21,7 @@ struct MemoryTrim {
   /// The memory when it was last returned, or less since; what startup needed counts as work.
   private var base = Memory(resident: 0, spare: 0)
   private var last = 0
-  private var looks = 0
+  private var checks = 0
 
   /// How many more bytes than the base may be resident before memory is returned.
   private static func slack(_ base: Int) -> Int { max(4 << 20, base / 32) }
@@ -29,36 +29,36 @@ struct MemoryTrim {
   /// more behind than there was, but all of it free.
   private static func freeSlack(_ base: Int) -> Int { max(2 << 20, base / 32) }
   /// How many looks constant activity can delay returning memory.
-  static let mostLooks = 12
+  static let maxChecks = 12
 
-  /// - Returns: whether to return memory now; `gaveBack` records the result.
+  /// - Returns: whether to return memory now; `recordTrim` records the result.
   mutating func isDue(_ now: Memory) -> Bool {
     defer { last = now.resident }
     guard
       now.resident > base.resident + Self.slack(base.resident)
         || now.spare > base.spare + Self.freeSlack(base.resident)
     else {
-      base = base.least(now)
-      looks = 0
+      base = base.minimum(now)
+      checks = 0
       return false
     }
-    looks += 1
+    checks += 1
     let isQuiet = abs(now.resident - last) < 1 << 20
-    return isQuiet || looks > Self.mostLooks
+    return isQuiet || checks > Self.maxChecks
   }
 
-  mutating func gaveBack(_ now: Memory) {
-    (base, last, looks) = (now, now.resident, 0)
+  mutating func recordTrim(_ now: Memory) {
+    (base, last, checks) = (now, now.resident, 0)
   }
 }
 
 extension MemoryTrim {
   /// Looks once; called on a thread that nobody waits for.
-  mutating func look(_ store: Store) {
+  mutating func trimIfDue(_ store: Store) {
     guard let before = Memory.now, isDue(before) else { return }
     store.releaseMemory()
     ProcessMemory.trim()
-    gaveBack(Memory.now ?? before)
+    recordTrim(Memory.now ?? before)
   }
 }
 

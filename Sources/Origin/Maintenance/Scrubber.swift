@@ -2,7 +2,7 @@ import Store
 import Synchronization
 import System
 
-/// Reads every file back once per period, evenly spread, on a low-priority thread (guarantee 7).
+/// Reads every file back once per period, evenly spread, on a low-priority thread.
 final class Scrubber: Sendable {
   private let store: Store
   private let pace: ScrubPace
@@ -99,7 +99,7 @@ final class Scrubber: Sendable {
       }
       if result == .stopped { return }
       files.add(1, ordering: .relaxed)
-      if result == .bad { tell(item) }
+      if result == .bad { logDamage(item) }
       if result == .gone { isOneGone = true }
       if case .failed(let reason) = result {
         log("error: scrub: \(path(item)) can't be read back: \(reason)")
@@ -137,12 +137,12 @@ final class Scrubber: Sendable {
     }
   }
 
-  private func tell(_ item: ScrubItem) {
+  private func logDamage(_ item: ScrubItem) {
     switch item.kind {
     case .derived(let path): log("error: scrub: derived/\(path) was damaged; it is made again when needed")
     case .blob(let sha256):
-      let places = (try? store.places(of: [sha256])) ?? []
-      let words = places.map { "\($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
+      let urls = (try? store.damagedURLs(of: [sha256])) ?? []
+      let words = urls.map { "\($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
       log(
         "error: scrub: the file \(sha256.hex) is damaged and was set aside; "
           + (words.isEmpty ? "no live URL has it" : "publish again: " + words.joined(separator: ", ")))

@@ -47,7 +47,7 @@ final class AnnouncedPacks: Sendable {
 
   /// Checks the files of all packs that are named. One that has changed is read back, and dropped if it is damaged.
   /// - Returns: the ids of channels whose answers name packs that are gone; and whether open files must be reopened.
-  func look(_ store: Store, _ catalog: Catalog, _ log: (String) -> Void) throws(StoreError)
+  func check(_ store: Store, _ catalog: Catalog, _ log: (String) -> Void) throws(StoreError)
     -> (channels: Set<Int64>, isChanged: Bool)
   {
     var channels: Set<Int64> = []
@@ -93,15 +93,15 @@ final class AnnouncedPacks: Sendable {
 
 extension AnswerBuilder {
   /// Checks that the packs named by answers exist, and removes missing ones from the answers.
-  func lookAtPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
-    let found = try packs.announced.look(store, catalog.current, log)
+  func checkPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
+    let found = try packs.announced.check(store, catalog.current, log)
     // Open descriptors are dropped, and missing packs are made again.
     if found.isChanged { store.changes.changed() }
     for channel in found.channels { try refreshPatches(of: channel) }
   }
 
   /// Runs a garbage collection, and forgets the answers from versions that it drops, with their packs and deltas.
-  func collecting(_ store: Store, _ collect: () throws(StoreError) -> CollectionReport) throws(StoreError)
+  func collectGarbage(_ store: Store, _ collect: () throws(StoreError) -> CollectionReport) throws(StoreError)
     -> CollectionReport
   {
     do throws(StoreError) {

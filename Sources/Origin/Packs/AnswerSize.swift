@@ -64,8 +64,8 @@ struct AnswerSize {
     // What surrounds the map isn't compressed.
     let around = Documents.whole(version, digest: map.digest, extras: extras)
     let frame = Int64(around.prefix.count + around.suffix.count)
-    let inProportion = Double(sent - frame) * Double(contents.count) / Double(part.count)
-    return frame.addingClamped(Int64(min(inProportion, 0x1p62)))
+    let extrapolated = Double(sent - frame) * Double(contents.count) / Double(part.count)
+    return frame.addingClamped(Int64(min(extrapolated, 0x1p62)))
   }
 
   /// How many entries are sampled; a manifest with fewer than twice as many is examined as a whole.

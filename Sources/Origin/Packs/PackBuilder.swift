@@ -6,14 +6,14 @@ import System
 /// Limits for packs.
 package struct PackLimits: Sendable {
   /// The disk space for all packs, in bytes.
-  package var room: Int64 = 2 << 30
+  package var quota: Int64 = 2 << 30
   /// The maximum size of one pack, in bytes; a larger update is fetched file by file.
   package var largest: Int64 = 256 << 20
   /// The maximum size of a file in it, in bytes, however small its delta: a file is coded in memory, as for a delta.
   package var largestFile = Int64(DeltaTrial.largestFile)
   /// Packs of at least this many bytes are assembled before the release's transaction, not in it, since other releases wait
   /// for it.
-  package var ahead: Int64 = 8 << 20
+  package var preassemblyThreshold: Int64 = 8 << 20
 
   package init() {}
 }
@@ -25,12 +25,12 @@ struct PackBuilder: Sendable {
   let budget: MemoryBudget
   let counters: PackCounters
   /// Whether the pack from the version before is made and pushed while that version is still the newest.
-  var makesFirst = false
+  var makesPackBeforeCommit = false
   var log: @Sendable (String) -> Void = { _ in }
 
   /// How many bytes of files without a delta are coded at the best level: two seconds of one core. A release with more
   /// isn't an update of what was there, and doesn't wait for its pack, which would be about as large as the files.
-  static let mostOfUpdate: Int64 = 4 << 20
+  static let maxThoroughBytes: Int64 = 4 << 20
 
   // MARK: - The files
 
@@ -132,7 +132,7 @@ struct PackBuilder: Sendable {
           partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
-      isThorough = whole <= PackBuilder.mostOfUpdate
+      isThorough = whole <= PackBuilder.maxThoroughBytes
       frames = ScratchFile(in: builder.store.folder)
     }
 
@@ -170,7 +170,7 @@ struct PackBuilder: Sendable {
       }
       let cost = MemoryBudget.cost(
         target: job.size, base: job.delta == nil && job.partner == nil ? 0 : job.size)
-      let coded = builder.budget.withRoom(for: cost) { () -> PackRecord? in
+      let coded = builder.budget.withMemory(for: cost) { () -> PackRecord? in
         guard let bytes = try? store.bytes(of: job.sha256, limit: Int(clamping: builder.limits.largestFile))
         else {
           return nil
@@ -199,9 +199,9 @@ struct PackBuilder: Sendable {
     /// Its files were coded for other changes.
     case otherFiles
     /// It isn't worth keeping, which is recorded.
-    case notWorth
+    case notWorthwhile
     /// There was no space for this many bytes.
-    case noRoom(Int64)
+    case noSpace(Int64)
   }
 
   /// Assembles a pack and keeps it.
@@ -218,14 +218,14 @@ struct PackBuilder: Sendable {
         (PackRecordHead(length: record.frame.count, sha256: record.sha256).bytes, record.frame)
       }, frames: draft.frames)
     let isTooLarge = parts.size > limits.largest
-    guard !isTooLarge, Self.isWorth(parts.size, draft, changes) else {
-      if isTooLarge { try tellOf(.pack, ends, of: channel) }
+    guard !isTooLarge, Self.isWorthwhile(parts.size, draft, changes) else {
+      if isTooLarge { try logTooLarge(.pack, ends, of: channel) }
       try store.derived.refusePack(ends, of: channel)
-      return .notWorth
+      return .notWorthwhile
     }
-    guard try store.makePackRoom(limits.room, for: parts.size) else {
-      try tellOfNoRoom(ends, of: channel)
-      return .noRoom(parts.size)
+    guard try store.makePackSpace(limits.quota, for: parts.size) else {
+      try logNoSpace(ends, of: channel)
+      return .noSpace(parts.size)
     }
     let pack = try store.derived.keep(parts, ends, of: channel)
     counters.made(bytes: pack.size)
@@ -233,19 +233,19 @@ struct PackBuilder: Sendable {
   }
 
   /// Whether there is any space for a pack, before its files are coded.
-  func hasAnyRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
-    if try store.hasPackRoom(limits.room, for: 1) { return true }
-    try tellOfNoRoom(ends, of: channel)
+  func hasAnySpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
+    if try store.hasPackSpace(limits.quota, for: 1) { return true }
+    try logNoSpace(ends, of: channel)
     return false
   }
 
-  private func tellOfNoRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
-    guard counters.withoutRoom.note(ends, of: channel) else { return }
-    try logLeftOut(ends, of: channel, "serve --pack-room \(limits.room) is used up")
+  private func logNoSpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
+    guard counters.withoutSpace.note(ends, of: channel) else { return }
+    try logLeftOut(ends, of: channel, "serve --pack-room \(limits.quota) is used up")
   }
 
   /// Logs that a pack is left out, once for each version that packs lead to.
-  func tellOf(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
+  func logTooLarge(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
     guard counters.tooLarge.note(ends, of: channel) else { return }
     switch what {
     case .pack:
@@ -279,11 +279,11 @@ struct PackBuilder: Sendable {
       let head = Self.head(plan, ends, records: draft.records.count)
     else { return nil }
     let size = draft.recordBytes.addingClamped(Int64(head.count))
-    guard size <= limits.largest, Self.isWorth(size, draft, changes) else { return nil }
+    guard size <= limits.largest, Self.isWorthwhile(size, draft, changes) else { return nil }
     // Packs to the version that the release replaces are removed, except if this pack is made before it commits.
-    let staysNewest = makesFirst && isNearest
-    let hasRoom = try store.hasPackRoom(
-      limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
+    let staysNewest = makesPackBeforeCommit && isNearest
+    let hasRoom = try store.hasPackSpace(
+      limits.quota, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
     return hasRoom ? size : nil
   }
 
@@ -303,14 +303,16 @@ struct PackBuilder: Sendable {
   ///
   /// It depends only on the changes, so that no cost includes a pack that is refused later. What both answers carry besides
   /// the patch and the pack is about the same size.
-  private static func isWorth(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange]) -> Bool {
+  private static func isWorthwhile(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange])
+    -> Bool
+  {
     // Usually the answer is clear without the patch, which takes time to code.
     func patch() -> Int64 { Int64(MapChange.patchCount(changes.map { MapChange($0) })) }
     // Without files, the patch is all there is to fetch: one request, whereas a pack takes two.
-    if draft.records.isEmpty { return size.addingClamped(worthARequest) < patch() }
+    if draft.records.isEmpty { return size.addingClamped(bytesPerRequest) < patch() }
     return size <= draft.plainBytes || size <= draft.plainBytes.addingClamped(patch())
   }
 
   /// How many bytes arrive in the time of one request on a phone: 200 ms at 1.6 Mbit/s.
-  private static let worthARequest: Int64 = 40_000
+  private static let bytesPerRequest: Int64 = 40_000
 }

@@ -10,7 +10,7 @@ final class PackCounters: Sendable {
   private let failures = Atomic<Int>(0)
   private let announcements = Atomic<Int>(0)
   /// Packs that were left out for lack of space, and those that are too large or have a file that is.
-  let withoutRoom = LeftOut()
+  let withoutSpace = LeftOut()
   let tooLarge = LeftOut()
 
   func made(bytes count: Int64) {
@@ -56,7 +56,7 @@ final class PackCounters: Sendable {
         failures.load(ordering: .relaxed))
       + metric(
         "xcache_packs_without_room_total", "Packs that were left out because --pack-room was used up.",
-        withoutRoom.count)
+        withoutSpace.count)
       + metric(
         "xcache_packs_too_large_total",
         "Packs that were left out because they are larger than --pack-limit, or for a file that is too large.",

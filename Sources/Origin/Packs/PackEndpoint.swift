@@ -51,7 +51,7 @@ struct PackEndpoint: Sendable {
 /// Decides which packs are offered to devices.
 struct PackOffers: Sendable {
   let store: Store
-  /// Whether only packs that were pushed to where devices download are offered (guarantee 6).
+  /// Whether only packs that were pushed to where devices download are offered.
   let arePushed: Bool
   /// The packs that were offered.
   let announced = AnnouncedPacks()

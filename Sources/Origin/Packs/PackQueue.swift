@@ -7,7 +7,7 @@ import System
 struct PackQueue: Sendable {
   enum Reason: Equatable, Sendable {
     /// There was no space for this many bytes.
-    case room(Int64)
+    case space(Int64)
     case push
   }
 
@@ -55,11 +55,11 @@ struct PackQueue: Sendable {
   }
 
   /// Returns the channels for which something is due, and removes it.
-  mutating func takeDue(_ hasRoom: (Int64) -> Bool) -> Set<Int64> {
+  mutating func removeDue(_ hasSpace: (Int64) -> Bool) -> Set<Int64> {
     let now = Clock.monotonicNanoseconds()
     let due = items.filter { key, item in
       switch item.reason {
-      case .room(let size): hasRoom(size)
+      case .space(let size): hasSpace(size)
       case .push: pushes[key.channel].map { $0.at <= now } ?? true
       }
     }

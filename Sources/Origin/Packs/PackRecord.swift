@@ -105,7 +105,7 @@ struct PackRecord: Sendable {
 
     /// Returns the smaller of a guess and the best level's result, if there is something to gain.
     func better(than guess: [UInt8], _ file: [UInt8], over base: [UInt8]) -> [UInt8] {
-      if !isSmall, guess.count <= Self.nearlyNothing { return guess }
+      if !isSmall, guess.count <= Self.negligibleSize { return guess }
       guard let frame = PackFrame.encode(file, base: base, level: best), frame.count < guess.count else {
         return guess
       }
@@ -113,6 +113,6 @@ struct PackRecord: Sendable {
     }
 
     /// For a large file that nearly equals its base, the best level takes seconds to save a few bytes.
-    private static let nearlyNothing = 4 << 10
+    private static let negligibleSize = 4 << 10
   }
 }

@@ -34,7 +34,7 @@ final class DocumentService: Sendable {
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
     let next = before.with(ChannelDocuments(state))
-    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseService.codedAtOnce {
+    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseService.maxCodedInCommit {
       next.held.keep(whole: WholeManifest(next.channel, map, next.extras))
     }
     catalog.update { $0.put(next) }

@@ -30,19 +30,19 @@ final class PlanCache: Sendable {
 
   /// Creates an empty cache; `clock` returns monotonic nanoseconds.
   init(
-    mostBytes: Int = 128 << 20, mostBytesOfToken: Int = 48 << 20,
+    maxBytes: Int = 128 << 20, maxTokenBytes: Int = 48 << 20,
     clock: @escaping @Sendable () -> UInt64 = Clock.monotonicNanoseconds
   ) {
-    self.mostBytes = mostBytes
-    self.mostBytesOfToken = mostBytesOfToken
+    self.maxBytes = maxBytes
+    self.maxTokenBytes = maxTokenBytes
     self.clock = clock
   }
 
   /// The maximum size of all plans, in bytes: documents arrive compressed, so that few bytes may expand to very many.
-  private let mostBytes: Int
+  private let maxBytes: Int
   /// The maximum size of one token's plans, in bytes, so that no token evicts those of others; 100,000 files take about 40
   /// MB.
-  private let mostBytesOfToken: Int
+  private let maxTokenBytes: Int
   /// In seconds; more than a release waits for its deltas.
   private static let timeout = 300
 
@@ -50,15 +50,15 @@ final class PlanCache: Sendable {
   /// - Returns: whether it was kept.
   func keep(_ bundles: [BundleChange], as name: Name) -> Bool {
     let bytes = Self.bytes(of: bundles)
-    guard bytes <= mostBytesOfToken else { return false }
+    guard bytes <= maxTokenBytes else { return false }
     let end = clock() + UInt64(Self.timeout) * 1_000_000_000
     return plans.withLock { plans in
       plans.removeAll { $0.name == name }
       var own = plans.filter { $0.name.token == name.token }.reduce(bytes) { $0 + $1.bytes }
-      while own > mostBytesOfToken, let oldest = plans.firstIndex(where: { $0.name.token == name.token }) {
+      while own > maxTokenBytes, let oldest = plans.firstIndex(where: { $0.name.token == name.token }) {
         own -= plans.remove(at: oldest).bytes
       }
-      guard plans.reduce(bytes, { $0 + $1.bytes }) <= mostBytes else { return false }
+      guard plans.reduce(bytes, { $0 + $1.bytes }) <= maxBytes else { return false }
       plans.append(Plan(name: name, bundles: bundles, bytes: bytes, end: end))
       return true
     }

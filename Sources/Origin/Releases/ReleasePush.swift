@@ -1,6 +1,6 @@
 import Store
 
-/// Uploads a release's immutable files to where devices download them, before any device learns of it (guarantee 6).
+/// Uploads a release's immutable files to where devices download them, before any device learns of it.
 package struct ReleasePush: Sendable {
   /// Returns the files that must be there before the release becomes visible.
   package let names: @Sendable (PreparedRelease) throws(StoreError) -> Set<String>
@@ -33,17 +33,17 @@ package struct ReleasePush: Sendable {
   ///   - commit: makes one attempt; it calls its argument inside the transaction.
   ///   - after: called with what was pushed, before the next attempt.
   /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
-  func ahead<Outcome>(
-    of commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
+  func pushing<Outcome>(
+    before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
       Outcome,
     after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> Outcome {
-    var there: Set<String> = []
+    var pushed: Set<String> = []
     for _ in 0..<Self.rounds {
       var wanted: PreparedRelease?
       do {
         return try commit { (prepared) throws(StoreError) in
-          if try names(prepared).isSubset(of: there) { return }
+          if try names(prepared).isSubset(of: pushed) { return }
           wanted = prepared
           throw .unpushed
         }
@@ -51,7 +51,7 @@ package struct ReleasePush: Sendable {
         guard let wanted else { throw .unpushed }
         let names = try names(wanted)
         try push(wanted)
-        there.formUnion(names)
+        pushed.formUnion(names)
         after(wanted)
       }
     }

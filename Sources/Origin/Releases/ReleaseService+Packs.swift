@@ -51,7 +51,7 @@ extension ReleaseService {
 
   /// Commits a release. A large pack is assembled beforehand, while no transaction is open: writing and syncing it takes
   /// seconds in which nobody else could release.
-  func packingAhead<Outcome>(
+  func commitWithPack<Outcome>(
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     var large: PreparedRelease?
@@ -73,8 +73,8 @@ extension ReleaseService {
   /// Whether a release seems to have a large pack for which there is space beside those that it replaces.
   private func hasLargePack(_ prepared: PreparedRelease) throws(StoreError) -> Bool {
     let bytes = deltas.packDrafts(of: prepared.channel.id).map(\.recordBytes).max() ?? 0
-    guard bytes >= packs.limits.ahead else { return false }
-    return try store.hasPackRoom(packs.limits.room, for: bytes.addingClamped(1 << 20))
+    guard bytes >= packs.limits.preassemblyThreshold else { return false }
+    return try store.hasPackSpace(packs.limits.quota, for: bytes.addingClamped(1 << 20))
   }
 
   /// Makes the pack from the version that a release is about to replace; nil if there is none.

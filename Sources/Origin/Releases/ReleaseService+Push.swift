@@ -4,17 +4,17 @@ import Synchronization
 
 extension ReleaseService {
   /// Commits a release after pushing its files, if pushing is configured.
-  func pushing<Outcome>(
+  func commitWithPush<Outcome>(
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
-    guard let push else { return try packingAhead(commit) }
+    guard let push else { return try commitWithPack(commit) }
     // Each push may take minutes and occupies an API worker: most of these are for others.
-    guard pushing.add(1, ordering: .relaxed).newValue <= Self.mostPushing else {
-      pushing.subtract(1, ordering: .relaxed)
+    guard activePushes.add(1, ordering: .relaxed).newValue <= Self.maxPushes else {
+      activePushes.subtract(1, ordering: .relaxed)
       throw .tooManyPushes
     }
-    defer { pushing.subtract(1, ordering: .relaxed) }
-    return try push.ahead(of: commit, after: pushPack)
+    defer { activePushes.subtract(1, ordering: .relaxed) }
+    return try push.pushing(before: commit, after: pushPack)
   }
 
   /// Throws if an act is no longer wanted.
@@ -24,7 +24,7 @@ extension ReleaseService {
   ///
   /// Pushing may take minutes, and staged acts may wait for days: a token that ends meanwhile changes nothing any more.
   /// `act` calls its argument inside the transaction, where no token can be revoked.
-  func staging<Outcome>(
+  func commitOrStage<Outcome>(
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
     version: @escaping @Sendable (Outcome) -> ManifestVersion,
     _ act: @escaping @Sendable (@escaping CheckWanted) throws(StoreError) -> Outcome

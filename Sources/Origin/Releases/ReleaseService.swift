@@ -16,13 +16,13 @@ final class ReleaseService: Sendable {
   let documents: DocumentService
   let push: ReleasePush?
   /// The number of releases being pushed.
-  let pushing = Atomic<Int>(0)
-  static let mostPushing = 2
+  let activePushes = Atomic<Int>(0)
+  static let maxPushes = 2
   let staged: StagedReleases
 
   /// Manifests up to this many bytes are compressed before their release is acknowledged, larger ones right after it, as
   /// are the patches from all versions but the one before: 50 MB take about a second, for which polls wait.
-  static let codedAtOnce = 1 << 20
+  static let maxCodedInCommit = 1 << 20
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer,
@@ -141,11 +141,11 @@ final class ReleaseService: Sendable {
     if !isDryRun, let channel = catalog.current.channel(scope.app, scope.channel) {
       _ = try builder.map(of: channel)
     }
-    return try staging(scope, by: caller, isDryRun: isDryRun, version: version) {
+    return try commitOrStage(scope, by: caller, isDryRun: isDryRun, version: version) {
       (checkWanted) throws(StoreError) in
       // Written by `digest`, read by `committed`, in that order: the store finishes the former before it calls the latter.
       var next = ManifestMap.empty
-      return try self.pushing { (check) throws(StoreError) in
+      return try self.commitWithPush { (check) throws(StoreError) in
         try act(
           { (prepared) throws(StoreError) in
             try checkWanted()
@@ -180,7 +180,7 @@ final class ReleaseService: Sendable {
     let before = catalog.current.channel(id: info.id)
     let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
     let channel = ChannelCatalog(channel: info, map: map, documents: said)
-    if map.byteCount <= Self.codedAtOnce {
+    if map.byteCount <= Self.maxCodedInCommit {
       channel.held.keep(whole: WholeManifest(info, map, channel.extras))
     }
     if let before, let digest = before.channel.digest, before.version != .none {

@@ -5,8 +5,8 @@ import System
 
 extension OriginHandler {
   /// Answers with a document of the channel that the query names.
-  func named(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
-    reading(request) { request in
+  func answerNamed(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
+    answerRead(request) { request in
       let query = Self.query(request)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
@@ -19,7 +19,7 @@ extension OriginHandler {
   func answer(
     _ document: ClientDocument, app: RawSpan, space: RawSpan, _ request: borrowing Request
   ) -> Answer {
-    reading(request) { request in
+    answerRead(request) { request in
       guard let channel = catalog.current.channel(app: app, space: space) else {
         return .now(Self.noApp(app.text, channel: space.text))
       }

@@ -26,26 +26,26 @@ final class OriginHandler: Handler {
     if path.equals("/configure.json") { return configure(request) }
     if path.starts(with: "/xcache") { return client(path, request) }
     if path.starts(with: "/api/") { return origin.api.answer(request) }
-    return elsewhere(path, request)
+    return answerOther(path, request)
   }
 
-  private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
-    if let document = ClientDocument(path: path) { return named(document, request) }
+  private func answerOther(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    if let document = ClientDocument(path: path) { return answerNamed(document, request) }
     if path.equals("/report") { return failure(request) }
     if path.equals("*") { return .now(Self.wholeServer) }
-    if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
+    if path.equals("/healthz") { return answerRead(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
-      return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
+      return answerRead(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
     }
     if path.equals("/metrics") {
       let metrics = origin.metrics
-      return reading(request) { _ in .later { Probe.metrics(metrics()) } }
+      return answerRead(request) { _ in .later { Probe.metrics(metrics()) } }
     }
     if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
-      return reading(request) { request in .now(page.response(to: request)) }
+      return answerRead(request) { request in .now(page.response(to: request)) }
     }
     // The page refers to its files by relative URLs.
-    if path.equals("/console") { return reading(request) { _ in .now(Self.consoleFolder) } }
+    if path.equals("/console") { return answerRead(request) { _ in .now(Self.consoleFolder) } }
     for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
@@ -57,7 +57,7 @@ final class OriginHandler: Handler {
     return .now(ClientFailure.notFound("not found"))
   }
 
-  /// Answers the paths that the mirror has, too: `/{space}/…` (DESIGN §6).
+  /// Answers the paths that the mirror has, too: `/{space}/…` (docs/protocol.md §10).
   private func client(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     // The path used by older apps.
     if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
@@ -65,20 +65,20 @@ final class OriginHandler: Handler {
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
     if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         origin.downloads.answer(file, whole: request.path, request, downloads)
       }
     }
     if name.equals("delta") {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         origin.deltas.answer(file, whole: request.path, request, downloads)
       }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
     if document.equals("pack") {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         let channel = catalog.current.channel(app: name, space: space)?.channel.id
         return origin.packs.answer(file, whole: request.path, of: channel, request, downloads)
       }
@@ -87,7 +87,7 @@ final class OriginHandler: Handler {
       return answer(document, app: name, space: space, request)
     }
     guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
-    return reading(request) { request in
+    return answerRead(request) { request in
       guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
@@ -104,7 +104,7 @@ final class OriginHandler: Handler {
       if kept.isCounted { polls.count(kept.version, of: kept.channel) }
       return .now(kept.document.response(to: request))
     }
-    return reading(request) { request in
+    return answerRead(request) { request in
       let query = Self.query(request)
       // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
       // under the new edition and served to polls until the next change.
@@ -137,7 +137,7 @@ final class OriginHandler: Handler {
   }
 
   /// Answers GET, HEAD and OPTIONS; refuses any other method (RFC 9110 §15.5.6).
-  func reading(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
+  func answerRead(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
     switch request.method {
     case .get, .head: answer(request)
     case .options: .now(Self.options)

@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (DESIGN §3 "Bundles") from files that are
+/// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (docs/protocol.md §9) from files that are
 /// made once.
 struct ZipEndpoint: Sendable {
   let service: ZipService
@@ -42,9 +42,9 @@ struct ZipEndpoint: Sendable {
           "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
             + "and of updates from those to version \(channel.version)")
       case .dropped: return ClientFailure.notFound("\(zip) was removed for newer zip files")
-      case .noRoom(isNewest: false):
+      case .noSpace(isNewest: false):
         return ClientFailure.notFound("there is no space for \(zip)")
-      case .noRoom(isNewest: true):
+      case .noSpace(isNewest: true):
         return ClientFailure.response(.serviceUnavailable, "the origin's disk is too full for \(zip)")
       }
     } catch {

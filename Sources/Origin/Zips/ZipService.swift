@@ -11,7 +11,7 @@ final class ZipService: Sendable {
     /// Returns the older versions whose zips, and zips of updates from them, anybody may have.
     var bases: @Sendable (ChannelInfo) throws(StoreError) -> [ManifestVersion]
     /// The disk space for all zips.
-    var room = ZipRoom.standard
+    var quota = ZipQuota.standard
     /// Returns the space of the disk that they are on.
     var disk: @Sendable (String) throws(SystemError) -> DiskSpace = { (path) throws(SystemError) in
       try Kernel.space(path)
@@ -64,7 +64,7 @@ final class ZipService: Sendable {
     /// It was removed to make space for others, and is never made again.
     case dropped
     /// There isn't enough space, even without older zips; for the newest version's zip, only the disk's space counts.
-    case noRoom(isNewest: Bool)
+    case noSpace(isNewest: Bool)
   }
 
   /// Returns a zip, making it if there is none; waits a while for it. `isTrusted` means that the client may have the zips
@@ -83,7 +83,7 @@ final class ZipService: Sendable {
     // There are as many updates as bases, and anybody may ask for them: they must fit within the limit.
     let isNewest = zip == .whole(channel.version)
     guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
-      return .noRoom(isNewest: isNewest)
+      return .noSpace(isNewest: isNewest)
     }
     let build = build(zip, of: channel, list)
     guard let outcome = wait(for: build) else { return .notYet }
@@ -110,7 +110,7 @@ final class ZipService: Sendable {
     } catch {
       throw StoreError(error)
     }
-    return try store.makeRoom(options.room, on: disk, for: size, isNewest: isNewest)
+    return try store.makeRoom(options.quota, on: disk, for: size, isNewest: isNewest)
   }
 
   private func build(_ zip: BundleZip, of channel: ChannelInfo, _ deltas: [ZipDelta]) -> Build {

@@ -154,8 +154,8 @@ package final class OriginClient: Sendable {
         }
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
         // Too many wrong tokens: the sender should read that now, not after a wait.
-        if reply.status == 429, (reply.retryAfter ?? 0) > Self.longestSilence { return reply }
-        if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
+        if reply.status == 429, (reply.retryAfter ?? 0) > Self.maxSilentWait { return reply }
+        if reply.isStillRunning, Clock.monotonicNanoseconds() < end {
           // The first attempt is still running: wait for it as long as for its answer.
           Clock.sleep(for: .seconds(min(reply.retryAfter ?? 1, 60)))
           continue
@@ -164,7 +164,7 @@ package final class OriginClient: Sendable {
         last = .success(reply)
         // A refusal by the origin means that this attempt wasn't carried out. It says nothing about an earlier one: a busy
         // origin answers before it looks up the key.
-        if Problem(status: reply.status, body: reply.body) == nil || reply.tellsRunning { isOpen = true }
+        if Problem(status: reply.status, body: reply.body) == nil || reply.isStillRunning { isOpen = true }
       } catch {
         if case .callback(let cause) = error { throw .body(cause) }
         outcome = .error(error)
@@ -181,7 +181,7 @@ package final class OriginClient: Sendable {
   }
 
   /// The longest Retry-After of a 429, in seconds, that is waited out silently.
-  private static let longestSilence = 2
+  private static let maxSilentWait = 2
 
   /// The size in bytes above which bodies are coded.
   private static let codedFrom = 64 << 10
@@ -241,7 +241,7 @@ extension HTTPReply {
   }
 
   /// Whether the origin is still carrying out an earlier attempt of the request.
-  fileprivate var tellsRunning: Bool {
+  fileprivate var isStillRunning: Bool {
     status == 503 && Problem(status: status, body: body)?.code == "still-running"
   }
 }

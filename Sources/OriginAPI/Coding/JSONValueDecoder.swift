@@ -29,7 +29,7 @@ extension JSONValue {
   /// - Throws: also `UnknownMember`.
   package func decodeKnown<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     do {
-      return try JSONValueDecoder(json: self, path: [], knowsAll: true).read(type)
+      return try JSONValueDecoder(json: self, path: [], rejectsUnknown: true).read(type)
     } catch let error as DecodingError {
       throw JSONError.member(JSONValueDecoder.text(error.path))
     }
@@ -61,7 +61,7 @@ private struct JSONValueDecoder: Decoder {
   let json: JSONValue
   let path: [any CodingKey]
   /// Whether the type must know every member of this value.
-  var knowsAll = false
+  var rejectsUnknown = false
   var codingPath: [any CodingKey] { path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -86,7 +86,7 @@ private struct JSONValueDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let object = try require(json.object)
-    if knowsAll, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
+    if rejectsUnknown, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
       throw UnknownMember(name: other.key)
     }
     return KeyedDecodingContainer(Keyed(object: object, path: path))

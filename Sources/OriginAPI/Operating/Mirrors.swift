@@ -168,7 +168,7 @@ extension OriginClient {
   }
 
   /// Takes a lease: nothing is removed while it lasts.
-  package func takeLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
+  package func acquireLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
     try send(OriginCall("POST", "leases", request)).value
   }
 

@@ -21,7 +21,7 @@ final class Connection {
   var tls: TLSSession?
 
   /// Input that was read but not used yet.
-  var stash: [UInt8] = []
+  var savedInput: [UInt8] = []
   var upload: Upload?
   /// When the current request's head was complete.
   var start: UInt64 = 0
@@ -32,9 +32,9 @@ final class Connection {
   /// Answers that haven't been handed to the kernel completely.
   var pending = PendingAnswers()
   /// Whether it used up its turn with work left.
-  var takesTurn = false
+  var hasYielded = false
   /// When the loop will next check the deadline.
-  var lookAt = UInt64.max
+  var nextCheck = UInt64.max
 
   init(
     _ descriptor: consuming Descriptor, token: UInt64, peer: PeerAddress, counted: Bool = false,
@@ -128,7 +128,7 @@ struct WriteQueue {
 
   /// How many bytes a call lists before it stops producing more. A client that reads nothing keeps them in memory, so it is
   /// less than a socket takes: one piece of a manifest is about 50 KB.
-  private static let madeAtOnce = 32 << 10
+  private static let maxProduced = 32 << 10
 
   /// Lists the next pieces of memory, up to the first file; returns true if a file comes right after them. Pieces yet to be
   /// produced are produced here, as many as one call may send.
@@ -137,7 +137,7 @@ struct WriteQueue {
     for index in first..<segments.count {
       if pieces.isFull { return false }
       if case .made(let bytes) = segments[index] {
-        guard listed < Self.madeAtOnce else { return false }
+        guard listed < Self.maxProduced else { return false }
         segments[index] = .bytes(bytes.make(), 0..<bytes.count)
       }
       guard case .bytes(let bytes, let range) = segments[index] else { return true }

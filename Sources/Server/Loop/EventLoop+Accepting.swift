@@ -13,7 +13,7 @@ extension EventLoop {
       case .connection(let descriptor, let address): assign(descriptor, address)
       case .lost: break
       case .none: return
-      case .exhausted: return outOfDescriptors()
+      case .exhausted: return handleDescriptorExhaustion()
       }
     } while isDraining
   }
@@ -82,7 +82,7 @@ extension EventLoop {
 
   /// Uses the spare descriptor to tell one client that there are no more, then pauses: the listener stays ready, and
   /// polling it again at once would spin.
-  private func outOfDescriptors() {
+  private func handleDescriptorExhaustion() {
     metrics.refused.add(1)
     if spare != nil {
       spare = nil

@@ -50,8 +50,8 @@ extension EventLoop {
     let (receiver, chunk) = (upload.receiver, upload.filling)
     let (token, mailbox) = (connection.token, mailbox)
     let taken = receiver.pool.submit(always: upload.wasBegun) {
-      let response = receiver.take(chunk, last: last)
-      mailbox.post(.taken(token: token, receiver, response))
+      let response = receiver.consume(chunk, last: last)
+      mailbox.post(.consumed(token: token, receiver, response))
     }
     guard taken else {
       // All workers are busy, and nothing of the body was used.
@@ -62,7 +62,7 @@ extension EventLoop {
   }
 
   /// Called when a worker has processed a piece of a body; `connection` is nil if its client has gone.
-  func takeProgress(of receiver: StreamingUpload, _ response: Response?, _ connection: Connection?) {
+  func handleProgress(of receiver: StreamingUpload, _ response: Response?, _ connection: Connection?) {
     guard let connection, connection.upload?.receiver === receiver else {
       if response == nil { abort(receiver) }
       return

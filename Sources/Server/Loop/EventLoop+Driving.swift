@@ -5,18 +5,18 @@ import System
 /// Carries out a connection's decisions.
 extension EventLoop {
   /// How many reads a connection gets before others have their turn.
-  private static let turn = 4
+  private static let maxReads = 4
 
   /// Does what can be done for a connection, until it has to wait.
   func drive(_ connection: Connection) {
-    takeUp(connection)
+    restoreInput(connection)
     act(connection.http.next(&workspace, now), for: connection)
   }
 
   /// Acts on the connection's expired deadline.
   func timeOut(_ connection: Connection) {
     guard now >= connection.http.deadline else { return schedule(connection) }
-    takeUp(connection)
+    restoreInput(connection)
     let phase = connection.http.phase
     let action = connection.http.timedOut(unacknowledged: connection.unacknowledged, &workspace, now)
     if phase == .handshaking, action == .close { metrics.failedHandshakes.add(1) }
@@ -35,18 +35,18 @@ extension EventLoop {
       case .read:
         // For a body, reads are limited by the slower worker.
         if connection.upload == nil { reads += 1 }
-        guard reads <= EventLoop.turn else { return takeTurn(connection) }
+        guard reads <= EventLoop.maxReads else { return yieldTurn(connection) }
         read(connection)
       case .dispatch(let head): dispatch(head, connection)
-      case .flush: guard flush(connection) else { return takeTurn(connection) }
+      case .flush: guard flush(connection) else { return yieldTurn(connection) }
       case .wait:
-        putAside(connection)
+        saveInput(connection)
         return schedule(connection)
       case .close:
         connection.tls?.sendCloseNotify()
         workspace.input.removeAll()
         return close(connection)
-      default: actMore(action, for: connection)
+      default: actRarely(action, for: connection)
       }
       action = connection.http.next(&workspace, now)
     }
@@ -54,7 +54,7 @@ extension EventLoop {
 
   /// The actions that a poll doesn't need; separate, so that polls don't save registers for them.
   @inline(never)
-  private func actMore(_ action: HTTPConnection.Action, for connection: Connection) {
+  private func actRarely(_ action: HTTPConnection.Action, for connection: Connection) {
     switch action {
     case .handshake: handshake(connection)
     case .refuse(let status): refuse(connection, status)
@@ -73,24 +73,24 @@ extension EventLoop {
   }
 
   /// Moves the connection's input into the workspace.
-  private func takeUp(_ connection: Connection) {
-    guard !connection.stash.isEmpty else { return }
-    workspace.input.restore(connection.stash)
-    connection.stash = []
+  private func restoreInput(_ connection: Connection) {
+    guard !connection.savedInput.isEmpty else { return }
+    workspace.input.restore(connection.savedInput)
+    connection.savedInput = []
   }
 
   /// Empties the workspace for other connections.
-  private func putAside(_ connection: Connection) {
-    if !workspace.input.isEmpty { connection.stash = workspace.input.takeAll() }
+  private func saveInput(_ connection: Connection) {
+    if !workspace.input.isEmpty { connection.savedInput = workspace.input.takeAll() }
   }
 
   /// Lets the connection continue after the others have had their turn; its deadline applies even if it never has to wait.
-  private func takeTurn(_ connection: Connection) {
-    putAside(connection)
+  private func yieldTurn(_ connection: Connection) {
+    saveInput(connection)
     schedule(connection)
-    guard !connection.takesTurn else { return }
-    connection.takesTurn = true
-    again.append(connection.token)
+    guard !connection.hasYielded else { return }
+    connection.hasYielded = true
+    yielded.append(connection.token)
   }
 
   private func read(_ connection: Connection) {
@@ -154,7 +154,7 @@ extension EventLoop {
   }
 
   /// Called when a worker has made the answer.
-  func takeAnswer(_ response: Response, of connection: Connection) {
+  func handleAnswer(_ response: Response, of connection: Connection) {
     respond(response, to: connection)
     drive(connection)
   }

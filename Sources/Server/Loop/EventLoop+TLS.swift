@@ -14,8 +14,8 @@ extension EventLoop {
       if isResumed { metrics.resumed.add(1) }
       connection.http.handshaken(more: tls.mayHaveMore, now)
     case .needsInput: connection.http.nothingToRead()
-    case .needsRoom: connection.http.outputIsFull()
-    case .turnOver: readLater(connection)
+    case .needsSpace: connection.http.outputIsFull()
+    case .budgetSpent: readLater(connection)
     case .plainText:
       metrics.failedHandshakes.add(1)
       connection.tls = nil
@@ -61,7 +61,7 @@ extension EventLoop {
   private func readNothing(_ received: TLSSession.Transfer, _ connection: Connection) {
     switch received {
     case .bytes, .wouldBlock: connection.http.nothingToRead()
-    case .turnOver: readLater(connection)
+    case .budgetSpent: readLater(connection)
     case .end: connection.http.inputEnded()
     case .broken: close(connection)
     }
@@ -70,9 +70,9 @@ extension EventLoop {
   /// Much was read without any application data: reading continues after the others have had their turn.
   private func readLater(_ connection: Connection) {
     connection.http.nothingToRead()
-    guard !connection.takesTurn else { return }
-    connection.takesTurn = true
-    again.append(connection.token)
+    guard !connection.hasYielded else { return }
+    connection.hasYielded = true
+    yielded.append(connection.token)
   }
 
   private func drop(_ connection: Connection, into space: UnsafeMutableRawBufferPointer) {
@@ -128,7 +128,7 @@ extension EventLoop {
     records.removeAll()
     records.append(first)
     guard let short = connection.queue.copy(into: records) else { return records.bytes }
-    tell(of: short)
+    reportMissingBytes(of: short)
     return nil
   }
 
@@ -144,7 +144,7 @@ extension EventLoop {
       case .wouldBlock:
         connection.http.outputIsFull()
         return done
-      case .end, .turnOver, .broken: return nil
+      case .end, .budgetSpent, .broken: return nil
       }
     }
     return done

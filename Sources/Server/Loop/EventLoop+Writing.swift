@@ -73,7 +73,7 @@ extension EventLoop {
       let count = Int(min(file.count, UInt64(EventLoop.turnSize)))
       budget -= count
       let transfer = Kernel.sendFile(file.descriptor, at: file.offset, count: count, to: socket)
-      if transfer == .end { tell(of: file) }
+      if transfer == .end { reportMissingBytes(of: file) }
       return transfer
     }
     pieces.removeAll()
@@ -84,7 +84,7 @@ extension EventLoop {
 
   /// Tells the owner of an open file that it lacks bytes that its answer announced. The client sees the connection end
   /// early; nothing else would notice.
-  func tell(of file: FileBody) {
+  func reportMissingBytes(of file: FileBody) {
     _ = context.pool.submit(always: true) { file.owner.bytesAreMissing() }
   }
 

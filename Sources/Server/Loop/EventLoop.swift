@@ -17,7 +17,7 @@ final class EventLoop {
   let tls: TLSAcceptor?
   let mailbox: Mailbox
   /// The events that epoll reports for a connection with a new request.
-  private let usual = EpollEvents([.readable, .writable]).rawValue
+  private let readableAndWritable = EpollEvents([.readable, .writable]).rawValue
   /// The descriptor of its epoll, which the mailbox owns.
   let epoll: Int32
 
@@ -47,7 +47,7 @@ final class EventLoop {
   private(set) var openCount = 0
   var deadlines = DeadlineHeap()
   /// Connections that used up their turn with work left.
-  var again: [UInt64] = []
+  var yielded: [UInt64] = []
   /// The number of connections that were refused by a limit and aren't closed yet.
   var refusedCount = 0
 
@@ -95,7 +95,7 @@ final class EventLoop {
     }
     for connection in connections { if let connection { close(connection) } }
     // Connections that another loop passed on too late must be closed here.
-    for case .adopt(let descriptor, _) in mailbox.take() { _ = Descriptor(owning: descriptor) }
+    for case .adopt(let descriptor, _) in mailbox.drain() { _ = Descriptor(owning: descriptor) }
     log?.flush()
   }
 
@@ -105,14 +105,14 @@ final class EventLoop {
     if now >= secondEnds { tick() }
     for index in 0..<count {
       let event = events[index]
-      take(event.events, token: event.token)
+      handle(event.events, token: event.token)
     }
-    let turns = again
-    if !turns.isEmpty {
-      again = []
-      for token in turns {
+    let tokens = yielded
+    if !tokens.isEmpty {
+      yielded = []
+      for token in tokens {
         guard let connection = connection(token) else { continue }
-        connection.takesTurn = false
+        connection.hasYielded = false
         // The last turn may have left unread data in the socket.
         if connection.tls != nil { connection.http.becameReadable() }
         drive(connection)
@@ -130,24 +130,24 @@ final class EventLoop {
 
   /// The longest time to wait for events, in milliseconds.
   private var waitTimeout: Int32 {
-    if !again.isEmpty { return 0 }
+    if !yielded.isEmpty { return 0 }
     let next = min(deadlines.next ?? .max, drainDeadline ?? .max)
     guard next != .max else { return -1 }
     guard next > now else { return 0 }
     return Int32(min((next &- now &+ 999_999) / 1_000_000, 60_000))
   }
 
-  private func take(_ events: EpollEvents, token: UInt64) {
+  private func handle(_ events: EpollEvents, token: UInt64) {
     switch token {
     case Token.listener: accept()
-    case Token.mailbox: for message in mailbox.take() { take(message) }
+    case Token.mailbox: for message in mailbox.drain() { handle(message) }
     default:
-      if let connection = connection(token) { take(events, of: connection) }
+      if let connection = connection(token) { handle(events, of: connection) }
     }
   }
 
-  private func take(_ events: EpollEvents, of connection: Connection) {
-    if events.rawValue == usual {
+  private func handle(_ events: EpollEvents, of connection: Connection) {
+    if events.rawValue == readableAndWritable {
       connection.http.becameReadable()
       connection.http.becameWritable()
       return drive(connection)
@@ -164,15 +164,15 @@ final class EventLoop {
     drive(connection)
   }
 
-  private func take(_ message: Message) {
+  private func handle(_ message: Message) {
     switch message {
     case .answer(let token, let response):
-      if let connection = connection(token) { takeAnswer(response, of: connection) }
-    case .taken(let token, let receiver, let response):
-      takeProgress(of: receiver, response, connection(token))
+      if let connection = connection(token) { handleAnswer(response, of: connection) }
+    case .consumed(let token, let receiver, let response):
+      handleProgress(of: receiver, response, connection(token))
     case .adopt(let descriptor, let address):
       open(Descriptor(owning: descriptor), address)
-    case .handOverLines(let done):
+    case .flushLog(let done):
       log?.flush()
       done()
     case .stop(let deadline):
@@ -223,7 +223,7 @@ final class EventLoop {
     metrics.open.subtract(1)
     // A thousand connections per second would leave 75,000 entries behind.
     if deadlines.count > 2 * openCount + 64 {
-      deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.lookAt == $0.time }
+      deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.nextCheck == $0.time }
     }
     if connection.isRefused {
       refusedCount -= 1
@@ -237,8 +237,8 @@ final class EventLoop {
   /// Makes sure that the loop checks the connection's deadline in time.
   func schedule(_ connection: Connection) {
     let deadline = connection.http.deadline
-    guard deadline < connection.lookAt else { return }
-    connection.lookAt = deadline
+    guard deadline < connection.nextCheck else { return }
+    connection.nextCheck = deadline
     deadlines.insert(DeadlineHeap.Entry(time: deadline, token: connection.token))
   }
 
@@ -250,8 +250,8 @@ final class EventLoop {
         isLogScheduled = false
         log?.flush()
       default:
-        guard let connection = connection(entry.token), connection.lookAt == entry.time else { continue }
-        connection.lookAt = .max
+        guard let connection = connection(entry.token), connection.nextCheck == entry.time else { continue }
+        connection.nextCheck = .max
         timeOut(connection)
       }
     }

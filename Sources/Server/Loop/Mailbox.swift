@@ -7,11 +7,11 @@ enum Message: Sendable {
   /// A worker made the answer.
   case answer(token: UInt64, Response)
   /// A worker took a piece of a body; has the answer if it takes no more.
-  case taken(token: UInt64, StreamingUpload, Response?)
+  case consumed(token: UInt64, StreamingUpload, Response?)
   /// A connection that another loop accepted.
   case adopt(descriptor: Int32, SocketAddress)
   /// Hand over the access lines collected so far; `done` is called afterwards.
-  case handOverLines(done: @Sendable () -> Void)
+  case flushLog(done: @Sendable () -> Void)
   /// The server is stopping: answers in flight have until `deadline`, a monotonic time.
   case stop(deadline: UInt64)
 }
@@ -49,7 +49,7 @@ final class Mailbox: Sendable {
   }
 
   /// Returns all messages so far, oldest first.
-  func take() -> [Message] {
+  func drain() -> [Message] {
     Kernel.reset(counter.raw)
     return messages.withLock { messages in
       let all = messages

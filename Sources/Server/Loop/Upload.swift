@@ -62,7 +62,7 @@ final class StreamingUpload: @unchecked Sendable {
   deinit { abort() }
 
   /// Passes the next piece to the receiver, or asks whether it wants any; returns the answer if it takes no more.
-  func take(_ chunk: BodyChunk?, last: Bool) -> Response? {
+  func consume(_ chunk: BodyChunk?, last: Bool) -> Response? {
     let receiver = self.receiver ?? make()
     self.receiver = receiver
     if let chunk, chunk.count > 0 {

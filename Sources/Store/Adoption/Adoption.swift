@@ -41,7 +41,7 @@ package struct Adoption: Hashable, Sendable {
 
 extension Store {
   /// The most versions that are counted separately in an hour, or in a day of the past; gc considers at most 100.
-  static let versionsToldApart = 128
+  static let maxSeparateVersions = 128
 
   /// Adds polls to the current hour, the most frequent versions first. Versions that aren't kept, or are too many,
   /// count as `other`.
@@ -52,7 +52,8 @@ extension Store {
       let hour = now / 3_600_000
       for count in polls.sorted(by: { ($1.polls, $0.version) < ($0.polls, $1.version) }) where count.polls > 0
       {
-        let version = try db.toldApart(try db.counted(count.version, in: count.channel), hour, count.channel)
+        let version = try db.countedSeparately(
+          try db.counted(count.version, in: count.channel), hour, count.channel)
         try db.run(
           """
           INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
@@ -92,7 +93,7 @@ extension Store {
   }
 
   /// The kept versions that at least one in a hundred of last week's polls reported, newest first. Deltas against them
-  /// are worth making (DESIGN §5).
+  /// are worth making (ARCHITECTURE.md, "Deltas").
   package func commonVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     let week = try adoption(of: channel, hours: 7 * 24)
     return week.shares.filter { $0.version > 0 && $0.polls * 100 >= week.polls }.map {
@@ -120,13 +121,15 @@ extension Database {
   }
 
   /// The version itself if it has a row in that hour or there may be another row, otherwise `other`.
-  fileprivate func toldApart(_ version: Int64, _ hour: Int64, _ channel: Int64) throws(StoreError) -> Int64 {
+  fileprivate func countedSeparately(_ version: Int64, _ hour: Int64, _ channel: Int64) throws(StoreError)
+    -> Int64
+  {
     guard version != PollCount.other else { return version }
     let known = try first(
       "SELECT count(*), count(*) FILTER (WHERE version = ?3) FROM poll_count WHERE channel_id = ?1 AND hour = ?2",
       channel, hour, version
     ) { (rows: $0.get(0, as: Int.self), own: $0.get(1, as: Int.self)) }
     guard let known, known.own == 0 else { return version }
-    return known.rows < Store.versionsToldApart ? version : PollCount.other
+    return known.rows < Store.maxSeparateVersions ? version : PollCount.other
   }
 }

@@ -59,11 +59,11 @@ extension Database {
         Sum(channel: row.get(0), version: row.get(1), polls: row.get(2), hours: row.get(3), last: row.get(4)))
     }
     var kept: [Sum] = []
-    var told = 0
+    var separate = 0
     for sum in sums {
-      if kept.last?.channel != sum.channel { told = 0 }
-      told += 1
-      if told <= Store.versionsToldApart {
+      if kept.last?.channel != sum.channel { separate = 0 }
+      separate += 1
+      if separate <= Store.maxSeparateVersions {
         kept.append(sum)
       } else if let place = kept.indices.last, kept[place].version == PollCount.other {
         kept[place].polls += sum.polls

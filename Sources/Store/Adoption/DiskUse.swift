@@ -26,7 +26,7 @@ extension Store {
   }
 
   /// Records the current state of the disk for this hour.
-  package func noteDiskUse() throws(StoreError) {
+  package func recordDiskUse() throws(StoreError) {
     let use = try diskUse()
     try connections.transaction { (db) throws(StoreError) in
       try db.run(

@@ -63,7 +63,7 @@ extension Store {
           INSERT INTO failure_count (channel_id, day, version, reason, url, failures) VALUES (?, ?, ?, ?, ?, ?)
           ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
           """, failure.channel, day, version, failure.reason.rawValue,
-          try db.told(failure, version, day), failure.failures)
+          try db.countedURL(failure, version, day), failure.failures)
       }
     }
   }
@@ -88,7 +88,8 @@ extension Store {
 
 extension Database {
   /// The URL that a failure is counted under: empty if it isn't one of the channel's or there are too many.
-  fileprivate func told(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError) -> String
+  fileprivate func countedURL(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError)
+    -> String
   {
     if failure.url.isEmpty { return "" }
     let isKnown =

@@ -18,8 +18,8 @@ package struct ReportedCounts: Hashable, Sendable {
 }
 
 extension Store {
-  /// The limit of a count: numbers in JSON are integers up to 2^53−1 (DESIGN §3).
-  private static let mostCounted: Int64 = 1 << 53 - 1
+  /// The limit of a count: numbers in JSON are integers up to 2^53−1 (docs/protocol.md §1).
+  private static let maxCount: Int64 = 1 << 53 - 1
 
   /// Adds what devices counted, except for versions that aren't kept. Counts are deleted with their version.
   package func count(_ reports: [ReportedCounts]) throws(StoreError) {
@@ -32,7 +32,7 @@ extension Store {
             """
             INSERT INTO device_count (channel_id, version, name, count) VALUES (?1, ?2, ?3, min(?4, ?5))
             ON CONFLICT DO UPDATE SET count = min(count + excluded.count, ?5)
-            """, report.channel, report.version.number, count.name, times, Self.mostCounted)
+            """, report.channel, report.version.number, count.name, times, Self.maxCount)
         }
       }
     }

@@ -25,7 +25,7 @@ package struct AuditChain: Sendable {
   }
 
   /// Verifies the next row; does nothing after the first break.
-  package mutating func take(_ row: AuditRow) {
+  package mutating func append(_ row: AuditRow) {
     guard found == nil else { return }
     guard row.id == head.row + 1 else {
       found = row.id > head.row ? .missing(head.row + 1) : .reordered(row.id)

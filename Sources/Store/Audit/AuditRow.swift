@@ -22,7 +22,7 @@ package struct Actor: Hashable, Sendable {
 }
 
 /// An act that changes something, before it becomes a row of the trail.
-package struct AuditAct: Sendable {
+package struct AuditEvent: Sendable {
   /// The kind of act: `publish`, `token.create`, …
   package let name: String
   /// The app concerned; nil: none, or all.
@@ -59,9 +59,9 @@ package struct AuditRow: Hashable, Sendable {
   package let address: String
   /// The kind of act.
   package let act: String
-  /// As in `AuditAct`.
+  /// As in `AuditEvent`.
   package let app: String?
-  /// As in `AuditAct`.
+  /// As in `AuditEvent`.
   package let channel: String?
   /// What was requested, as the canonical JSON that was hashed.
   package let parameters: String

@@ -76,7 +76,7 @@ extension Store {
     while chain.found == nil {
       let rows = try auditRows(after: chain.head.row, limit: 1000)
       if rows.isEmpty { break }
-      for row in rows { chain.take(row) }
+      for row in rows { chain.append(row) }
     }
     return (chain.finish(), chain.head)
   }
@@ -92,7 +92,7 @@ extension Database {
 
   /// Writes an act to the trail, in the transaction that carries it out, so that neither exists without the other.
   @discardableResult
-  func audit(_ act: AuditAct, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
+  func audit(_ act: AuditEvent, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
     let before = try auditHead()
     let id = before.row + 1
     var asked = act.parameters

@@ -43,7 +43,7 @@ extension Store {
   ) throws(StoreError) -> BackupReport {
     let target = BackupFolder(path)
     try refuseForeign(target)
-    let lock = try target.take()
+    let lock = try target.lock()
     defer { withExtendedLifetime(lock) {} }
     if let id = try target.originID(), try id != originID() { throw .foreignBackup(path: path) }
     try target.removePartialDatabase()
@@ -76,7 +76,7 @@ extension Store {
     // A single transaction; a run that ends before the commit leaves the earlier backup.
     try copy.run("BEGIN")
     for blob in blobs {
-      try lease.goOn()
+      try lease.renewIfDue()
       try step("backup")
       let checkedAt = try copyBlob(blob, to: target, plan, &batch, &report)
       try BlobRow.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now, in: copy)
@@ -84,7 +84,7 @@ extension Store {
       progress(done, all)
     }
     try copy.run("COMMIT")
-    report.damagedURLs = try copy.places(of: report.damaged)
+    report.damagedURLs = try copy.damagedURLs(of: report.damaged)
     try copyZips(to: target, &batch, &report)
     try step("backup")
     try StoreError.disk { () throws(SystemError) in
@@ -159,7 +159,7 @@ extension Store {
       return (try Kernel.realPath(folder.path), try Kernel.realPath(path))
     }
     if own == other || other.hasPrefix(own + "/") { throw .foreignBackup(path: target.folder.path) }
-    try target.refuseOthers()
+    try target.refuseUnrelatedFiles()
   }
 
   private func note(_ report: BackupReport, _ target: BackupFolder, _ count: Int, _ bytes: Int64)

@@ -14,7 +14,7 @@ struct BackupFolder {
   var partialDatabase: String { folder.database + ".part" }
 
   /// Locks the folder for this run; creates it if it is missing.
-  func take() throws(StoreError) -> FileLock {
+  func lock() throws(StoreError) -> FileLock {
     let lock = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(folder.path, mode: 0o750)
       return try FileLock.take(folder.lock)
@@ -56,27 +56,27 @@ struct BackupFolder {
 
 extension BackupFolder {
   /// - Throws: `badBackupPlace` if something else is in the folder.
-  func refuseOthers() throws(StoreError) {
+  func refuseUnrelatedFiles() throws(StoreError) {
     let path = folder.path
-    let (copy, isOthers) = try StoreError.disk { () throws(SystemError) in
-      (try Folder.holder(of: "mirror.json", from: path), try hasOthersBlobs())
+    let (copy, isUnrelated) = try StoreError.disk { () throws(SystemError) in
+      (try Folder.holder(of: "mirror.json", from: path), try hasUnrelatedBlobs())
     }
     if let copy {
       throw .badBackupPlace(
         path: path,
         reason: "\(copy) is a static copy that the web may read, and a backup has tokens and names")
     }
-    if isOthers {
+    if isUnrelated {
       throw .badBackupPlace(path: path, reason: "it has files in blobs, and isn't a backup")
     }
-    if let other = try StoreError.disk({ () throws(SystemError) in try others() }) {
+    if let other = try StoreError.disk({ () throws(SystemError) in try unrelatedFile() }) {
       throw .badBackupPlace(path: path, reason: "it holds other files, such as \(other), and no backup")
     }
   }
 
   /// The name of a file that no run of `backup` creates, in a folder that holds no backup: a web build, say, which
   /// would be published along with the origin's tokens.
-  private func others() throws(SystemError) -> String? {
+  private func unrelatedFile() throws(SystemError) -> String? {
     for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return nil }
     guard try Kernel.status(folder.path)?.kind == .folder else { return nil }
     let made = [folder.lock, folder.blobs].map { $0.dropFirst(folder.path.count + 1) }
@@ -87,7 +87,7 @@ extension BackupFolder {
   }
 
   /// Whether `blobs` has files that can't come from a run of `backup`, which creates a database first.
-  private func hasOthersBlobs() throws(SystemError) -> Bool {
+  private func hasUnrelatedBlobs() throws(SystemError) -> Bool {
     for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return false }
     guard let blobs = try Kernel.status(folder.blobs) else { return false }
     if blobs.kind != .folder { return true }

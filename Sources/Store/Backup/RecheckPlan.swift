@@ -16,7 +16,7 @@ struct RecheckPlan {
   static let week: Int64 = 7 * 24 * 3600 * 1000
 
   /// When the files that needn't be read now were read back.
-  private var rested: [SHA256: Int64] = [:]
+  private var notDue: [SHA256: Int64] = [:]
 
   /// - Parameters:
   ///   - checks: the files of the previous run.
@@ -32,14 +32,14 @@ struct RecheckPlan {
       if isOver || due > 0 {
         due -= Double(check.size)
       } else {
-        rested[check.sha256] = check.at
+        notDue[check.sha256] = check.at
       }
     }
   }
 
   /// When a file was read back, unless it was modified since; nil if it has to be read now. Times are in milliseconds since 1970.
   func checkedAt(_ sha256: SHA256, modified: Int64) -> Int64? {
-    rested[sha256].flatMap { modified <= $0 + Self.slack ? $0 : nil }
+    notDue[sha256].flatMap { modified <= $0 + Self.slack ? $0 : nil }
   }
 
   /// A file is renamed after it was read back, and file system clocks are coarse.

@@ -40,7 +40,7 @@ extension BlobStore {
 
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
-    try checkRoom(for: files.reduce(0) { $0 + $1.digest.size })
+    try checkSpace(for: files.reduce(0) { $0 + $1.digest.size })
     let digests = files.map(\.digest.sha256)
     try reserve(digests)
     let rows = try connections.reading { (db) throws(StoreError) in
@@ -118,7 +118,7 @@ extension BlobStore {
   private func markUnreleased() {
     let now = clock()
     let isDue = state.withLock { state in
-      if now - state.markedAt < Self.betweenMarks { return false }
+      if now - state.markedAt < Self.markInterval { return false }
       state.markedAt = now
       return true
     }
@@ -126,7 +126,7 @@ extension BlobStore {
   }
 
   /// A mark's time may be older than that of the newest file by up to 1 h, in milliseconds.
-  static let betweenMarks = gracePeriod / 24
+  static let markInterval = gracePeriod / 24
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-// The order that makes guarantee 1 hold (an acknowledged publish survives power loss):
+// The order of steps by which an acknowledged publish survives power loss:
 //   1. the bytes of each new file are on the disk (one fsync per file, or one syncfs for many);
 //   2. each file that isn't under blobs/ yet is renamed to its name there;
 //   3. the names are on the disk (fsync of the folders, or syncfs, which step 1 did if step 2 had nothing to do);
@@ -10,7 +10,7 @@ import System
 // publisher gets no answer, and sends again.
 extension BlobStore {
   /// Above this number of files, one syncfs is faster than an fsync of each (20,000 small files: 1.6 s against 11.9).
-  private static let fewFiles = 32
+  private static let maxSyncedSingly = 32
 
   /// Makes received files durable under `blobs/`.
   /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, after which none counts as placed.
@@ -30,11 +30,11 @@ extension BlobStore {
       }
     }
     awaitRemoval(of: waiting)
-    let many = waiting.count > Self.fewFiles
+    let many = waiting.count > Self.maxSyncedSingly
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
-    var gone = try StoreError.disk { () throws(SystemError) in try lost(waiting) }
+    var gone = try StoreError.disk { () throws(SystemError) in try vanished(waiting) }
     let absent = try StoreError.disk { () throws(SystemError) in try rename(unnamed) }
-    for sha256 in absent where try !othersHavePlaced(sha256) { gone.append(sha256) }
+    for sha256 in absent where try !isPlacedByAnother(sha256) { gone.append(sha256) }
     guard gone.isEmpty else {
       state.withLock { state in gone.forEach { state.forgetWhole($0) } }
       throw .missingBlobs(gone)
@@ -65,12 +65,12 @@ extension BlobStore {
 
   /// The files created under `blobs/` that have since disappeared or changed size. Something else touched them, so the
   /// release must not name them.
-  private func lost(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
+  private func vanished(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
     let named = state.withLock { state in digests.compactMap { state.named[$0] } }
     let lost = Locked<[SHA256]>([])
-    let parts = (named.count + Self.atOnce - 1) / Self.atOnce
+    let parts = (named.count + Self.batchSize - 1) / Self.batchSize
     try Parallel.forEach(parts, threads: Environment.cores) { [folder] (part) throws(SystemError) in
-      for digest in named[part * Self.atOnce..<min(named.count, (part + 1) * Self.atOnce)] {
+      for digest in named[part * Self.batchSize..<min(named.count, (part + 1) * Self.batchSize)] {
         let status = try Kernel.status(folder.blob(digest.sha256))
         if status?.kind != .file || status?.size != digest.size { lost.withLock { $0.append(digest.sha256) } }
       }
@@ -114,7 +114,7 @@ extension BlobStore {
 
   /// Whether another release that needs the same bytes placed the file first; then its name is made durable once more.
   /// That the name exists isn't enough, because a crash may have left that file.
-  private func othersHavePlaced(_ sha256: SHA256) throws(StoreError) -> Bool {
+  private func isPlacedByAnother(_ sha256: SHA256) throws(StoreError) -> Bool {
     let isPlaced = state.withLock { $0.placed[sha256] != nil || $0.placing[sha256, default: 0] > 1 }
     let isGood = try row(of: sha256).map { !$0.isQuarantined } ?? false
     guard isPlaced || isGood else { return false }
@@ -208,8 +208,8 @@ extension BlobStore {
     var rest = digests[...]
     while !rest.isEmpty {
       // Downloads also wait for this lock.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
         if state.named.isEmpty, state.whole.isEmpty, state.placed.isEmpty { return }
         for sha256 in some { known[sha256] = state.arrived(sha256) }
@@ -250,8 +250,8 @@ extension BlobStore {
     var rest = Array(digests)[...]
     while !rest.isEmpty {
       // Downloads also wait for this lock.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
         if state.placed.isEmpty { return }
         for sha256 in some { found[sha256] = state.placed[sha256] }

@@ -17,7 +17,7 @@ extension BlobStore {
     try connections.reading { (db) throws(StoreError) in try BlobRow.find(sha256, in: db) }
   }
 
-  /// Opens a blob. The first time since the start, its bytes are hashed (guarantee 7).
+  /// Opens a blob. The first time since the start, its bytes are hashed.
   /// - Throws: `unknownBlob`; `corruptBlob` if its bytes don't match its name, after moving it to quarantine.
   func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
     try open(sha256, verified: state.withLock { $0.verified[sha256] })
@@ -35,7 +35,7 @@ extension BlobStore {
       let found = try StoreError.disk { () throws(SystemError) in try Kernel.openFile(folder.blob(sha256)) }
       switch consume found {
       case .missing:
-        guard try absent(sha256) else { continue }
+        guard try isMissing(sha256) else { continue }
       case .other(let inode):
         guard try row(of: sha256) != nil else { throw .unknownBlob(sha256) }
         guard try quarantine(sha256, inode: inode) else { continue }
@@ -53,7 +53,7 @@ extension BlobStore {
 
   /// Marks the row of a blob whose file is missing; returns false if the file exists by now.
   /// - Throws: `unknownBlob` if no row says that it should exist.
-  private func absent(_ sha256: SHA256) throws(StoreError) -> Bool {
+  private func isMissing(_ sha256: SHA256) throws(StoreError) -> Bool {
     guard let row = try row(of: sha256) else { throw .unknownBlob(sha256) }
     if row.isQuarantined { return true }
     return try quarantine(sha256, inode: nil)
@@ -129,7 +129,7 @@ extension BlobStore {
   }
 
   /// Whether a blob still counts as good.
-  func counts(_ sha256: SHA256) throws(StoreError) -> Bool {
+  func isGood(_ sha256: SHA256) throws(StoreError) -> Bool {
     try row(of: sha256).map { !$0.isQuarantined } ?? false
   }
 

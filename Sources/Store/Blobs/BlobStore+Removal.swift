@@ -14,7 +14,7 @@ extension BlobStore {
   /// Promises that those of `digests` that are stored stay for now. Call this before checking whether they are.
   /// - Returns: the stamp that `withdraw` takes.
   @discardableResult
-  func reserve(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
+  func reserve(_ digests: some Collection<SHA256>) throws(StoreError) -> Int64 {
     activity.withLock { $0.note(clock()) }
     let stamp = state.withLock { state in
       state.lastReservation = max(clock(), state.lastReservation + 1)
@@ -24,8 +24,8 @@ extension BlobStore {
     var rest = digests[...]
     while !rest.isEmpty {
       // Downloads also wait for this lock.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       let removing = state.withLock { state in
         for sha256 in some { state.reserved[sha256] = stamp }
         return state.isRemoving
@@ -45,7 +45,7 @@ extension BlobStore {
   }
 
   /// Digests that are looked up per acquisition of the lock.
-  static let atOnce = 1000
+  static let batchSize = 1000
 
   /// Ends the reservations of a release that was made.
   func releaseReservations(_ digests: some Sequence<SHA256>) {
@@ -54,7 +54,7 @@ extension BlobStore {
 
   /// Deletes the rows of blobs that no resource names, in one transaction; `unlink` then removes the files.
   /// - Returns: the blobs whose rows were deleted, and how many stay because they are reserved.
-  func removeRows(of digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError)
+  func removeRows(of digests: some Collection<SHA256>, now: Int64) throws(StoreError)
     -> (removed: Set<SHA256>, reserved: Int)
   {
     try connections.urgently { (db) throws(StoreError) in
@@ -77,8 +77,7 @@ extension BlobStore {
   /// Marks files under `blobs/` that no row names: placed for a release that was refused a day ago or by a process that
   /// has ended, or left by an interrupted removal. `unlink` then removes them.
   /// - Returns: the marked files, with their sizes.
-  func markOrphans(_ digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64]
-  {
+  func markOrphans(_ digests: some Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64] {
     try connections.writing { (db) throws(StoreError) in
       // No release can commit while this thread has the connection.
       try db.refuseLeased(now: now)
@@ -109,7 +108,7 @@ extension BlobStore {
 
   /// Marks files as beingRemoved, except those that a release is about to use; called with the writing connection.
   @discardableResult
-  private func markForRemoval(_ digests: some Swift.Collection<SHA256>) -> Set<SHA256> {
+  private func markForRemoval(_ digests: some Collection<SHA256>) -> Set<SHA256> {
     state.withLock { state in
       let beingRemoved = digests.filter {
         state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
@@ -129,7 +128,7 @@ extension BlobStore {
     let beingRemoved = Array(state.withLock { $0.beingRemoved })
     defer { state.withLock { $0.beingRemoved.subtract(beingRemoved) } }
     try StoreError.disk { () throws(SystemError) in
-      let threads = min(Self.mostThreads, 1 + beingRemoved.count / Self.filesForAThread)
+      let threads = min(Self.maxThreads, 1 + beingRemoved.count / Self.filesPerThread)
       try Parallel.forEach(beingRemoved.count, threads: threads) { [self] (index) throws(SystemError) in
         try disk.before("unlink", folder.blob(beingRemoved[index]))
         try folder.remove(folder.blob(beingRemoved[index]), as: beingRemoved[index].hex, now: clock())
@@ -141,7 +140,7 @@ extension BlobStore {
   /// used, except those that a publisher was told are stored.
   /// - Returns: their sizes.
   func sweepNamed(before limit: Int64) throws(StoreError) -> [Int64] {
-    let left = try leftNames(before: limit)
+    let left = try leftoverFiles(before: limit)
     var sizes: [Int64] = []
     var areGone = true
     for sha256 in state.withLock({ Array($0.named.keys) }) + (left ?? []) {
@@ -161,9 +160,9 @@ extension BlobStore {
 
   /// Files under `blobs/` that no row names and this process doesn't know; nil if there is nothing to look for, because
   /// no process left its mark or the mark covers files younger than `limit`.
-  private func leftNames(before limit: Int64) throws(StoreError) -> [SHA256]? {
+  private func leftoverFiles(before limit: Int64) throws(StoreError) -> [SHA256]? {
     let mark = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.unreleased) }
-    guard let mark, mark.modified / 1_000_000 <= limit - Self.betweenMarks else { return nil }
+    guard let mark, mark.modified / 1_000_000 <= limit - Self.markInterval else { return nil }
     // List the files before reading the rows: a file without a row then belongs to no acknowledged release.
     let files = try files()
     let rows = try connections.reading(BlobRow.names)
@@ -174,7 +173,7 @@ extension BlobStore {
   private func removeMark(before limit: Int64) throws(StoreError) {
     try StoreError.disk { () throws(SystemError) in
       try state.withLock { (state) throws(SystemError) in
-        if state.markedAt <= limit - Self.betweenMarks { try Kernel.remove(folder.unreleased) }
+        if state.markedAt <= limit - Self.markInterval { try Kernel.remove(folder.unreleased) }
       }
     }
   }
@@ -205,8 +204,8 @@ extension BlobStore {
     return true
   }
 
-  private static let filesForAThread = 50
-  private static let mostThreads = 8
+  private static let filesPerThread = 50
+  private static let maxThreads = 8
 
   /// Removes files, but not folders, from quarantine that are whole again or that nothing names.
   /// - Returns: their sizes.

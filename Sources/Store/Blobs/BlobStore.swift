@@ -21,7 +21,7 @@ final class BlobStore: Sendable {
   let activity: Locked<UploadActivity>
 
   /// Folders found at the start in the place of incoming files.
-  let strays: [UnexpectedFolder]
+  let unexpectedFolders: [UnexpectedFolder]
 
   /// What is known about files beyond the rows of the database.
   struct State {
@@ -73,8 +73,9 @@ final class BlobStore: Sendable {
     root = try StoreError.disk { () throws(SystemError) in
       try Kernel.open(folder.path, [.read, .directory])
     }
-    let left = cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], hasNames: false, strays: [])
-    strays = left.strays
+    let left =
+      cleansUp ? try Self.cleanUp(folder, now: clock()) : (whole: [], hasNames: false, unexpectedFolders: [])
+    unexpectedFolders = left.unexpectedFolders
     state = Locked(State(unchecked: left.whole, hasUncheckedNames: left.hasNames))
     activity = Locked(UploadActivity(now: clock()))
   }
@@ -82,10 +83,10 @@ final class BlobStore: Sendable {
   /// Removes files that a stopped process left partially received or too old, and moves folders to quarantine.
   /// - Returns: the received files that stay, whether `blobs/` may have some, and the folders.
   private static func cleanUp(_ folder: DataFolder, now: Int64) throws(StoreError)
-    -> (whole: Set<SHA256>, hasNames: Bool, strays: [UnexpectedFolder])
+    -> (whole: Set<SHA256>, hasNames: Bool, unexpectedFolders: [UnexpectedFolder])
   {
     try StoreError.disk { () throws(SystemError) in
-      var strays: [UnexpectedFolder] = []
+      var unexpectedFolders: [UnexpectedFolder] = []
       var kept: Set<SHA256> = []
       let incoming = try Folder.textNames(folder.temporary).filter { $0.hasPrefix("incoming-") }
         .map { (name: $0, path: "\(folder.temporary)/\($0)", sha256: SHA256?.none) }
@@ -95,7 +96,7 @@ final class BlobStore: Sendable {
         guard let status = try Kernel.status(file.path, followLinks: false) else { continue }
         if status.kind == .folder {
           let place = try? folder.setAside(file.path, as: "tmp-\(file.name)", now: now)
-          strays.append(UnexpectedFolder(path: file.path, place: place))
+          unexpectedFolders.append(UnexpectedFolder(path: file.path, place: place))
         } else if let sha256 = file.sha256, status.kind == .file,
           status.modified / 1_000_000 > now - gracePeriod
         {
@@ -105,7 +106,7 @@ final class BlobStore: Sendable {
         }
       }
       let marked = try Kernel.status(folder.unreleased)
-      return (kept, marked.map { $0.modified / 1_000_000 > now - gracePeriod } ?? false, strays)
+      return (kept, marked.map { $0.modified / 1_000_000 > now - gracePeriod } ?? false, unexpectedFolders)
     }
   }
 
@@ -120,22 +121,22 @@ final class BlobStore: Sendable {
   /// The time up to which files without a release are swept: a day ago, or, if the disk is short of space, the end of
   /// the publishes that came to nothing.
   private func sweepLimit(_ now: Int64) -> Int64 {
-    let aDayAgo = now - Self.gracePeriod
+    let cutoff = now - Self.gracePeriod
     let activity = activity.withLock { $0 }
-    guard activity.foundNoRoom || disk.isShort(folder.temporary) else { return aDayAgo }
-    guard let limit = activity.limit(now) else { return aDayAgo }
+    guard activity.ranOutOfSpace || disk.isShort(folder.temporary) else { return cutoff }
+    guard let limit = activity.limit(now) else { return cutoff }
     if activity.isOver(now) {
       // Nobody is left who was told that they are stored.
       state.withLock { state in state.reserved = state.reserved.filter { $0.value > limit } }
       self.activity.withLock { $0.forgetFullDisk() }
     }
-    return max(aDayAgo, limit)
+    return max(cutoff, limit)
   }
 
   /// Refuses an upload that would use the space left for the database.
-  func checkRoom(for bytes: Int64) throws(StoreError) {
+  func checkSpace(for bytes: Int64) throws(StoreError) {
     do {
-      try disk.checkRoom(for: bytes, in: folder.temporary)
+      try disk.checkSpace(for: bytes, in: folder.temporary)
     } catch {
       if case .diskFull = error { activity.withLock { $0.noteFullDisk() } }
       throw error
@@ -158,7 +159,7 @@ final class BlobStore: Sendable {
         for name in try Folder.textNames(folder.whole) {
           let path = "\(folder.whole)/\(name)"
           guard let status = try Kernel.status(path), status.modified / 1_000_000 <= limit else { continue }
-          guard SHA256(hex: name).map({ forgetsWhole($0) }) ?? true else { continue }
+          guard SHA256(hex: name).map({ forgetWholeIfUnused($0) }) ?? true else { continue }
           try folder.remove(path, as: "tmp-\(name)", now: now)
           if status.kind != .folder { sizes.append(status.size) }
         }
@@ -175,7 +176,7 @@ final class BlobStore: Sendable {
 
   /// Forgets a received file, unless a planned or committed release depends on it.
   /// - Returns: whether it was forgotten.
-  private func forgetsWhole(_ sha256: SHA256) -> Bool {
+  private func forgetWholeIfUnused(_ sha256: SHA256) -> Bool {
     state.withLock { state in
       if state.reserved[sha256] != nil || state.placing[sha256] != nil { return false }
       state.forgetWhole(sha256)

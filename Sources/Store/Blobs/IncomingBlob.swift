@@ -99,12 +99,12 @@ extension BlobStore {
       state.forgetWhole(sha256)
       state.whole[sha256] = digest
     }
-    if row != nil { try heal(sha256) }
+    if row != nil { try repair(sha256) }
     return .stored
   }
 
   /// Puts a new file in the place of a quarantined one.
-  private func heal(_ sha256: SHA256) throws(StoreError) {
+  private func repair(_ sha256: SHA256) throws(StoreError) {
     try place([sha256])
     try connections.writing { (db) throws(StoreError) in
       try BlobRow.markWhole(sha256, at: clock(), in: db)

@@ -10,7 +10,7 @@ struct UploadActivity: Sendable {
   /// The latest sign.
   private var last: Int64
   /// Whether an upload found no space since this was last reset.
-  private(set) var foundNoRoom = false
+  private(set) var ranOutOfSpace = false
 
   /// - Parameter now: milliseconds since 1970, like all times here.
   init(now: Int64) { last = now }
@@ -22,9 +22,9 @@ struct UploadActivity: Sendable {
   }
 
   /// Notes that an upload found no space.
-  mutating func noteFullDisk() { foundNoRoom = true }
+  mutating func noteFullDisk() { ranOutOfSpace = true }
 
-  mutating func forgetFullDisk() { foundNoRoom = false }
+  mutating func forgetFullDisk() { ranOutOfSpace = false }
 
   /// Whether no publish is in progress.
   func isOver(_ now: Int64) -> Bool { now - last > Self.pause }

@@ -61,7 +61,7 @@ extension Store {
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
       try db.freeze(channel.id, freeze)
       try db.audit(
-        AuditAct("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
+        AuditEvent("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
         by: actor, now: clock())
       return ChannelFreezing(freeze: freeze, replaced: replaced)
     }
@@ -77,7 +77,7 @@ extension Store {
       guard let freeze = try db.freeze(of: channel.id) else { return nil }
       try db.thaw(channel.id)
       try db.audit(
-        AuditAct("channel.thaw", app: app, channel: name, result: ["reason": .string(freeze.reason)]),
+        AuditEvent("channel.thaw", app: app, channel: name, result: ["reason": .string(freeze.reason)]),
         by: actor, now: clock())
       return freeze
     }

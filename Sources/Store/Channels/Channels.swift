@@ -55,7 +55,7 @@ extension Store {
       let before = try db.defaultApp()
       try AppRow.setDefault(known.id, in: db)
       try db.audit(
-        AuditAct("app.default", app: app, result: ["was": before.map { .string($0.text) } ?? .null]),
+        AuditEvent("app.default", app: app, result: ["was": before.map { .string($0.text) } ?? .null]),
         by: actor, now: clock())
       return before
     }
@@ -79,7 +79,7 @@ extension Store {
         channel = try db.makeChannel(app, name, publicURL: publicURL, now: clock())
       }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "channel.create", app: app, channel: name, parameters: ["publicURL": .string(publicURL.text)]),
         by: actor, now: clock())
       return channel
@@ -99,7 +99,7 @@ extension Store {
       try db.thaw(channel.id)
       try ChannelRow.remove(channel.id, now: clock(), in: db)
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "channel.remove", app: app, channel: name, result: ["version": .string(channel.version.text)]),
         by: actor, now: clock())
       return channel

@@ -137,7 +137,7 @@ extension Store {
     for file in all {
       checkup.blobs += 1
       if let problem = try blobs.problem(file.sha256, size: file.size, deep: deep),
-        try blobs.counts(file.sha256)
+        try blobs.isGood(file.sha256)
       {
         checkup.findings.append(.damage("blob-bytes", "\(folder.blob(file.sha256)) \(problem)"))
       }

@@ -31,18 +31,18 @@ extension Store {
   }
 
   /// The live URLs that have these bytes.
-  package func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+  package func damagedURLs(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
     if digests.isEmpty { return [] }
-    return try connections.reading { (db) throws(StoreError) in try db.places(of: digests) }
+    return try connections.reading { (db) throws(StoreError) in try db.damagedURLs(of: digests) }
   }
 }
 
 extension Database {
   /// The live URLs that have these bytes, sorted by app, channel, bundle and URL.
-  func places(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
-    var places: [DamagedURL] = []
+  func damagedURLs(of digests: [SHA256]) throws(StoreError) -> [DamagedURL] {
+    var urls: [DamagedURL] = []
     for sha256 in digests {
-      places += try all(
+      urls += try all(
         """
         SELECT a.name, c.name, n.name, u.text FROM blob AS b
         JOIN resource AS r ON r.blob_id = b.id
@@ -57,7 +57,7 @@ extension Database {
         DamagedURL(sha256: sha256, app: row.get(0), channel: row.get(1), bundle: row.get(2), url: row.get(3))
       }
     }
-    return places.sorted {
+    return urls.sorted {
       ($0.app, $0.channel, $0.bundle, $0.url) < ($1.app, $1.channel, $1.bundle, $1.url)
     }
   }

@@ -1,4 +1,4 @@
-/// A rule that the rows of a database satisfy (DESIGN §2 and §4), as a query that returns a text for each violation.
+/// A rule that the rows of a database satisfy, as a query that returns a text for each violation.
 ///
 /// Most rules are constraints or triggers, too, but a check-up trusts neither.
 struct Invariant: Sendable {

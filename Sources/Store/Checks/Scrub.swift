@@ -188,7 +188,7 @@ extension BlobStore {
     case .read(_, let inode), .unreadable(let inode):
       return try quarantine(sha256, inode: inode) ? .bad : .good
     case .missing:
-      guard try counts(sha256) else { return .gone }
+      guard try isGood(sha256) else { return .gone }
       return try quarantine(sha256, inode: nil) ? .bad : .good
     case .stopped: return .stopped
     }

@@ -12,7 +12,7 @@ package struct StoredDelta: Hashable, Sendable {
 extension DerivedStore {
   /// What is known about deltas that result in `target`. A delta whose file is gone is forgotten.
   package func pairs(of target: SHA256) throws(StoreError) -> [StoredDelta] {
-    try there(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
+    try existing(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
   }
 
   /// What is known about the deltas of several targets. One transaction reads a thousand, because one for each would
@@ -30,7 +30,7 @@ extension DerivedStore {
           return rows
         }
       }
-      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try there(deltas, of: target) }
+      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try existing(deltas, of: target) }
     }
     return found
   }
@@ -42,7 +42,7 @@ extension DerivedStore {
   }
 
   /// The rows whose file exists; the others are deleted.
-  private func there(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
+  private func existing(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
     var kept: [StoredDelta] = []
     for row in rows {
       guard let size = row.size, (try? Kernel.status(path(target, row.base)))??.size != size else {

@@ -83,9 +83,9 @@ extension DerivedStore {
     }
   }
 
-  /// Deletes the rows in `known` that are about blobs other than those in `stays`.
-  func forget(_ known: Known, exceptAbout stays: Set<String>) throws(StoreError) {
-    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
+  /// Deletes the rows in `known` that are about other blobs than `blobs`.
+  func forget(_ known: Known, keeping blobs: Set<String>) throws(StoreError) {
+    func gone(_ sha256: SHA256) -> Bool { !blobs.contains(sha256.hex) }
     for part in known.blobs.filter(gone).batches(of: 500) {
       try transaction { (db) throws(StoreError) in
         for sha256 in part {

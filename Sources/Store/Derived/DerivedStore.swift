@@ -25,7 +25,7 @@ package final class DerivedStore: Sendable {
     self.changes = changes
     self.clock = clock
     if isSecondary {
-      connection = Locked(ConnectionBox(database: try Self.openBeside(folder.derivedDatabase)))
+      connection = Locked(ConnectionBox(database: try Self.openSecondary(folder.derivedDatabase)))
       return
     }
     try StoreError.disk { () throws(SystemError) in
@@ -45,9 +45,9 @@ package final class DerivedStore: Sendable {
 
   /// Opens another process's database as it is. The folder of an origin that was restored but never served has no
   /// tables, and that of an older or newer server has different ones: then it counts as empty.
-  private static func openBeside(_ path: String) throws(StoreError) -> Database {
+  private static func openSecondary(_ path: String) throws(StoreError) -> Database {
     let database = try Database(path: path, .secondary)
-    database.leavesLog()
+    database.keepLogOnClose()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .secondary)
     try empty.script(DerivedSchema.sql + DerivedSchema.packs)

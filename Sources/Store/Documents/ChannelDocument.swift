@@ -122,8 +122,8 @@ extension DocumentRecord {
 
 extension DocumentRequest {
   /// The audit trail's record of a new version of a document.
-  func act(_ record: DocumentRecord) -> AuditAct {
-    AuditAct(
+  func act(_ record: DocumentRecord) -> AuditEvent {
+    AuditEvent(
       "\(document.rawValue).\(kind.rawValue)", app: app, channel: channel,
       parameters: ["message": .string(message), "source": source.map { .string(String($0)) } ?? .null],
       result: ["sha256": .string(SHA256.of(record.content).hex), "version": .string(String(record.version))])

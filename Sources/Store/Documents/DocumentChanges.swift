@@ -98,7 +98,7 @@ extension Store {
       let id = try db.required(app, name).id
       try ChannelRow.set(change, of: id, in: db)
       try db.audit(
-        AuditAct("channel.set", app: app, channel: name, parameters: change.members), by: actor,
+        AuditEvent("channel.set", app: app, channel: name, parameters: change.members), by: actor,
         now: clock())
       return ConfiguredChannel(channel: try db.required(app, name), extras: try db.extras(of: id))
     }
@@ -114,7 +114,7 @@ extension Store {
     try connections.transaction { (db) throws(StoreError) in
       guard try db.keepScript(bytes, sha256, now: clock()) else { return }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "policy.store", app: channel.app, channel: channel.name,
           parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
         now: clock())

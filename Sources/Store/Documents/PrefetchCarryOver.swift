@@ -81,7 +81,7 @@ extension Database {
 
   /// The prefetch config that a rollback brings back.
   func prefetchCarryOver(
-    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
+    rollingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
   )
     throws(StoreError) -> PrefetchCarryOver
   {

@@ -48,7 +48,7 @@ extension Database {
   }
 }
 
-/// A reader's lease, during which nothing may be removed (DESIGN §4).
+/// A reader's lease, during which nothing may be removed (ARCHITECTURE.md, "Journey 3").
 package struct Lease: Hashable, Sendable {
   /// The id with which it is renewed and ended.
   package let id: String
@@ -71,8 +71,8 @@ extension Store {
   /// Takes a lease. It ends after `seconds` unless it is renewed, so that a reader that died doesn't hold it for long.
   /// `record` keeps the answer for retries.
   /// - Throws: `tooManyLeases`.
-  package func takeLease(
-    holder: String, seconds: Int, by asker: Holder = .local, record: AnswerRecord<Lease>? = nil
+  package func acquireLease(
+    holder: String, seconds: Int, by requester: Holder = .local, record: AnswerRecord<Lease>? = nil
   ) throws(StoreError) -> Lease {
     let now = clock()
     let lease = Lease(
@@ -81,30 +81,31 @@ extension Store {
     return try connections.transaction(keeping: record, now: now, isUrgent: false) {
       (db) throws(StoreError) in
       try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
-      if asker.token != nil {
-        let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
+      if requester.token != nil {
+        let held =
+          try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", requester.owner) ?? 0
         guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
       }
       try db.run(
         "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
-        holder, now, lease.expiresAt, asker.owner)
-      guard asker.token != nil else { return lease }
+        holder, now, lease.expiresAt, requester.owner)
+      guard requester.token != nil else { return lease }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
-          result: ["id": .string(lease.id)]), by: asker.actor, now: now)
+          result: ["id": .string(lease.id)]), by: requester.actor, now: now)
       return lease
     }
   }
 
   /// Extends a lease to `seconds` from now.
   /// - Throws: `unknownLease` if it has ended; `foreignLease`; `leaseTooOld`.
-  package func renewLease(_ id: String, seconds: Int, by asker: Holder = .local) throws(StoreError) {
+  package func renewLease(_ id: String, seconds: Int, by requester: Holder = .local) throws(StoreError) {
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
       let end = now + Int64(seconds) * 1000
       guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
-      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
       if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
         throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
       }
@@ -114,14 +115,14 @@ extension Store {
 
   /// Ends a lease; it is no error if it has ended already.
   /// - Throws: `foreignLease`.
-  package func endLease(_ id: String, by asker: Holder = .local) throws(StoreError) {
+  package func endLease(_ id: String, by requester: Holder = .local) throws(StoreError) {
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
       guard let held = try db.lease(id, now: now) else { return }
-      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
       try db.run("DELETE FROM lease WHERE id = ?", id)
-      guard asker.token != nil else { return }
-      try db.audit(AuditAct("lease.end", parameters: ["id": .string(id)]), by: asker.actor, now: now)
+      guard requester.token != nil else { return }
+      try db.audit(AuditEvent("lease.end", parameters: ["id": .string(id)]), by: requester.actor, now: now)
     }
   }
 
@@ -183,13 +184,13 @@ struct LeaseRenewer {
 
   init(_ store: Store, holder: String) throws(StoreError) {
     self.store = store
-    lease = try store.takeLease(holder: holder, seconds: Self.seconds)
+    lease = try store.acquireLease(holder: holder, seconds: Self.seconds)
     renewed = Clock.monotonicNanoseconds()
   }
 
   /// Renews the lease if it is due; to be called at least once a minute.
   /// - Throws: `unknownLease` if the lease has ended, so that what was read may be gone.
-  mutating func goOn() throws(StoreError) {
+  mutating func renewIfDue() throws(StoreError) {
     guard Clock.monotonicNanoseconds() - renewed > 20_000_000_000 else { return }
     try store.renewLease(lease.id, seconds: Self.seconds)
     renewed = Clock.monotonicNanoseconds()

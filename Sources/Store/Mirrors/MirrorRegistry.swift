@@ -46,18 +46,18 @@ extension Store {
   /// because of its number. `record` keeps the answer for retries.
   /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` if it belongs to another token; `tooManyMirrors`.
   package func register(
-    mirror name: String, _ versions: [MirroredVersion], by asker: Holder = .local,
+    mirror name: String, _ versions: [MirroredVersion], by requester: Holder = .local,
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
     try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       let held = try db.mirror(name)
-      try db.check(held, name, by: asker, now: now)
+      try db.check(held, name, by: requester, now: now)
       try db.run(
         """
         INSERT INTO mirror (name, at, owner) VALUES (?1, ?2, ?3)
         ON CONFLICT (name) DO UPDATE SET at = ?2, owner = ?3
-        """, name, now, try db.owner(after: held, asker, now: now))
+        """, name, now, try db.owner(after: held, requester, now: now))
       let id = try db.mirror(name)?.id ?? 0
       let before = try db.versions(ofMirror: id)
       try db.deleteVersions(ofMirror: id)
@@ -70,10 +70,10 @@ extension Store {
       }
       // A run that changes nothing, as most do, isn't an act.
       let after = try db.versions(ofMirror: id)
-      guard asker.token != nil, held == nil || after != before else { return }
+      guard requester.token != nil, held == nil || after != before else { return }
       try db.audit(
-        AuditAct("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
-        by: asker.actor, now: now)
+        AuditEvent("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
+        by: requester.actor, now: now)
     }
   }
 
@@ -81,23 +81,23 @@ extension Store {
   /// answer for retries.
   /// - Throws: `unknownMirror`; `foreignMirror` if it belongs to another token.
   package func forget(
-    mirror name: String, by asker: Holder = .local, record: AnswerRecord<Void>? = nil
+    mirror name: String, by requester: Holder = .local, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
     try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
-      guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+      guard try db.isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
       try db.deleteVersions(ofMirror: held.id)
       try db.run("DELETE FROM mirror WHERE id = ?", held.id)
-      guard asker.token != nil else { return }
+      guard requester.token != nil else { return }
       try db.audit(
-        AuditAct("mirror.forget", parameters: ["name": .string(name)]), by: asker.actor, now: now)
+        AuditEvent("mirror.forget", parameters: ["name": .string(name)]), by: requester.actor, now: now)
     }
   }
 
   /// All registered mirrors, sorted by name.
-  /// - Parameter asker: for whom to determine which of them may be forgotten.
-  package func mirrors(for asker: Holder = .local) throws(StoreError) -> [MirrorRecord] {
+  /// - Parameter requester: for whom to determine which of them may be forgotten.
+  package func mirrors(for requester: Holder = .local) throws(StoreError) -> [MirrorRecord] {
     let now = clock()
     return try connections.reading { (db) throws(StoreError) in
       let binding = try db.bindingMirrors(now: now)
@@ -113,7 +113,7 @@ extension Store {
           MirrorRecord(
             name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner,
             isBinding: binding.contains(row.id),
-            isForgettable: try db.isOpen((id: row.id, owner: row.owner), to: asker, now: now)))
+            isForgettable: try db.isOpen((id: row.id, owner: row.owner), to: requester, now: now)))
       }
       return mirrors
     }
@@ -165,21 +165,21 @@ extension Database {
   /// Checks that a mirror may be registered. A mirror belongs to its token. One without an owner goes to a token that
   /// may read everything it names, so that a job continues with a new token, and after an upgrade.
   fileprivate func check(
-    _ held: (id: Int64, owner: String?)?, _ name: String, by asker: Holder, now: Int64
+    _ held: (id: Int64, owner: String?)?, _ name: String, by requester: Holder, now: Int64
   ) throws(StoreError) {
-    guard asker.token != nil else { return }
+    guard requester.token != nil else { return }
     if let held {
-      if asker.isAdmin || held.owner == asker.owner { return }
-      guard try isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+      if requester.isAdmin || held.owner == requester.owner { return }
+      guard try isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
     }
-    let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", asker.owner) ?? 0
+    let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", requester.owner) ?? 0
     guard count < Store.mirrorsPerToken else { throw .tooManyMirrors(Store.mirrorsPerToken) }
   }
 
-  fileprivate func isOpen(_ held: (id: Int64, owner: String?), to asker: Holder, now: Int64)
+  fileprivate func isOpen(_ held: (id: Int64, owner: String?), to requester: Holder, now: Int64)
     throws(StoreError) -> Bool
   {
-    guard let token = asker.token, !asker.isAdmin, held.owner != asker.owner else { return true }
+    guard let token = requester.token, !requester.isAdmin, held.owner != requester.owner else { return true }
     let mayRead = try versions(ofMirror: held.id).allSatisfy {
       token.allows(.read, app: $0.app, channel: $0.channel)
     }
@@ -188,10 +188,10 @@ extension Database {
   }
 
   /// The owner after a registration: an admin or a local run doesn't take a mirror away from an active owner.
-  fileprivate func owner(after held: (id: Int64, owner: String?)?, _ asker: Holder, now: Int64)
+  fileprivate func owner(after held: (id: Int64, owner: String?)?, _ requester: Holder, now: Int64)
     throws(StoreError) -> String
   {
-    guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return asker.owner }
+    guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return requester.owner }
     return owner
   }
 

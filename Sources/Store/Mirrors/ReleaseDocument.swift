@@ -1,7 +1,7 @@
 import Manifests
 
 extension Store {
-  /// `release/N.json`: what an origin needs besides the manifest to continue from a kept version (DESIGN §6). It
+  /// `release/N.json`: what an origin needs besides the manifest to continue from a kept version. It
   /// contains no names of people, messages or tokens.
   /// - Throws: `unknownVersion`.
   func releaseDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)

@@ -24,7 +24,7 @@ package final class ScratchFile: Sendable {
   }
 
   /// The most bytes that are kept in memory. Most packs are smaller, and need no descriptor.
-  private static let mostInMemory = 1 << 20
+  private static let maxInMemory = 1 << 20
 
   package init(in folder: DataFolder) {
     // Named like an incoming file, which is swept if the process ends before it removes the name.
@@ -37,7 +37,7 @@ package final class ScratchFile: Sendable {
     try state.withLock { (state) throws(StoreError) -> Range<Int64> in
       let start = Int64(state.memory.count) + state.count
       let end = start + Int64(bytes.count)
-      if state.file == nil, end <= Int64(Self.mostInMemory) {
+      if state.file == nil, end <= Int64(Self.maxInMemory) {
         state.memory += bytes
         return start..<end
       }

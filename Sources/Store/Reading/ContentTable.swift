@@ -33,12 +33,12 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   package init() {}
 
   /// The most bytes of URLs: enough for ten million of 400 bytes each.
-  private static let room = Int(UInt32.max)
+  private static let maxTextSize = Int(UInt32.max)
 
   /// Appends a URL. For `place(of:)` to work, it has to sort after those that are there.
   package mutating func append(_ url: ResourceURL, _ content: ResourceContent) {
     text.append(contentsOf: url.text.utf8)
-    guard text.count <= Self.room else { fatalError("a manifest of more than 4 GB of URLs") }
+    guard text.count <= Self.maxTextSize else { fatalError("a manifest of more than 4 GB of URLs") }
     rows.append(
       Row(
         md5: content.md5, sha256: content.sha256, size: content.size, end: UInt32(text.count),

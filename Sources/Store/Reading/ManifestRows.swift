@@ -75,7 +75,7 @@ struct DifferenceRow {
     row.isNull(1) ? nil : try ManifestRow(row, from: 2)
   }
 
-  var hadOne: Bool { !row.isNull(1) }
+  var hadEntry: Bool { !row.isNull(1) }
 
   /// The size of the old resource, in bytes.
   var sizeBefore: Int64 { row.isNull(1) ? 0 : row.get(4) }

@@ -5,14 +5,14 @@ import System
 ///
 /// Kept only in memory, one at a time, and useless once anything was written to the database.
 final class RecentPlan: Sendable {
-  private struct Kept: Sendable {
+  private struct Entry: Sendable {
     let request: ReleaseInput
     let plan: ReleasePlan
     /// The edition of the database that the plan is based on.
     let edition: Int
   }
 
-  private let kept = Locked<Kept?>(nil)
+  private let kept = Locked<Entry?>(nil)
 
   /// The number of changes from which keeping a plan is worth its memory.
   private static let worthKeeping = 1000
@@ -29,7 +29,7 @@ final class RecentPlan: Sendable {
 
   func keep(_ plan: ReleasePlan, of request: ReleaseInput, at edition: Int) {
     guard plan.union.count >= Self.worthKeeping else { return }
-    kept.withLock { $0 = Kept(request: request, plan: plan, edition: edition) }
+    kept.withLock { $0 = Entry(request: request, plan: plan, edition: edition) }
   }
 
   /// Frees the plan's memory.

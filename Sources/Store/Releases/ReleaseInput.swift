@@ -120,7 +120,7 @@ package struct URLDuplicate: Hashable, Sendable {
 
 extension ReleaseInput {
   /// The audit trail's record of a release.
-  func act(_ outcome: ReleaseOutcome) -> AuditAct {
+  func act(_ outcome: ReleaseOutcome) -> AuditEvent {
     var parameters = JSONObject()
     parameters["breakGlass"] = breakGlass.map { .string($0) }
     parameters["bundles"] = .strings(bundles.map(\.name.text))
@@ -129,7 +129,7 @@ extension ReleaseInput {
       parameters["from"] = .string(source.channel.name.text)
       parameters["fromVersion"] = .string(source.version.text)
     }
-    return AuditAct(
+    return AuditEvent(
       kind.rawValue, app: app, channel: channel, parameters: .object(parameters),
       result: [
         "added": .integer(outcome.counts.added), "changed": .integer(outcome.counts.changed),

@@ -30,8 +30,8 @@ package struct ChangeCounts: Hashable, Sendable {
     self.removed = removed
   }
 
-  mutating func count(hadOne: Bool, hasOne: Bool) {
-    switch (hadOne, hasOne) {
+  mutating func count(hadEntry: Bool, hasEntry: Bool) {
+    switch (hadEntry, hasEntry) {
     case (false, true): added += 1
     case (true, true): changed += 1
     case (true, false): removed += 1
@@ -47,7 +47,7 @@ package struct EntryChange: Hashable, Sendable {
   /// The new entry.
   package let entry: Entry?
   /// Whether the URL had an entry before.
-  package let hadOne: Bool
+  package let hadEntry: Bool
   /// What a patch has to remove from the old entry (`Entry.lost`); usually nothing.
   package let lost: JSONObject
 
@@ -58,7 +58,7 @@ package struct EntryChange: Hashable, Sendable {
   init(url: ResourceURL, entry: Entry?, old: EntryHeaders?) {
     self.url = url
     self.entry = entry
-    hadOne = old != nil
+    hadEntry = old != nil
     if let entry, let old, !old.isEmpty {
       lost = entry.lost(since: old.members)
     } else {

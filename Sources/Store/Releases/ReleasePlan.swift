@@ -51,7 +51,7 @@ struct ReleasePlan: Sendable {
   }
 
   static func counts(_ steps: [Step]) -> ChangeCounts {
-    steps.reduce(into: ChangeCounts()) { $0.count(hadOne: $1.old != nil, hasOne: $1.new != nil) }
+    steps.reduce(into: ChangeCounts()) { $0.count(hadEntry: $1.old != nil, hasEntry: $1.new != nil) }
   }
 
   static func growth(_ steps: [Step]) -> (resources: Int, bytes: Int64) {

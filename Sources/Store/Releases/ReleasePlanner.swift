@@ -9,7 +9,7 @@ struct ReleasePlanner {
   private var touched: [AffectedURL] = []
   /// The positions in `touched`, kept only while a URL may come twice.
   private var places: [ResourceURL: Int] = [:]
-  private var comesTwice = true
+  private var mayRepeat = true
   private var infos: [BundleInfo?] = []
   private var bounds: HostBounds
 
@@ -39,7 +39,7 @@ struct ReleasePlanner {
     var hasSeveral: Bool { !others.isEmpty }
 
     /// Sets what a bundle should hold; the last call for a bundle wins.
-    mutating func want(_ content: ResourceContent?, at index: Int) {
+    mutating func setDesired(_ content: ResourceContent?, at index: Int) {
       if first.bundle == index {
         first.content = content
       } else if let known = others.firstIndex(where: { $0.bundle == index }) {
@@ -68,7 +68,7 @@ struct ReleasePlanner {
       throw .otherVersion(planned: planned, newest: newest)
     }
     var planner = ReleasePlanner(request, channel, in: db)
-    for index in request.bundles.indices { try planner.touch(index) }
+    for index in request.bundles.indices { try planner.collectDesired(index) }
     return try planner.finish(appExists: appExists)
   }
 
@@ -87,7 +87,7 @@ struct ReleasePlanner {
   }
 
   /// Notes what one of the request's bundles should hold under each URL that may change.
-  private mutating func touch(_ index: Int) throws(StoreError) {
+  private mutating func collectDesired(_ index: Int) throws(StoreError) {
     let bundle = request.bundles[index]
     var info: BundleInfo?
     if let channel { info = try db.bundle(bundle.name, of: channel.id) }
@@ -96,14 +96,14 @@ struct ReleasePlanner {
     switch bundle.change {
     case .unpublish:
       guard let info else { throw .unknownBundle(bundle.name) }
-      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      for url in try db.liveURLs(ofBundle: info.id) { try setDesired(nil, under: url, at: index) }
     case .update(let base, let set, let remove):
       // No URL is both set and removed (`ReleaseInput.check`), so one comes twice only from another bundle or from a revert.
-      comesTwice = request.bundles.count > 1 || base != info?.version ?? .none
-      try takeBack(since: base, info, bundle.name, at: index)
+      mayRepeat = request.bundles.count > 1 || base != info?.version ?? .none
+      try revertChanges(since: base, info, bundle.name, at: index)
       // Sorted by URL, as needed in the end: with 100,000 URLs, sorting only the keys is faster than sorting `touched`.
-      for url in set.keys.sorted() { try want(set[url], under: url, at: index) }
-      for url in remove.sorted() { try want(nil, under: url, at: index) }
+      for url in set.keys.sorted() { try setDesired(set[url], under: url, at: index) }
+      for url in remove.sorted() { try setDesired(nil, under: url, at: index) }
     }
   }
 
@@ -115,28 +115,28 @@ struct ReleasePlanner {
   }
 
   /// If the bundle has changed after `base`, reverts those changes.
-  private mutating func takeBack(
+  private mutating func revertChanges(
     since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
   ) throws(StoreError) {
     guard base != info?.version ?? .none else { return }
     guard base != .none else {
       guard let info else { return }
-      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      for url in try db.liveURLs(ofBundle: info.id) { try setDesired(nil, under: url, at: index) }
       return
     }
     guard let channel, try db.isKept(base, in: channel.id) else { throw .unknownBase(name, base: base) }
     guard let info else { return }
     for (url, held) in try db.contents(ofBundle: info.id, changedAfter: base, upTo: info.version) {
-      try want(held, under: url, at: index)
+      try setDesired(held, under: url, at: index)
     }
   }
 
-  private mutating func want(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
+  private mutating func setDesired(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
     throws(StoreError)
   {
     if content != nil { bounds.note(url) }
-    if comesTwice {
-      if let place = places[url] { return touched[place].want(content, at: index) }
+    if mayRepeat {
+      if let place = places[url] { return touched[place].setDesired(content, at: index) }
       places[url] = touched.count
     }
     touched.append(try load(url, desired: (index, content)))
@@ -201,7 +201,7 @@ struct ReleasePlanner {
   }
 
   /// What bundles that the request doesn't change at this URL hold.
-  private func bystanders(_ state: AffectedURL) -> [(bundle: Int64, held: HeldContent)] {
+  private func otherHolders(_ state: AffectedURL) -> [(bundle: Int64, held: HeldContent)] {
     if state.holders.isEmpty { return [] }
     let changing = state.desired.compactMap { infos[$0.bundle]?.id }
     return state.holders.filter { !changing.contains($0.bundle) }
@@ -211,7 +211,7 @@ struct ReleasePlanner {
   private func contentAfter(_ state: AffectedURL) -> ResourceContent? {
     if let content = state.first.content { return content }
     for case (_, .some(let content)) in state.desired { return content }
-    return bystanders(state).first?.held.content
+    return otherHolders(state).first?.held.content
   }
 
   /// "Two bundles may hold one URL only with equal bytes, ctype and headers."
@@ -226,7 +226,7 @@ struct ReleasePlanner {
       for other in wanted where other.content.identity != first.content.identity {
         conflicts.insert(URLConflict(url: url, bundle: first.name, sha256: first.content.sha256))
       }
-      for (bundle, held) in bystanders(state)
+      for (bundle, held) in otherHolders(state)
       where wanted.contains(where: { $0.content.identity != held.content.identity }) {
         let name = try BundleRow.name(bundle, in: db)
         conflicts.insert(URLConflict(url: url, bundle: name, sha256: held.content.sha256))
@@ -243,11 +243,11 @@ struct ReleasePlanner {
     let hasEscapes = union.contains { $0.old == nil && $0.url.text.utf8.contains(UInt8(ascii: "%")) }
     if channel == nil, !hasEscapes { return }
     let leaving = Set(union.lazy.filter { $0.new == nil }.map(\.url))
-    var newcomers: [String: ResourceURL] = [:]
+    var added: [String: ResourceURL] = [:]
     var duplicates: [URLDuplicate] = []
     for step in union where step.old == nil {
       let key = step.url.matchKey
-      if hasEscapes, let other = newcomers.updateValue(step.url, forKey: key) {
+      if hasEscapes, let other = added.updateValue(step.url, forKey: key) {
         duplicates.append(URLDuplicate(url: step.url, other: other))
       }
       guard let channel else { continue }

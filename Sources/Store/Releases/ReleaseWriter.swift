@@ -40,7 +40,7 @@ struct ReleaseWriter {
     version = channel.nextVersion
     // Release times never go back, even if the clock does.
     at = max(now, channel.at ?? 0)
-    urls = URLRows(of: channel.id, known: plan.urlIDs, room: plan.union.count)
+    urls = URLRows(of: channel.id, known: plan.urlIDs, capacity: plan.union.count)
     resources = plan.shared
     resources.reserveCapacity(plan.union.count + plan.shared.count)
   }

@@ -36,8 +36,8 @@ extension Store {
 
 extension RestoredChannel {
   /// The first act in the new folder's audit trail.
-  fileprivate var act: AuditAct {
-    AuditAct(
+  fileprivate var act: AuditEvent {
+    AuditEvent(
       "restore", app: app, channel: name,
       result: [
         "digest": releases.last.map { .string($0.digest.hex) } ?? .null,

@@ -2,7 +2,7 @@ import Manifests
 import System
 
 /// How far the versions of manifests and documents jump in a restore: devices may have seen versions that neither a
-/// mirror nor a backup has, and no version may be used twice (DESIGN §2).
+/// mirror nor a backup has, and no version may be used twice.
 enum RestoreGap {
   static let size: Int64 = 1000
   /// Versions stay exact integers in JavaScript.
@@ -23,7 +23,7 @@ package enum Restore {
   /// comes back with the next publish; the report names it.
   ///
   /// The newest version of each channel keeps its number and bytes. The next one is at least 1,000 higher, because
-  /// devices may have seen versions that the backup doesn't have (DESIGN §2).
+  /// devices may have seen versions that the backup doesn't have.
   /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; an interrupted restore into the same folder can be repeated.
   package static func restore(
     backup path: String, to data: String, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
@@ -33,7 +33,7 @@ package enum Restore {
     guard let id = try source.originID(), !id.isEmpty else { throw .noBackup(path: path) }
     let taken = try StoreError.disk { () throws(SystemError) in try Kernel.status(target.folder.database) }
     if taken != nil { throw .notEmpty(path: data) }
-    let lock = try target.take()
+    let lock = try target.lock()
     defer { withExtendedLifetime(lock) {} }
     try target.removePartialDatabase()
     var report = BackupReport()
@@ -92,7 +92,7 @@ package enum Restore {
       progress(done, all)
     }
     try copy.run("COMMIT")
-    report.damagedURLs = try copy.places(of: report.damaged)
+    report.damagedURLs = try copy.damagedURLs(of: report.damaged)
     try StoreError.disk { () throws(SystemError) in
       try ZipCopy.copy(from: source.folder, to: target.folder, &batch, &report)
       try batch.finish(in: target)

@@ -57,9 +57,9 @@ package struct CollectionReport: Sendable {
 
 extension CollectionReport.Channel {
   /// The audit trail's record of the versions that a garbage collection removed; nil if it removed none.
-  func act(_ policy: RetentionPolicy) -> AuditAct? {
+  func act(_ policy: RetentionPolicy) -> AuditEvent? {
     if dropped.isEmpty { return nil }
-    return AuditAct(
+    return AuditEvent(
       "gc", app: app, channel: name, parameters: policy.act,
       result: ["dropped": .string(Self.ranges(dropped)), "kept": .integer(kept.count)])
   }
@@ -81,10 +81,10 @@ extension CollectionReport.Channel {
 
 extension CollectionReport {
   /// The audit trail's record of the files that were removed; nil if none were.
-  func act(_ policy: RetentionPolicy) -> AuditAct? {
+  func act(_ policy: RetentionPolicy) -> AuditEvent? {
     let files = [blobs, orphans, derived, temporary]
     guard files.contains(where: { $0.count > 0 }) else { return nil }
-    return AuditAct(
+    return AuditEvent(
       "gc.files", parameters: policy.act,
       result: [
         "blobs": .integer(blobs.count), "derived": .integer(derived.count),

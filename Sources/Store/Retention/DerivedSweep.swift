@@ -17,7 +17,7 @@ struct DerivedSweep {
       (Set(try BlobRow.names(in: db).map(\.hex)), try Releases(db))
     }
     let blobs = waiting.union(rows)
-    try store.derived.forget(known, exceptAbout: blobs)
+    try store.derived.forget(known, keeping: blobs)
     try store.derived.forgetRefusals(exceptOf: releases.newest)
     return filter(files, blobs, releases)
   }

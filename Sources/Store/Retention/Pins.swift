@@ -29,7 +29,7 @@ extension Store {
         ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
         """, channel.id, version.number, pin.at, pin.author, reason)
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "pin", app: channel.app, channel: channel.name,
           parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at)
       return pin
@@ -47,7 +47,7 @@ extension Store {
         version.number)
       guard let reason else { throw .notPinned(version) }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "unpin", app: channel.app, channel: channel.name, parameters: ["version": .string(version.text)],
           result: ["reason": .string(reason)]), by: actor, now: clock())
     }

@@ -11,12 +11,12 @@ package struct RetentionPolicy: Hashable, Sendable {
   // a version is in use if a share of a day's polls reported it, or polls in several hours did.
 
   /// A version is in use if one in this many of a day's polls reported it, in at least `shareHours` hours and with at
-  /// least `fewPolls` polls.
+  /// least `minPolls` polls.
   package static let share = 1000
   /// The hours in which a `share` of the polls has to come.
   package static let shareHours = 2
   /// The fewest polls for a share to count.
-  package static let fewPolls = 10
+  package static let minPolls = 10
   /// One in this many of a day's polls is enough even within a single hour.
   package static let largeShare = 100
   /// Polls in this many different hours are also enough, whatever their share.
@@ -116,7 +116,7 @@ extension Database {
       FROM shares WHERE version > 0 GROUP BY version
       HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
       ORDER BY max(polls >= ?3 AND polls >= all_polls / ?4) DESC, sum(polls) DESC, version DESC
-      """, channel, now / 3_600_000 - Int64(policy.days) * 24, RetentionPolicy.fewPolls,
+      """, channel, now / 3_600_000 - Int64(policy.days) * 24, RetentionPolicy.minPolls,
       RetentionPolicy.share,
       RetentionPolicy.largeShare
     ) { row in

@@ -22,7 +22,7 @@ extension Store {
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
-          let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
+          let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
           outcome.release.prefetch = try db.forecast(
             carryOver, in: plan.channel, by: PrefetchReconciler(request))
         }
@@ -66,11 +66,11 @@ extension Store {
     try db.note(source, of: version, in: channel.id)
     try db.recordOverride(request.breakGlass, plan.freeze, version, in: channel.id)
     for bundle in plan.bundles {
-      try EntryRow.end(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+      try EntryRow.end(of: bundle.info.id, rolledBackTo: plan.target, at: version, in: db)
     }
     try step("rollback")
     for bundle in plan.bundles {
-      try EntryRow.insert(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+      try EntryRow.insert(of: bundle.info.id, rolledBackTo: plan.target, at: version, in: db)
     }
     try step("rollback")
     for bundle in plan.bundles { try bundle.row(at: version, in: channel.id).insert(in: db) }
@@ -80,7 +80,7 @@ extension Store {
     ).rolledBack()
     try follow(request, plan, at: version, in: db, &release)
     release.receipt = try db.audit(
-      AuditAct(
+      AuditEvent(
         "rollback", app: channel.app, channel: channel.name,
         parameters: [
           "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
@@ -99,7 +99,7 @@ extension Store {
     _ release: inout ReleaseOutcome
   ) throws(StoreError) {
     guard request.withPrefetch else { return }
-    let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
+    let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
     try release.follow(
       carryOver, in: plan.channel, at: version, by: PrefetchReconciler(request), now: clock(), in: db)
   }

@@ -49,7 +49,7 @@ struct RollbackPlan {
       if !counts.isEmpty { bundles = [try bundle(scope[0], counts, bytes - channel.bytes, in: db)] }
     } else {
       for info in scope {
-        let (counts, bytes) = try db.growth(takingBack: info, to: target)
+        let (counts, bytes) = try db.growth(rollingBack: info, to: target)
         if !counts.isEmpty { bundles.append(try bundle(info, counts, bytes, in: db)) }
       }
     }
@@ -119,16 +119,16 @@ struct RollbackPlan {
   private static func check(_ bundle: BundleInfo, _ target: ManifestVersion, in db: Database)
     throws(StoreError)
   {
-    let conflicts = try db.conflicts(takingBack: bundle, to: target)
+    let conflicts = try db.conflicts(rollingBack: bundle, to: target)
     guard conflicts.isEmpty else { throw .urlConflicts(conflicts) }
-    let duplicates = try db.duplicates(takingBack: bundle, to: target)
+    let duplicates = try db.duplicates(rollingBack: bundle, to: target)
     guard duplicates.isEmpty else { throw .duplicateURLs(duplicates) }
   }
 
   /// "A manifest never names bytes that aren't stored."
   private func checkBytes(in db: Database) throws(StoreError) {
     var damaged: [SHA256] = []
-    for bundle in bundles { damaged += try db.damaged(takingBack: bundle.info, to: target) }
+    for bundle in bundles { damaged += try db.damaged(rollingBack: bundle.info, to: target) }
     guard damaged.isEmpty else { throw .missingBlobs(damaged) }
   }
 
@@ -141,15 +141,15 @@ struct RollbackPlan {
       let now = try row.now()
       changes.append(
         EntryChange(url: url, entry: try now?.entry(url, in: channel), old: try row.was()?.content.headers))
-      counts.count(hadOne: row.hadOne, hasOne: now != nil)
+      counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)
-      resources += (now == nil ? 0 : 1) - (row.hadOne ? 1 : 0)
+      resources += (now == nil ? 0 : 1) - (row.hadEntry ? 1 : 0)
       bytes = bytes.addingClamped((now?.content.size ?? 0) - row.sizeBefore)
     }
     if bundles.count > 1 {
       try db.eachDifference(of: channel, from: channel.version, to: target, note)
     } else {
-      try db.eachDifference(takingBack: first, to: target, note)
+      try db.eachDifference(rollingBack: first, to: target, note)
     }
     self.changes = changes
     (self.counts, self.newBytes, self.resources, self.bytes) = (counts, newBytes, resources, bytes)

@@ -6,7 +6,7 @@ import System
 extension Database {
   /// Calls `body` with each URL of the channel's manifest that a rollback of one bundle changes, in order.
   func eachDifference(
-    takingBack bundle: BundleInfo, to target: ManifestVersion,
+    rollingBack bundle: BundleInfo, to target: ManifestVersion,
     _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
   ) throws(StoreError) {
     try each(
@@ -37,7 +37,7 @@ extension Database {
   }
 
   /// The counts and bytes by which going back to `target` changes a bundle.
-  func growth(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  func growth(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> (counts: ChangeCounts, bytes: Int64)
   {
     try first(
@@ -62,7 +62,7 @@ extension Database {
   }
 
   /// URLs that come back with this bundle and that another bundle holds with other bytes, another type or other headers.
-  func conflicts(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  func conflicts(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLConflict]
   {
     try all(
@@ -86,7 +86,7 @@ extension Database {
 
   /// URLs that come back with this bundle and match a URL that another bundle holds. (Within one version of a bundle,
   /// no two match.)
-  func duplicates(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  func duplicates(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLDuplicate]
   {
     try all(
@@ -113,7 +113,7 @@ extension Database {
   }
 
   /// Bytes that come back with a bundle and have since been found damaged.
-  func damaged(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [SHA256] {
+  func damaged(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [SHA256] {
     guard try value(Int64.self, "SELECT EXISTS (SELECT 1 FROM blob WHERE quarantined_at IS NOT NULL)") == 1
     else { return [] }
     return try all(

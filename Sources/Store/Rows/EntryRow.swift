@@ -23,7 +23,7 @@ struct EntryRow {
 
   /// Ends the live rows of a bundle that differ from those at `target`.
   static func end(
-    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
   ) throws(StoreError) {
     try db.run(
       """
@@ -36,7 +36,7 @@ struct EntryRow {
 
   /// Begins the rows that take a bundle back to `target`, after all rows that end have ended.
   static func insert(
-    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
   ) throws(StoreError) {
     // Another bundle may hold the same bytes under another public URL; then its resource is shared.
     try db.run(

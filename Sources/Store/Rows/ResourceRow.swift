@@ -82,10 +82,10 @@ struct URLRows {
   ///   - channel: the channel's id.
   ///   - ids: the existing ids of all URLs that will be asked for.
   ///   - room: about how many URLs those are.
-  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:], room: Int = 0) {
+  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:], capacity: Int = 0) {
     self.channel = channel
     self.ids = ids
-    self.ids.reserveCapacity(room)
+    self.ids.reserveCapacity(capacity)
   }
 
   /// The id of a URL that the channel has seen; nil if it never has.

@@ -14,7 +14,7 @@ final class Connections: Sendable {
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
   private let idle = Locked<[ConnectionBox]>([])
-  private static let mostIdle = 8
+  private static let maxIdle = 8
 
   /// An idle connection, or one that a thread is using.
   private struct ConnectionBox: @unchecked Sendable {  // only the thread that took it out of a Locked uses it
@@ -42,7 +42,7 @@ final class Connections: Sendable {
     }
     let database = try Database(path: path, isSecondary ? .secondary : .writing)
     if isSecondary {
-      database.leavesLog()
+      database.keepLogOnClose()
       try Migrations.embedded.check(database)
     } else {
       try Migrations.embedded.apply(to: database)
@@ -91,9 +91,9 @@ final class Connections: Sendable {
       held = rested
     } else {
       held = ConnectionBox(database: try Database(path: path, .reading))
-      if isSecondary { held.database.leavesLog() }
+      if isSecondary { held.database.keepLogOnClose() }
     }
-    defer { idle.withLock { if $0.count < Self.mostIdle { $0.append(held) } } }
+    defer { idle.withLock { if $0.count < Self.maxIdle { $0.append(held) } } }
     return try held.database.snapshot { () throws(StoreError) in try body(held.database) }
   }
 
@@ -104,7 +104,7 @@ final class Connections: Sendable {
       return idle
     }
     for held in rested { held.database.releaseMemory() }
-    idle.withLock { $0 += rested.prefix(Self.mostIdle - $0.count) }
+    idle.withLock { $0 += rested.prefix(Self.maxIdle - $0.count) }
     if !isWriting { writer.withLock { $0.database.releaseMemory() } }
   }
 }

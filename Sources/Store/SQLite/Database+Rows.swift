@@ -5,7 +5,7 @@ import CSQLite
 // for `entry`, which has triggers.
 extension Database {
   /// Rows per statement.
-  private static let rowsAtOnce = 50
+  private static let rowsPerStatement = 50
 
   /// Inserts rows in order; constraints and triggers hold for each row as if it were inserted alone.
   /// - Parameters:
@@ -23,7 +23,7 @@ extension Database {
     var statement: (rows: Int, Statement)?
     var next = 0
     while next < rows.count {
-      let range = next..<min(rows.count, next + Self.rowsAtOnce)
+      let range = next..<min(rows.count, next + Self.rowsPerStatement)
       if statement?.rows != range.count {
         let values = Array(repeating: row, count: range.count).joined(separator: ", ")
         statement = (range.count, try prepare("\(head) VALUES \(values) \(tail)"))

@@ -46,7 +46,7 @@ final class Database {
     // connection depends on what another one did.
     try script("PRAGMA journal_mode = WAL")
     // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
-    // an acknowledged release survives power loss (guarantee 1). "WAL mode is always consistent with
+    // an acknowledged release survives power loss. "WAL mode is always consistent with
     // synchronous=NORMAL", where a power cut may take the last commits.
     try script(access == .secondary ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL")
     // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
@@ -66,7 +66,7 @@ final class Database {
 
   /// Leaves the log in place when this connection is the last to close. "The default behavior is to run a checkpoint
   /// when the last database connection is closed", which waits for the disk three times.
-  func leavesLog() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+  func keepLogOnClose() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
 
   /// Frees the memory of cached pages.
   func releaseMemory() { sqlite3_db_release_memory(handle) }

@@ -63,7 +63,7 @@ extension Store {
       try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
       try db.deleteLeases(of: token.id)
       try db.audit(
-        AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
+        AuditEvent("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
         by: actor, now: now)
       return token
     }
@@ -162,8 +162,8 @@ extension Database {
 
 extension AccessToken {
   /// The audit trail's record of its creation: everything but the secret.
-  fileprivate var act: AuditAct {
-    AuditAct(
+  fileprivate var act: AuditEvent {
+    AuditEvent(
       "token.create", app: app, channel: channel,
       parameters: [
         "bundles": bundles.map { .string($0.text) } ?? .null,

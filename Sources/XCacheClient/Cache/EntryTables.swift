@@ -41,7 +41,7 @@ struct NameTable: Sendable {
   }
 }
 
-/// Which listed resource a URL matches (DESIGN "URLs and matching").
+/// Which listed resource a URL matches (docs/protocol.md §4).
 struct URLTable: Sendable {
   private let entries: [HeldEntry]
   /// The indices in `entries` of URLs with unnecessary escapes, by match key.

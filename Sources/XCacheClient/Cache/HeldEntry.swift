@@ -4,8 +4,8 @@ import System
 /// One listed URL, and the name under which a device keeps its bytes.
 ///
 /// A device has tens of thousands of them in memory at all times, so anything derivable isn't stored: an origin makes the
-/// file's name from the URL, and the download from that, the sha256 and the version (DESIGN §3). Each takes 96 bytes plus the
-/// text of its URL.
+/// file's name from the URL, and the download from that, the sha256 and the version (docs/protocol.md §5). Each takes 96 bytes
+/// plus the text of its URL.
 struct HeldEntry: Hashable, Sendable {
   let url: ResourceURL
   let sha256: SHA256

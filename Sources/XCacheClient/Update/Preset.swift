@@ -3,7 +3,7 @@ import Manifests
 import System
 
 /// A zip that is built into an app, or was fetched by other means: `bundle/553.zip`, `bundle/552-553.zip` or
-/// `bundle/552-553.delta.zip` (DESIGN §3).
+/// `bundle/552-553.delta.zip` (docs/protocol.md §9).
 struct Preset: Sendable {
   private let path: String
   private let archive: Archive

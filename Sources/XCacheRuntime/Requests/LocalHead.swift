@@ -9,7 +9,7 @@ struct LocalHead {
   let range: Range<Int64>
 
   /// The headers of an entry that are copied into its answer: those that say how the page may be used and what it may do
-  /// (DESIGN §3). All others are left out, above all `Set-Cookie`, since the engine's cookie store is the only one; headers
+  /// (docs/protocol.md §3). All others are left out, above all `Set-Cookie`, since the engine's cookie store is the only one; headers
   /// that belong to one connection, such as `Transfer-Encoding`; and `Access-Control-Allow-…`, since the app's hosts decide
   /// that. In addition, an answer has the headers that are computed here: `ETag`, `X-Content-Type-Options`, `Content-Type`,
   /// `Accept-Ranges`, `Content-Length`, `Content-Range` and what CORS needs.

@@ -133,7 +133,7 @@ extension [Option] {
   }
 }
 
-/// The exit codes of commands (DESIGN §7), one per kind of failure.
+/// The exit codes of commands (docs/guide-commands.md, "Exit codes"), one per kind of failure.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case failed = 1

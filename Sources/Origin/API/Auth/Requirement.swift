@@ -39,12 +39,12 @@ enum Requirement: Sendable {
 
 extension APIEndpoint {
   /// Authenticates and authorizes a request, and refuses preconditions.
-  func admit(_ request: APIRequest, _ takes: Requirement) throws -> RequestContext {
+  func authorize(_ request: APIRequest, _ requirement: Requirement) throws -> RequestContext {
     let caller = try caller(of: request)
     if request.isConditional, request.method != .get, request.method != .head {
       throw Problem.unknownCondition
     }
-    try takes.check(caller, request)
+    try requirement.check(caller, request)
     if request.method != .get {
       _ = try HumanText.checked(
         request.text(RequestContext.reason), member: RequestContext.reason, .line(bytes: 1024))
@@ -57,7 +57,7 @@ extension APIEndpoint {
     // Valid tokens first: an office or a CI cluster shares one address, and a colleague's mistake must not lock it out.
     // Nobody guesses 256 random bits, however many attempts there are.
     if let token = try store.check(token: text) { return token }
-    if let seconds = attempts.wait(request.peer) {
+    if let seconds = attempts.retryDelay(request.peer) {
       var problem = Problem(
         .tooManyRequests, "slow-down",
         "too many invalid tokens from this address; try again in \(seconds) s")

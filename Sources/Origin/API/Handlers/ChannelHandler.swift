@@ -21,7 +21,7 @@ struct ChannelHandler: APIHandler {
         channels: allowed.map { ChannelSummary($0.channel, $0.freeze) }, defaultApp: isTold ? app : nil))
   }
 
-  /// `POST /default-app`: the app that answers polls that name none (DESIGN §3), for unrestricted admins.
+  /// `POST /default-app`: the app that answers polls that name none (docs/protocol.md §2), for unrestricted admins.
   func nameDefaultApp(_ body: DefaultAppRequest) throws -> Response {
     guard let name = body.app else {
       throw Problem.badRequest("\"app\" must be the default app's name")
@@ -38,7 +38,7 @@ struct ChannelHandler: APIHandler {
   func overview() throws -> Response {
     let channel = try context.channel()
     let damaged = try store.damagedBlobs()
-    let places = try store.places(of: damaged)
+    let places = try store.damagedURLs(of: damaged)
       .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
     let scrub = try store.scrubState()
     let extras = try store.extras(of: channel)

@@ -107,17 +107,6 @@ extension ChannelSettings {
   }
 }
 
-extension ChannelExtras {
-  /// What a channel's overview says of its documents.
-  var overview: [JSONObject.Member] {
-    [
-      .init(key: "interval", value: JSONValue(encoding: interval)),
-      .init(key: "policy", value: JSONValue(encoding: policy.map { DocumentAnswer(.policy, $0) })),
-      .init(key: "prefetch", value: JSONValue(encoding: prefetch.map(DocumentVersion.init))),
-    ]
-  }
-}
-
 extension DocumentVersion {
   init(_ record: DocumentRecord) {
     self.init(

@@ -34,7 +34,7 @@ struct FleetHandler: APIHandler {
       throw Problem.badRequest("step=\(name): expected minute, hour, day or week")
     }
     let most = Self.hours / Int(step.hours)
-    let points = try request.number("points", in: 1...min(most, Self.mostPoints)) ?? min(most, 48)
+    let points = try request.number("points", in: 1...min(most, Self.maxPoints)) ?? min(most, 48)
     context.api.adoption.flush()
     let polls = try store.pollSeries(of: channel, step, points: points)
     var chart = SeriesChart(points: points)
@@ -50,7 +50,7 @@ struct FleetHandler: APIHandler {
         failures: reasons.sorted { $0.key < $1.key }.map { .init(reason: $0.key, failures: $0.value) }))
   }
 
-  private static let mostPoints = 14 * 24
+  private static let maxPoints = 14 * 24
 
   /// Returns the last hour by the minute, as far as this process was running.
   private func minutes(of channel: ChannelInfo) throws -> AdoptionSeries {

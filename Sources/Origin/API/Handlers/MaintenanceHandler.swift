@@ -23,7 +23,7 @@ struct MaintenanceHandler: APIHandler {
     } to: { [policy] (record) in
       try OSThread.behind("gc") { [store, actor = actor, answers = context.api.releases.builder] () in
         if isDryRun { return try store.collect(policy, dryRun: true, by: actor, record: record) }
-        return try answers.collecting(store) { () throws(StoreError) in
+        return try answers.collectGarbage(store) { () throws(StoreError) in
           try store.collect(policy, by: actor, record: record)
         }
       }

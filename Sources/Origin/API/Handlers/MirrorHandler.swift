@@ -73,7 +73,7 @@ struct MirrorHandler: APIHandler {
     return try context.answering {
       APIAnswer(LeaseAnswer(id: $0.id), .created)
     } to: { (record) in
-      try store.takeLease(holder: name, seconds: seconds, by: holder, record: record)
+      try store.acquireLease(holder: name, seconds: seconds, by: holder, record: record)
     }
   }
 

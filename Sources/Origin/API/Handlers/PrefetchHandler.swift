@@ -86,7 +86,7 @@ extension DocumentRequest {
     _ version: ManifestVersion, of document: ChannelDocument, _ context: RequestContext
   ) throws -> ManifestVersion {
     let newest = try context.store.version(of: document, at: .max, in: context.names)
-    guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+    guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
     return version
   }
 }

@@ -69,7 +69,7 @@ struct ReleaseHandler: APIHandler {
     let bundles = try bundles(body, nil)
     let input = try input(bundles, body.decodeMembers(as: ReleaseOptions.self))
     let preparation = try releases.prepare(input, createsApp: mayCreate(input))
-    preparation.open(to: try context.asker)
+    preparation.open(to: try context.requester)
     guard let sha256 = context.body, try context.api.plans.keep(bundles, as: name(of: sha256)) else {
       return try self.preparation(preparation.id)
     }
@@ -80,7 +80,7 @@ struct ReleaseHandler: APIHandler {
   /// if that is kept.
   private func preparation(_ id: String, plan: SHA256? = nil) throws -> Response {
     let deltas = context.api.deltas
-    guard let preparation = deltas.preparation(id, for: try context.asker) else {
+    guard let preparation = deltas.preparation(id, for: try context.requester) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
     }
     var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
@@ -118,10 +118,10 @@ struct ReleaseHandler: APIHandler {
 
 extension RequestContext {
   /// The caller, to which its preparations are open.
-  var asker: Preparation.Asker {
+  var requester: Preparation.Requester {
     get throws(Problem) {
       let names = try names
-      return Preparation.Asker(
+      return Preparation.Requester(
         app: names.app, channel: names.channel, token: caller.id, rights: caller.rights)
     }
   }

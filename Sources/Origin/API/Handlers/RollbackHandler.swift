@@ -18,9 +18,9 @@ struct RollbackHandler: APIHandler {
       // The prefetch config belongs to the whole channel, too.
       try caller.checkReachesAllBundles()
     }
-    let asker = try context.asker
-    let forecast = try forecast(of: input, isHurried: body.now == true)
-    forecast?.preparation?.open(to: asker)
+    let requester = try context.requester
+    let forecast = try forecast(of: input, skipsWait: body.now == true)
+    forecast?.preparation?.open(to: requester)
     let deltas = DeltasAtCommit(
       releases.deltas, wereAwaited: forecast?.hasDeltas == true, isDryRun: input.dryRun)
     return try context.answering { outcome in
@@ -40,10 +40,10 @@ struct RollbackHandler: APIHandler {
 
   /// Returns what the answer reports in advance; nil if the act can't be worked out, since the act itself reports what is
   /// wrong.
-  private func forecast(of input: RollbackInput, isHurried: Bool) throws -> Forecast? {
+  private func forecast(of input: RollbackInput, skipsWait: Bool) throws -> Forecast? {
     // If too many are waiting already, devices download whole files: a rollback doesn't queue.
     if input.dryRun { return Forecast(try releases.forecast(of: input, waits: true)) }
-    return (try? releases.forecast(of: input, waits: !isHurried)).map { Forecast($0) }
+    return (try? releases.forecast(of: input, waits: !skipsWait)).map { Forecast($0) }
   }
 
   private struct Forecast: Sendable {
@@ -61,7 +61,7 @@ struct RollbackHandler: APIHandler {
       preparation = forecast.preparation
       patch = .object(JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
       changes = Dictionary(
-        release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadOne ? .changed : .added) },
+        release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadEntry ? .changed : .added) },
         uniquingKeysWith: { $1 })
       let bytes = patch.canonical
       var cost = RollbackDetails.Cost(

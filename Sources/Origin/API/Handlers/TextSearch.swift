@@ -31,9 +31,9 @@ struct TextSearch {
     _ blob: borrowing StoredBlob, at offset: Int64, into buffer: inout [UInt8], from start: Int
   ) throws(StoreError) -> Int {
     let result = buffer.withUnsafeMutableBytes { (bytes) -> Result<Int, SystemError> in
-      let room = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + pieceCount])
+      let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + pieceCount])
       do throws(SystemError) {
-        return .success(try Kernel.read(blob.file, at: offset, into: room))
+        return .success(try Kernel.read(blob.file, at: offset, into: piece))
       } catch {
         return .failure(error)
       }

@@ -79,13 +79,13 @@ struct TokenHandler: APIHandler {
   /// Returns when the token expires, in milliseconds since 1970.
   private func end(_ body: TokenRequest) throws -> Int64? {
     guard let seconds = body.expiresIn else { return nil }
-    guard (1...Self.longestLife).contains(seconds) else {
+    guard (1...Self.maxLifetime).contains(seconds) else {
       throw Problem.badRequest("\"expiresIn\" is seconds from now, ten years at most")
     }
     return Clock.unixMilliseconds() + seconds * 1000
   }
 
-  private static let longestLife: Int64 = 10 * 366 * 86_400
+  private static let maxLifetime: Int64 = 10 * 366 * 86_400
 
   /// `DELETE /tokens/{id or name}`
   func revoke() throws -> Response {

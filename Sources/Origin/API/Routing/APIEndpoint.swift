@@ -30,46 +30,46 @@ struct APIEndpoint: Sendable {
       return .now(Problem.notFound.response)
     }
     if call.method == .options { return .now(Response(.noContent, HeadFields([("Allow", route.allow)]))) }
-    guard let act = route.act(for: call.method) else {
+    guard let act = route.operation(for: call.method) else {
       return .now(Problem.methodNotAllowed(route.allow).response)
     }
     // Checked here, so that a client without a token is never asked for a body, nor occupies a worker.
     guard call.token != nil else { return .now(Problem.noToken.response) }
     switch act {
-    case .answer(let takes, let handle):
+    case .answer(let requirement, let handle):
       return .later {
         respond {
-          let context = try admit(call, takes)
+          let context = try authorize(call, requirement)
           guard call.method == .delete else { return call.reader.response(try handle(context)) }
           return try once(context, body: SHA256.of([]), handle)
         }
       }
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
-    case .document(let takes, _, _) where !call.coding.isKnown,
-      .upload(let takes, _) where !call.coding.isKnown:
+    case .document(let requirement, _, _) where !call.coding.isKnown,
+      .upload(let requirement, _) where !call.coding.isKnown:
       return .later {
         respond {
-          _ = try admit(call, takes)
+          _ = try authorize(call, requirement)
           throw Problem.unknownCoding
         }
       }
-    case .document(let takes, let limit, let open):
+    case .document(let requirement, let limit, let open):
       // The receiver counts bodies without a length and reports those that are too long.
-      return refusal(call, takes, over: UInt64(limit))
-        ?? .receive(limit: .max) { DocumentReceiver(call, self, takes, limit: limit, open) }
-    case .upload(let takes, let open):
-      return refusal(call, takes, over: largestUpload)
-        ?? .receive(limit: largestUpload) { UploadReceiver(call, self, takes, open) }
+      return refusal(call, requirement, over: UInt64(limit))
+        ?? .receive(limit: .max) { DocumentReceiver(call, self, requirement, limit: limit, open) }
+    case .upload(let requirement, let open):
+      return refusal(call, requirement, over: largestUpload)
+        ?? .receive(limit: largestUpload) { UploadReceiver(call, self, requirement, open) }
     }
   }
 
   /// Returns the answer to a body whose declared length is too large; nil for any other.
-  private func refusal(_ call: APIRequest, _ takes: Requirement, over limit: UInt64) -> Answer? {
+  private func refusal(_ call: APIRequest, _ requirement: Requirement, over limit: UInt64) -> Answer? {
     guard let length = call.length, UInt64(clamping: length) > limit else { return nil }
     return .later {
       respond {
-        _ = try admit(call, takes)
+        _ = try authorize(call, requirement)
         throw Problem.tooLarge(limit: limit)
       }
     }

@@ -6,7 +6,7 @@ import Store
 /// What the API answers under paths of one shape. Requests are routed by it, and 405 and OPTIONS answers list its methods.
 struct APIRoute: Sendable {
   /// What is done, and what it requires of the token.
-  enum Act: Sendable {
+  enum Operation: Sendable {
     /// Answers a request without a body.
     case answer(Requirement, @Sendable (RequestContext) throws -> Response)
     /// Receives a document of at most `limit` bytes as it arrives, then answers.
@@ -17,11 +17,11 @@ struct APIRoute: Sendable {
 
   /// The path's segments after `/api/v1`; `*` stands for any non-empty one.
   private let shape: [String]
-  private let acts: [Method: Act]
+  private let operations: [Method: Operation]
 
-  init(_ shape: String, _ acts: [Method: Act]) {
+  init(_ shape: String, _ operations: [Method: Operation]) {
     self.shape = shape.split(separator: "/").map(String.init)
-    self.acts = acts
+    self.operations = operations
   }
 
   /// Returns the route of a path; nil if the API has none.
@@ -32,32 +32,32 @@ struct APIRoute: Sendable {
   }
 
   /// Returns the act for a method. HEAD is GET, for which the server sends no body (RFC 9110 §9.3.2).
-  func act(for method: Method) -> Act? { acts[method == .head ? .get : method] }
+  func operation(for method: Method) -> Operation? { operations[method == .head ? .get : method] }
 
   /// The supported methods, as an Allow field's value.
   var allow: String {
     let methods: [Method] = [.get, .head, .options, .put, .post, .delete]
-    return methods.filter { $0 == .options || act(for: $0) != nil }.map { "\($0.name)" }.joined(
+    return methods.filter { $0 == .options || operation(for: $0) != nil }.map { "\($0.name)" }.joined(
       separator: ", ")
   }
 }
 
-extension APIRoute.Act {
+extension APIRoute.Operation {
   /// Makes an act that answers with a handler's method.
   static func reply<Handler: APIHandler>(
-    _ takes: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
+    _ requirement: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
   ) -> Self {
-    .answer(takes) { try method(Handler(context: $0))() }
+    .answer(requirement) { try method(Handler(context: $0))() }
   }
 
-  /// Makes an act that gives a document of at most `limit` bytes, read whole, to a handler's method. `knowsAll` is false
-  /// where members that a newer mirror may send are ignored.
+  /// Makes an act that gives a document of at most `limit` bytes, read whole, to a handler's method.
+  /// `rejectsUnknown` is false where members that a newer mirror may send are ignored.
   static func change<Handler: APIHandler, Body: Decodable & Sendable>(
-    _ takes: Requirement, limit: Int = 64 << 10, knowsAll: Bool = true,
+    _ requirement: Requirement, limit: Int = 64 << 10, rejectsUnknown: Bool = true,
     _ method: @escaping @Sendable (Handler) -> (Body) throws -> Response
   ) -> Self {
-    .document(takes, limit: limit) { _ in
-      WholeDocument<Body>(knowsAll: knowsAll) { try method(Handler(context: $0))($1) }
+    .document(requirement, limit: limit) { _ in
+      WholeDocument<Body>(rejectsUnknown: rejectsUnknown) { try method(Handler(context: $0))($1) }
     }
   }
 }

@@ -15,11 +15,11 @@ extension APIRoute {
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
     APIRoute("disk", [.get: .reply(.everything, FleetHandler.disk)]),
     APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
-    APIRoute("leases", [.post: .change(.scope(.read), knowsAll: false, MirrorHandler.takeLease)]),
+    APIRoute("leases", [.post: .change(.scope(.read), rejectsUnknown: false, MirrorHandler.takeLease)]),
     APIRoute(
       "leases/*",
       [
-        .post: .change(.scope(.read), knowsAll: false, MirrorHandler.renewLease),
+        .post: .change(.scope(.read), rejectsUnknown: false, MirrorHandler.renewLease),
         .delete: .reply(.scope(.read), MirrorHandler.endLease),
       ]),
     APIRoute("mirror", [.get: .reply(.scope(.read), MirrorHandler.overview)]),
@@ -27,7 +27,7 @@ extension APIRoute {
       "mirrors",
       [
         .get: .reply(.scope(.read), MirrorHandler.mirrors),
-        .post: .change(.scope(.read), limit: large, knowsAll: false, MirrorHandler.register),
+        .post: .change(.scope(.read), limit: large, rejectsUnknown: false, MirrorHandler.register),
       ]),
     APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
     APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),
@@ -93,13 +93,13 @@ extension APIRoute {
   /// Bytes; a release of 100,000 resources is about 30 MB of JSON.
   private static let largest = 256 << 20
 
-  private static func channel(_ rest: String, _ acts: [Method: Act]) -> APIRoute {
-    APIRoute("apps/*/channels/*\(rest)", acts)
+  private static func channel(_ rest: String, _ operations: [Method: Operation]) -> APIRoute {
+    APIRoute("apps/*/channels/*\(rest)", operations)
   }
 
   private static func release(
     _ method: @escaping @Sendable (ReleaseHandler) -> (ReleaseDocument) throws -> Response
-  ) -> Act {
+  ) -> Operation {
     .document(.channel(.publish), limit: largest) { context in
       StreamedDocument(ReleaseDocument(context) { try method(ReleaseHandler(context: $0))($1) })
     }

@@ -40,15 +40,15 @@ struct RequestContext: Sendable {
     switch try VersionName.read(text, member: "ifVersion") {
     case nil: return nil
     case .number(let version):
-      let newest = try beforeAny { try channel().version }
-      guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+      let newest = try versionOrNone { try channel().version }
+      guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
       return version
-    case let moment?: return try beforeAny { try store.version(moment, of: channel()) }
+    case let moment?: return try versionOrNone { try store.version(moment, of: channel()) }
     }
   }
 
   /// Returns a version of the channel, or 0 if the channel doesn't exist, since nothing has changed there.
-  private func beforeAny(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
+  private func versionOrNone(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
     do {
       return try version()
     } catch StoreError.unknownApp, StoreError.unknownChannel {
@@ -76,7 +76,7 @@ struct RequestContext: Sendable {
 
 extension Problem {
   /// Refuses an `ifVersion` that doesn't exist yet: any change until then would be let through.
-  static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
+  static func ifVersionTooNew(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
     Problem(
       .conflict, "if-version",
       "--if-version \(version) (\"ifVersion\") conflicts with what is there: the newest version is \(newest)")

@@ -15,7 +15,7 @@ struct DigestDocument: StreamedContent {
   /// The maximum number of digests in one request.
   private static let limit = 100_000
 
-  mutating func take(_ part: JSONStream.Part) throws {
+  mutating func process(_ part: JSONStream.Part) throws {
     switch part {
     case .begin("sha256"):
       guard digests == nil else { throw Self.noList }

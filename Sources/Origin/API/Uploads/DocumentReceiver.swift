@@ -7,7 +7,7 @@ import System
 final class DocumentReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
-  private let takes: Requirement
+  private let requirement: Requirement
   /// In bytes.
   private let limit: Int
   private var state: State
@@ -23,16 +23,16 @@ final class DocumentReceiver: BodyReceiver {
 
   /// Creates a receiver; `open` begins the document of an authorized sender.
   init(
-    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int,
+    _ request: APIRequest, _ api: APIEndpoint, _ requirement: Requirement, limit: Int,
     _ open: (RequestContext) throws -> any IncomingDocument
   ) {
     self.request = request
     self.api = api
-    self.takes = takes
+    self.requirement = requirement
     self.limit = limit
-    body = BodyBytes(request.coding, most: BodyBytes.mostOfDocument)
+    body = BodyBytes(request.coding, maxRatio: BodyBytes.maxDocumentRatio)
     do {
-      let context = try api.admit(request, takes)
+      let context = try api.authorize(request, requirement)
       state = .receiving(context, try open(context), api.bodies.share(of: context.caller.id))
     } catch {
       state = .refused(error)
@@ -42,10 +42,10 @@ final class DocumentReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(_, let document, let share) = state else { return false }
     do {
-      try body.take(bytes) { bytes in
+      try body.decode(bytes) { bytes in
         received += bytes.byteCount
         try makeRoom(in: share)
-        try document.take(bytes)
+        try document.append(bytes)
         hasher.update(bytes)
       }
       return true
@@ -62,7 +62,7 @@ final class DocumentReceiver: BodyReceiver {
       case .receiving(_, let document, _):
         try body.finish()
         // Checked again: a body may take minutes to arrive, and the token may be revoked or expire meanwhile.
-        var context = try api.admit(request, takes)
+        var context = try api.authorize(request, requirement)
         let digest = hasher.finish()
         context.body = digest
         return try api.once(context, body: digest, document.finish)

@@ -30,14 +30,14 @@ struct ReleaseDocument: StreamedContent {
   private static let known: Set = [
     "breakGlass", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
   ]
-  private static let knownOfBundle: Set = ["base", "bundle", "unpublish"]
+  private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
 
   /// The maximum number of members of an object that isn't keyed by URL; ten are known.
   private static let memberLimit = 64
 
   /// Content types by their text: 100,000 files share a few.
   private var types: [String: ContentType] = [:]
-  private static let mostTypes = 64
+  private static let maxTypes = 64
 
   /// A bundle that is still arriving.
   private struct Bundle {
@@ -62,7 +62,7 @@ struct ReleaseDocument: StreamedContent {
     try JSONValue.object(members).decode(type)
   }
 
-  mutating func take(_ part: JSONStream.Part) throws {
+  mutating func process(_ part: JSONStream.Part) throws {
     switch (place, part) {
     case (.outside, .begin): place = .document
     case (.document, .begin):
@@ -80,7 +80,7 @@ struct ReleaseDocument: StreamedContent {
     case (.bundle, .begin(let key?)):
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
       place = key == "set" ? .set : .remove
-    case (.bundle, .value(let key?, let value)): try take(value, key)
+    case (.bundle, .value(let key?, let value)): try process(value, key)
     case (.bundle, .end): try endBundle()
     case (.set, .value(let key?, let value)):
       try countURL()
@@ -105,13 +105,13 @@ struct ReleaseDocument: StreamedContent {
     }
   }
 
-  private mutating func take(_ value: JSONValue, _ key: String) throws {
+  private mutating func process(_ value: JSONValue, _ key: String) throws {
     switch key {
     case "set" where !value.isNull: throw Problem.badRequest("\"set\" is an object of URLs")
     case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" is an array of URLs")
     case "set", "remove":
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
-    case _ where !Self.knownOfBundle.contains(key): throw UnknownMember(name: key)
+    case _ where !Self.bundleMembers.contains(key): throw UnknownMember(name: key)
     case "bundle":
       // Checked as early as possible: nothing more is received for a bundle that the token may not change.
       if let text = value.string { try context.caller.check(bundle: BundleName(text)) }
@@ -172,7 +172,7 @@ struct ReleaseDocument: StreamedContent {
   private mutating func type(_ text: String) -> ContentType? {
     if let known = types[text] { return known }
     guard let type = ContentType(text) else { return nil }
-    if types.count < Self.mostTypes { types[text] = type }
+    if types.count < Self.maxTypes { types[text] = type }
     return type
   }
 

@@ -42,34 +42,34 @@ struct BodyBytes {
 
   /// How many bytes a coded body may have beyond its decoded size. Without this, members without content, or anything else
   /// that decodes to nothing, could go on forever: limits apply to the decoded bytes.
-  private static let room = 1 << 20
-  /// How many bytes one byte of a document may decode to, beyond `room`, so that a document's cost is bounded by what was
+  private static let slack = 1 << 20
+  /// How many bytes one byte of a document may decode to, beyond `slack`, so that a document's cost is bounded by what was
   /// sent. A release of 100,000 URLs that all have the same content reaches 220.
-  static let mostOfDocument = 500
+  static let maxDocumentRatio = 500
   /// Nil where the decoded bytes go to disk, whose limits apply.
-  private let most: Int?
+  private let maxRatio: Int?
 
-  /// Creates a decoder; `most` is how many bytes one byte may decode to.
-  init(_ coding: RequestCoding, most: Int? = nil) {
+  /// Creates a decoder; `maxRatio` is how many bytes one byte may decode to.
+  init(_ coding: RequestCoding, maxRatio: Int? = nil) {
     decoder = coding.decoder
-    self.most = most
+    self.maxRatio = maxRatio
   }
 
   /// Decodes `bytes` and passes the result to `body` in bounded pieces; an error that it throws ends the decoding.
-  mutating func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+  mutating func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     guard let decoder else { return try body(bytes) }
     coded += bytes.byteCount
     var more = 0
-    let limit = most.map { BodyBytes.room.addingClamped(coded * $0) - decoded } ?? .max
+    let limit = maxRatio.map { BodyBytes.slack.addingClamped(coded * $0) - decoded } ?? .max
     try BodyBytes.problem {
       try decoder.decode(bytes) { piece in
         more += piece.byteCount
-        guard more <= limit else { throw Problem.standsForTooMuch }
+        guard more <= limit else { throw Problem.expandsTooMuch }
         try body(piece)
       }
     }
     decoded += more
-    guard coded - decoded <= Self.room else {
+    guard coded - decoded <= Self.slack else {
       throw Problem.badRequest("the body's Content-Encoding takes much more bytes than it stands for")
     }
   }
@@ -91,10 +91,10 @@ struct BodyBytes {
 }
 
 extension Problem {
-  fileprivate static var standsForTooMuch: Problem {
+  fileprivate static var expandsTooMuch: Problem {
     Problem(
       .contentTooLarge, "content-coding",
-      "each byte of the compressed body stands for more than \(BodyBytes.mostOfDocument) bytes; send it uncompressed"
+      "each byte of the compressed body stands for more than \(BodyBytes.maxDocumentRatio) bytes; send it uncompressed"
     )
   }
 }

@@ -11,7 +11,7 @@ protocol UploadSink: AnyObject {
 final class UploadReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
-  private let takes: Requirement
+  private let requirement: Requirement
   private var body: BodyBytes
   /// In bytes, decoded.
   private var received: UInt64 = 0
@@ -23,15 +23,15 @@ final class UploadReceiver: BodyReceiver {
   }
 
   init(
-    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement,
+    _ request: APIRequest, _ api: APIEndpoint, _ requirement: Requirement,
     _ open: (RequestContext) throws -> any UploadSink
   ) {
     self.request = request
     self.api = api
-    self.takes = takes
+    self.requirement = requirement
     body = BodyBytes(request.coding)
     do {
-      state = .receiving(try open(api.admit(request, takes)))
+      state = .receiving(try open(api.authorize(request, requirement)))
     } catch {
       state = .refused(error)
     }
@@ -40,7 +40,7 @@ final class UploadReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(let sink) = state else { return false }
     do {
-      try body.take(bytes) { bytes in
+      try body.decode(bytes) { bytes in
         received += UInt64(bytes.byteCount)
         guard received <= api.largestUpload else { throw Problem.tooLarge(limit: api.largestUpload) }
         try sink.append(bytes)
@@ -58,7 +58,7 @@ final class UploadReceiver: BodyReceiver {
       case .receiving(let sink):
         // Checked again: a large file takes long to arrive, and the token may be revoked or expire meanwhile.
         try body.finish()
-        _ = try api.admit(request, takes)
+        _ = try api.authorize(request, requirement)
         return try sink.finish()
       case .refused(let error): throw error
       }

@@ -108,9 +108,9 @@ enum AuditCommand {
     let receipts = try arguments.all("against").map { try receipt($0, arguments) }
     var chain = AuditChain(receipts: receipts)
     if let file = try arguments.value("file") {
-      for row in try rows(of: file) { chain.take(row) }
+      for row in try rows(of: file) { chain.append(row) }
     } else {
-      try eachRow(try RemoteOrigin(arguments)) { chain.take($0) }
+      try eachRow(try RemoteOrigin(arguments)) { chain.append($0) }
     }
     let broken = chain.finish()
     let failure = broken.map { Failure("\($0)", code: .refused, name: "audit") }

@@ -109,7 +109,7 @@ enum ServeCommand {
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
-    for stray in store.strays {
+    for stray in store.unexpectedFolders {
       let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
@@ -188,18 +188,18 @@ enum ServeCommand {
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
-  private static func zipRoom(_ text: String, in place: String) throws(UsageError) -> ZipRoom {
-    if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipRoom.shares.contains(share) {
+  private static func zipQuota(_ text: String, in place: String) throws(UsageError) -> ZipQuota {
+    if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipQuota.shares.contains(share) {
       return .share(share)
     }
     // A bare number means bytes, as it always did, but one this small was probably meant otherwise.
     if let number = Int(text), (0..<1_000_000).contains(number) {
-      let share = ZipRoom.shares.contains(number) ? "\(text)% of the free disk, or " : ""
+      let share = ZipQuota.shares.contains(number) ? "\(text)% of the free disk, or " : ""
       throw UsageError("\(place) \(text) needs a unit: \(share)\(text)GB")
     }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(
-      "\(place) \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
+      "\(place) \(text) is neither a share from \(ZipQuota.shares.lowerBound)% to \(ZipQuota.shares.upperBound)%"
         + " nor a size like 500MB or 20GB")
   }
 
@@ -266,9 +266,9 @@ enum ServeCommand {
     options.log = log
     options.gc = try gc(arguments)
     if let text = try arguments.value("zip-room") {
-      options.zipRoom = try zipRoom(text, in: arguments.source("zip-room"))
+      options.zipQuota = try zipQuota(text, in: arguments.source("zip-room"))
     }
-    options.packs.room = try size(arguments, "pack-room") ?? options.packs.room
+    options.packs.quota = try size(arguments, "pack-room") ?? options.packs.quota
     options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)
     options.largestUpload =

@@ -74,7 +74,7 @@ enum ServeLimits {
   ) throws {
     guard let path = try arguments.value("access-log"), path != "-" else { return }
     do throws(SystemError) {
-      server.continueAccessLog(in: try file(path))
+      server.reopenAccessLog(in: try file(path))
       log("reopened the access log \(path)")
     } catch {
       log("error: the access log \(path) can't be reopened; still writing to the old file: \(error.reason)")

@@ -22,7 +22,7 @@ extension Store {
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
-      var collection = Collection(store: self, policy: policy, actor: actor)
+      var collection = GarbageCollection(store: self, policy: policy, actor: actor)
       do throws(StoreError) {
         try collection.run()
       } catch {
@@ -34,7 +34,8 @@ extension Store {
   }
 
   /// Files are removed outside of transactions, so the trail records them when they are gone.
-  private func note(_ collection: Collection, _ record: AnswerRecord<CollectionReport>?) throws(StoreError)
+  private func note(_ collection: GarbageCollection, _ record: AnswerRecord<CollectionReport>?)
+    throws(StoreError)
     -> CollectionReport
   {
     let (report, actor) = (collection.report, collection.actor)
@@ -57,7 +58,7 @@ extension Store {
 }
 
 /// One round of garbage collection.
-struct Collection {
+struct GarbageCollection {
   let store: Store
   let policy: RetentionPolicy
   let actor: Actor
@@ -111,13 +112,13 @@ struct Collection {
       }
       return (result, Int64(Clock.monotonicNanoseconds() - begin))
     }
-    pace.took(took, rows: rows)
-    rest()
+    pace.record(took, rows: rows)
+    yieldToWriters()
     return result
   }
 
   /// Lets others use the disk and the writing connection, which isn't handed over in any order.
-  private func rest() {
+  private func yieldToWriters() {
     Clock.sleep(for: .microseconds(500))
     var rounds = 0
     while store.connections.isWriting, rounds < 50 {
@@ -175,11 +176,11 @@ struct Collection {
       try store.step("gc")
       let begin = Clock.monotonicNanoseconds()
       let outcome = try store.blobs.removeRows(of: part.map(\.sha256), now: store.clock())
-      pace.took(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
+      pace.record(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
       try store.blobs.unlink()
       for file in part where outcome.removed.contains(file.sha256) { report.blobs.add(file.size) }
       report.promised += outcome.reserved
-      self.rest()
+      self.yieldToWriters()
     }
   }
 
@@ -192,7 +193,7 @@ struct Collection {
       let sizes = try store.blobs.markOrphans(part, now: store.clock()).values
       try store.blobs.unlink()
       for size in sizes { report.orphans.add(size) }
-      rest()
+      yieldToWriters()
     }
   }
 
@@ -250,17 +251,17 @@ struct Pace {
   private(set) var longest: Int64 = 0
 
   /// The time that a transaction should take: 15 ms.
-  private static let aim: Int64 = 15_000_000
-  private static let fewest = 20
-  private static let most = 5000
+  private static let target: Int64 = 15_000_000
+  private static let minRows = 20
+  private static let maxRows = 5000
 
   /// Adapts to the time that a transaction of `count` rows took.
-  mutating func took(_ nanoseconds: Int64, rows count: Int) {
+  mutating func record(_ nanoseconds: Int64, rows count: Int) {
     longest = max(longest, nanoseconds)
     // A small transaction says nothing about a large one.
-    guard count >= rows || nanoseconds > Self.aim else { return }
-    let wanted = Int64(count) * Self.aim / max(1, nanoseconds)
-    rows = min(Self.most, max(Self.fewest, Int(min(wanted, Int64(rows) * 2))))
+    guard count >= rows || nanoseconds > Self.target else { return }
+    let wanted = Int64(count) * Self.target / max(1, nanoseconds)
+    rows = min(Self.maxRows, max(Self.minRows, Int(min(wanted, Int64(rows) * 2))))
   }
 }
 

@@ -2,13 +2,13 @@ import Manifests
 import System
 
 /// How much of the disk the zips of all channels may take.
-package enum ZipRoom: Hashable, Sendable {
+package enum ZipQuota: Hashable, Sendable {
   /// Percent of the free space, counting what zips already take as free.
   case share(Int)
   case bytes(Int64)
 
   /// The default unless the operator sets another.
-  package static let standard = ZipRoom.share(10)
+  package static let standard = ZipQuota.share(10)
   /// The percentages that may be set.
   package static let shares = 1...90
 
@@ -46,13 +46,13 @@ extension Store {
   /// the room: the least recently used first, updates to newest versions last.
   ///
   /// - Parameters:
-  ///   - room: the limit for zips.
+  ///   - quota: the limit for zips.
   ///   - disk: the space on the disk.
   ///   - size: the bytes needed.
   ///   - isNewest: whether they are for the zip of a channel's complete newest version, which may exceed the limit as
   ///     long as the disk keeps its reserve.
   /// - Returns: whether there is room.
-  package func makeRoom(_ room: ZipRoom, on disk: DiskSpace, for size: Int64, isNewest: Bool)
+  package func makeRoom(_ quota: ZipQuota, on disk: DiskSpace, for size: Int64, isNewest: Bool)
     throws(StoreError) -> Bool
   {
     var newest: [Int64: ManifestVersion] = [:]
@@ -66,7 +66,7 @@ extension Store {
         let isCurrent = newest[file.channel] == file.version
         if !file.isDropped, file.isUpdate || !isCurrent { older.append((file, status, isCurrent)) }
       }
-      let (limit, before) = (room.limit(on: disk, used: total), total)
+      let (limit, before) = (quota.limit(on: disk, used: total), total)
       let order = older.sorted {
         $0.isCurrent == $1.isCurrent ? $0.status.modified < $1.status.modified : $1.isCurrent
       }
@@ -76,7 +76,7 @@ extension Store {
         total -= status.size
       }
       if size <= limit - total { return true }
-      return isNewest && size <= disk.available + (before - total) - ZipRoom.reserve(on: disk)
+      return isNewest && size <= disk.available + (before - total) - ZipQuota.reserve(on: disk)
     }
   }
 

@@ -3,32 +3,33 @@ import System
 
 extension Store {
   /// Removes packs to versions that were replaced, the largest first and among equals the oldest, until the rest and
-  /// `size` more bytes fit into `room`; removes none if even that wouldn't be enough. Packs to newest versions stay,
+  /// `size` more bytes fit into `quota`; removes none if even that wouldn't be enough. Packs to newest versions stay,
   /// because devices are told about them.
   /// - Returns: whether there is room.
-  package func makePackRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
-    if try derived.hasRoom(room, for: size) { return true }
+  package func makePackSpace(_ quota: Int64, for size: Int64) throws(StoreError) -> Bool {
+    if try derived.hasSpace(quota, for: size) { return true }
     let packs = try packsByUse(replacing: nil)
     var total = Self.bytes(packs.newest)
-    guard size <= room - total else { return false }
+    guard size <= quota - total else { return false }
     total = total.addingClamped(Self.bytes(packs.replaced))
     let replaced = packs.replaced.sorted {
       $0.pack.size == $1.pack.size ? $0.pack.version < $1.pack.version : $0.pack.size > $1.pack.size
     }
-    for (channel, pack) in replaced where size > room - total {
+    for (channel, pack) in replaced where size > quota - total {
       try derived.remove(pack, of: channel)
       total -= pack.size
     }
     return true
   }
 
-  /// Whether `makePackRoom` would find room for `size` more bytes. `channel` is one that is about to get a newer
+  /// Whether `makePackSpace` would find room for `size` more bytes. `channel` is one that is about to get a newer
   /// version; nil if none is.
-  package func hasPackRoom(_ room: Int64, for size: Int64, replacing channel: Int64? = nil) throws(StoreError)
+  package func hasPackSpace(_ quota: Int64, for size: Int64, replacing channel: Int64? = nil)
+    throws(StoreError)
     -> Bool
   {
-    if try derived.hasRoom(room, for: size) { return true }
-    return size <= room - Self.bytes(try packsByUse(replacing: channel).newest)
+    if try derived.hasSpace(quota, for: size) { return true }
+    return size <= quota - Self.bytes(try packsByUse(replacing: channel).newest)
   }
 
   private typealias Packs = [(channel: Int64, pack: StoredPack)]
@@ -73,13 +74,13 @@ extension Store {
 }
 
 extension DerivedStore {
-  /// Whether `size` more bytes fit into `room` besides all packs. They usually do, and then there is no need to read
+  /// Whether `size` more bytes fit into `quota` besides all packs. They usually do, and then there is no need to read
   /// every channel's row to find out which packs are to newest versions.
-  fileprivate func hasRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
+  fileprivate func hasSpace(_ quota: Int64, for size: Int64) throws(StoreError) -> Bool {
     let sizes = try work { (db) throws(StoreError) in
       try db.all("SELECT size FROM pack WHERE sha256 IS NOT NULL") { $0.get(0, as: Int64.self) }
     }
-    return size <= room - sizes.reduce(0) { $0.addingClamped($1) }
+    return size <= quota - sizes.reduce(0) { $0.addingClamped($1) }
   }
 
   /// All stored packs, with their channels' ids.

@@ -47,15 +47,15 @@ package final class AccessLog: Sendable {
   private let droppedLines = Atomic<UInt64>(0)
   private let thread: OSThread
   /// How long `close` waits for the remaining lines to be written.
-  private let patience: Duration
+  private let closeTimeout: Duration
 
   /// Starts a writer that appends to `file`; `failed` is called when a write fails, once per file.
   package init(
-    _ file: consuming Descriptor, format: Format, patience: Duration = .seconds(5),
+    _ file: consuming Descriptor, format: Format, closeTimeout: Duration = .seconds(5),
     failed: @escaping @Sendable (SystemError) -> Void
   ) throws(SystemError) {
     self.format = format
-    self.patience = patience
+    self.closeTimeout = closeTimeout
     let state = self.state
     let raw = file.release()
     thread = try OSThread(name: "access-log") {
@@ -98,9 +98,9 @@ package final class AccessLog: Sendable {
   }
 
   /// Continues in another file, such as a new one of the same name after logrotate moved the old one away. Lines handed
-  /// over before still go to the old one, which is then closed. `Server.continueAccessLog` also covers lines not handed
+  /// over before still go to the old one, which is then closed. `Server.reopenAccessLog` also covers lines not handed
   /// over yet.
-  package func `continue`(in file: consuming Descriptor) {
+  package func reopen(in file: consuming Descriptor) {
     let raw = file.release()
     state.signalling { $0.work.append(.file(raw)) }
   }
@@ -115,7 +115,7 @@ package final class AccessLog: Sendable {
       return !state.ended
     }
     guard isFirst else { return 0 }
-    let isClosed = state.waiting(for: patience) { $0.isClosed ? true : nil } ?? false
+    let isClosed = state.waiting(for: closeTimeout) { $0.isClosed ? true : nil } ?? false
     if isClosed {
       thread.join()
       return 0

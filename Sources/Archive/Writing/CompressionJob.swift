@@ -1,13 +1,13 @@
 import System
 
 /// Passes small entries from the threads that compress them to the one that writes.
-final class PackJob: Sendable {
+final class CompressionJob: Sendable {
   private struct State {
     /// An index into the plan's order.
     var next = 0
     /// The batch that is being written.
     var written = 0
-    var packed: [Int: Result<PackedEntry, ArchiveError>] = [:]
+    var compressed: [Int: Result<CompressedEntry, ArchiveError>] = [:]
     var isOver = false
   }
 
@@ -22,14 +22,14 @@ final class PackJob: Sendable {
 
   /// Compresses entries until none is left or the writer has given up.
   func work() {
-    let packer = Packer()
-    while let index = take() {
-      let result = Result { () throws(ArchiveError) in try packer.pack(inputs[index]) }
-      state.broadcasting { $0.packed[index] = result }
+    let compressor = EntryCompressor()
+    while let index = nextIndex() {
+      let result = Result { () throws(ArchiveError) in try compressor.compress(inputs[index]) }
+      state.broadcasting { $0.compressed[index] = result }
     }
   }
 
-  private func take() -> Int? {
+  private func nextIndex() -> Int? {
     enum Next {
       case entry(Int)
       case none
@@ -53,8 +53,8 @@ final class PackJob: Sendable {
   }
 
   /// Returns an entry once it is compressed.
-  func packed(_ index: Int) throws(ArchiveError) -> PackedEntry {
-    try state.waiting { $0.packed.removeValue(forKey: index) }.get()
+  func compressed(_ index: Int) throws(ArchiveError) -> CompressedEntry {
+    try state.waiting { $0.compressed.removeValue(forKey: index) }.get()
   }
 
   /// Makes the compressing threads end.
@@ -97,24 +97,24 @@ struct ZipPlan: Sendable {
 }
 
 /// An entry's bytes as they appear in an archive.
-struct PackedEntry: Sendable {
+struct CompressedEntry: Sendable {
   let bytes: [UInt8]
   let crc: UInt32
 }
 
 /// Compresses small entries, one after another, with its own memory.
-struct Packer: ~Copyable {
+struct EntryCompressor: ~Copyable {
   private let deflater = Deflater()
 
   init() {}
 
-  func pack(_ input: ArchiveInput) throws(ArchiveError) -> PackedEntry {
+  func compress(_ input: ArchiveInput) throws(ArchiveError) -> CompressedEntry {
     let bytes = try input.opened().bytes(at: 0, count: Int(input.size))
     guard bytes.count == Int(input.size) else { throw .wrongSize(input.name) }
     let crc = CRC32.of(bytes)
     switch input.method {
-    case .stored: return PackedEntry(bytes: bytes, crc: crc)
-    case .deflate: return PackedEntry(bytes: bytes.withUnsafeBytes { deflater.pack($0) }, crc: crc)
+    case .stored: return CompressedEntry(bytes: bytes, crc: crc)
+    case .deflate: return CompressedEntry(bytes: bytes.withUnsafeBytes { deflater.compress($0) }, crc: crc)
     }
   }
 }
