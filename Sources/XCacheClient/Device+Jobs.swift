@@ -15,13 +15,24 @@ extension Device {
     }
   }
 
+  /// Finishes what an error of the disk cut short, and makes the folder again where it was deleted; each job begins so.
+  /// - Returns: the manifest in force.
+  func mend() throws(ClientError) -> DeviceIndex {
+    let (isNew, index) = try cache.withLock { cache throws(ClientError) in
+      (try cache.mend(at: now()), cache.index)
+    }
+    // They hold; the next poll writes them down again.
+    if isNew { documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) } }
+    return index
+  }
+
   /// Ends the job that was begun with `signal`, at the next piece of what it fetches; it comes back at once.
   package func stop(_ signal: StopSignal) { gate.stop(signal) }
 
   /// Writes down what pages used since that was done last.
   package func saveUses() {
     // Another device may have the folder by then.
-    guard cache.withLock({ $0.isOpen }) else { return }
+    guard cache.withLock({ $0.isOurs }) else { return }
     if let note = uses.takeNote() { try? folder.write(note, to: folder.uses) }
   }
 
@@ -85,7 +96,7 @@ extension Device {
     try job(until: signal) { () throws(ClientError) in
       guard !gate.isStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
       else { return 0 }
-      try cache.withLock { cache throws(ClientError) in try cache.mend(at: now()) }
+      _ = try mend()
       defer { cache.withLock { $0.tidyNotes() } }
       return try fetchBacklogAlone(progress)
     }

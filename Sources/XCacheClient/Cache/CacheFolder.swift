@@ -41,12 +41,17 @@ struct CacheFolder: Sendable {
   /// Where bytes are put while they come in; removed at the next start.
   func incoming() -> String { "\(staging)/\(Hex.encode(Secrets.random(8).span.bytes)).part" }
 
+  /// Names that say whose a folder is; the notes alone may be left where somebody has cleared it.
+  private static let marks: Set<String> = [
+    "lock", "index.json", "poll.json", "uses.json", "backlog.json", "pages.json",
+  ]
+
   /// Whether the folder holds files and none that says it is a device's: those must not be set aside.
   func isForeign() throws(ClientError) -> Bool {
     try onDisk(root) { () throws(SystemError) in
       guard try Kernel.status(root) != nil else { return false }
       let names = try Folder.textNames(root)
-      return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
+      return !names.isEmpty && Self.marks.isDisjoint(with: names)
     }
   }
 

@@ -21,6 +21,7 @@ extension DeviceCache {
 
   /// Removes what was set aside too long ago or is listed again, and unfinished updates as old as that.
   mutating func sweep(at now: Int64) throws(ClientError) {
+    try checkOurs()
     lastSweep = now
     var live: Set<SHA256> = []
     for entry in index.entries where has(entry) { live.insert(entry.sha256) }

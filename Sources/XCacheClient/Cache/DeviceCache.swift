@@ -8,6 +8,7 @@ import System
 struct DeviceCache: ~Copyable {
   let folder: CacheFolder
   let owner: DeviceIndex.Owner
+  private let hosts: HostList
   /// Whether an `index.json` was there that couldn't be read; its files were set aside.
   let wasDamaged: Bool
   /// Bytes that listed and set-aside files may take of the disk; nil: as many as it has.
@@ -41,11 +42,12 @@ struct DeviceCache: ~Copyable {
   private var lock: FileLock?
 
   private init(
-    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex, limit: Int64?,
-    wasDamaged: Bool, lock: consuming FileLock
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ hosts: HostList, _ index: DeviceIndex,
+    limit: Int64?, wasDamaged: Bool, lock: consuming FileLock
   ) {
     self.folder = folder
     self.owner = owner
+    self.hosts = hosts
     self.index = index
     self.limit = limit
     self.wasDamaged = wasDamaged
@@ -64,20 +66,10 @@ struct DeviceCache: ~Copyable {
     if try folder.isForeign() {
       throw .otherContents(folder: folder.root, holds: "other files", asked: owner.message)
     }
-    try folder.make()
-    let taken = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
-    guard let lock = taken else {
-      throw .inUse(folder: folder.root, process: FileLock.holder(folder.lock))
-    }
-    let bytes = try onDisk(folder.index) { () throws(SystemError) in
-      try DurableFile.read(folder.index, limit: 1 << 30)
-    }
-    let held = bytes.flatMap { DeviceIndex.parse($0, hosts: hosts) }
-    if let held, held.owner != owner {
-      throw .otherContents(folder: folder.root, holds: held.owner.message, asked: owner.message)
-    }
+    let lock = try folder.makeAndLock()
+    let (bytes, held) = try folder.readIndex(of: owner, hosts: hosts)
     var cache = DeviceCache(
-      folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
+      folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
     try folder.removeUnfinished()
     cache.isSettled = false
@@ -97,6 +89,84 @@ struct DeviceCache: ~Copyable {
   func checkOpen() throws(ClientError) {
     if lock == nil { throw .closed(folder: folder.root) }
   }
+
+  /// Whether the folder is open, and still the one that was locked: somebody may have deleted it, and another process made
+  /// it anew.
+  var isOurs: Bool {
+    switch lock {
+    case .some(let lock): (try? lock.isHeld(at: folder.lock)) ?? false
+    case nil: false
+    }
+  }
+
+  /// - Throws: `closed`, and `file` where the folder was deleted.
+  func checkOurs() throws(ClientError) {
+    try checkOpen()
+    if isOurs { return }
+    throw .file(
+      path: folder.root, call: "flock", code: Errno.noSuchFileOrDirectory.rawValue,
+      reason: "The folder was deleted; the next update makes it again")
+  }
+}
+
+// MARK: - A folder that was deleted
+
+extension DeviceCache {
+  /// Makes the folder again where somebody has deleted it, or a part of it: caches are what systems and people clear.
+  ///
+  /// The manifest stays in force, and what it lists and was here before is wanted again, as what an update skips is.
+  /// Where another process has made the folder in the meantime, and ended, what that left is in force.
+  /// - Returns: whether that was so.
+  /// - Throws: `inUse`, while another process has it; `otherContents`, `file`.
+  private mutating func restore(at now: Int64) throws(ClientError) -> Bool {
+    let isLost = !isOurs
+    if !isLost, folder.isWhole(holding: index) { return false }
+    if isLost { lock = try folder.makeAndLock() } else { try folder.make() }
+    (isSettled, proven) = (false, [:])
+    if let held = try folder.readIndex(of: owner, hosts: hosts).held, held.digest != index.digest {
+      index = held
+      backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
+    } else if index.version.number > 0 {
+      // First, and of all: what is here after all is left out again below.
+      try leave(Backlog(index.entries.filter { has($0) }, []), for: index)
+      try folder.write(index.rendered(for: owner), to: folder.index)
+    }
+    try settle(at: now)
+    tidyNotes()
+    try sweep(at: now)
+    return true
+  }
+}
+
+extension CacheFolder {
+  /// Makes what is missing of the folder, and takes its lock.
+  /// - Throws: `inUse`, `file`.
+  fileprivate func makeAndLock() throws(ClientError) -> FileLock {
+    try make()
+    let taken = try onDisk(lock) { () throws(SystemError) in try FileLock.take(lock) }
+    guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
+    return taken
+  }
+
+  /// The bytes of `index.json`, and what they say; nil where there are none, or none that can be used.
+  /// - Throws: `otherContents`, `file`.
+  fileprivate func readIndex(
+    of owner: DeviceIndex.Owner, hosts: HostList
+  ) throws(ClientError) -> (bytes: [UInt8]?, held: DeviceIndex?) {
+    let bytes = try onDisk(index) { () throws(SystemError) in try DurableFile.read(index, limit: 1 << 30) }
+    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }
+    guard held.owner == owner else {
+      throw .otherContents(folder: root, holds: held.owner.message, asked: owner.message)
+    }
+    return (bytes, held.index)
+  }
+
+  /// Whether all is there that a device at `held` has in any case.
+  fileprivate func isWhole(holding held: DeviceIndex) -> Bool {
+    let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
+    guard areThere else { return false }
+    return held.version.number == 0 || mark(index) != nil
+  }
 }
 
 // MARK: - The switch
@@ -106,7 +176,7 @@ extension DeviceCache {
   mutating func commit(
     _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
   ) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     // Before the switch: what is in it and not listed is passed over.
     try leave(skipped, for: next)
     try folder.syncStaged()
@@ -124,9 +194,17 @@ extension DeviceCache {
     try makeRoom()
   }
 
-  /// Finishes a switch that a crash, or an error of the disk, cut short.
-  mutating func mend(at now: Int64) throws(ClientError) {
+  /// Finishes a switch that a crash, or an error of the disk, cut short, and makes the folder again where it was deleted.
+  /// - Returns: whether that was so.
+  @discardableResult
+  mutating func mend(at now: Int64) throws(ClientError) -> Bool {
     try checkOpen()
+    let isNew = try restore(at: now)
+    try settle(at: now)
+    return isNew
+  }
+
+  private mutating func settle(at now: Int64) throws(ClientError) {
     if isSettled { return }
     let names = index.names
     files = [:]
@@ -229,7 +307,7 @@ extension DeviceCache {
 
   /// Removes an entry's file, whose bytes turned out to be wrong.
   mutating func discard(_ entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return }
     try folder.remove(folder.file(entry.name))
     drop(entry.name)
@@ -237,7 +315,7 @@ extension DeviceCache {
 
   /// Puts the checked bytes at `path` where they belong; the manifest may have moved on, then they are dropped.
   mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return try folder.remove(path) }
     try folder.move(path, to: folder.file(entry.name))
     keep(entry.name)
