@@ -1,19 +1,19 @@
 import Compression
 import XCacheClient
 
-/// Undoes the content codings of an answer (RFC 9110 §8.4), as Chromium does.
+/// Undoes the content codings of an answer (RFC 9110 §8.4), as Chromium does, and where a body isn't coded at all, as libsoup does.
 ///
 /// An empty body is empty whatever its coding. Of gzip the first member counts; what follows it is passed over ("this matches the
 /// behavior of other browsers", net/filter/gzip_source_stream.h), as is what follows the frames of zstd. A body that ends before its
-/// coding does is an error, which Chromium lets pass.
+/// coding does is an error, which Chromium lets pass. "Some servers mistakenly claim to be sending encoded data when in fact they
+/// aren't" (libsoup, soup-converter-wrapper.c): what doesn't begin as its coding does is handed on as it came.
 ///
 /// A few bytes in two codings may stand for days of work of which nothing comes out: whoever asked is asked meanwhile whether it is
 /// to go on.
 package final class ContentDecoder {
   private let host: String
-  private let names: [String]
   /// In the order in which they are undone.
-  private let decoders: [StreamDecoder]
+  private var layers: [Layer]
   private let isCancelled: @Sendable () -> Bool
   /// Bytes that decoders took in and gave since `isCancelled` was asked.
   private var work = 0
@@ -33,8 +33,45 @@ package final class ContentDecoder {
     guard known.count == codings.count, !known.isEmpty, known.count <= Self.most else { return nil }
     self.host = host
     self.isCancelled = isCancelled
-    names = codings.reversed()
-    decoders = known.map { StreamDecoder($0, takesOne: true) }
+    layers = zip(codings.reversed(), known).map { Layer($0, $1) }
+  }
+
+  private struct Layer {
+    let name: String
+    let coding: StreamDecoder.Coding
+    let decoder: StreamDecoder
+    /// All that came, until something came of it; nil from then on.
+    var start: [UInt8]? = []
+    /// The body doesn't have the coding.
+    var isPlain = false
+
+    /// Bytes that may come to nothing before they count as a start.
+    static let longestStart = 16 << 10
+
+    init(_ name: String, _ coding: StreamDecoder.Coding) {
+      (self.name, self.coding) = (name, coding)
+      decoder = StreamDecoder(coding, takesOne: true)
+    }
+
+    /// Whether what came begins as the coding does, so that an error is damage.
+    var hasStarted: Bool {
+      guard let start else { return true }
+      return switch coding {
+      case .gzip: start.starts(with: [0x1F, 0x8B])
+      case .deflate: StreamDecoder.hasZlibHead(start)
+      #if canImport(CBrotli)
+        case .brotli: false
+      #endif
+      // libsoup doesn't know it.
+      default: true
+      }
+    }
+
+    /// Keeps what comes, for as long as it isn't known whether it is coded.
+    mutating func note(_ bytes: RawSpan) {
+      guard let start else { return }
+      self.start = start.count < Self.longestStart ? bytes.withUnsafeBytes { start + $0 } : nil
+    }
   }
 
   private static func coding(_ name: String) -> StreamDecoder.Coding? {
@@ -59,11 +96,20 @@ package final class ContentDecoder {
   }
 
   private func decode(_ bytes: RawSpan, _ place: Int, _ receive: (RawSpan) throws -> Void) throws {
-    guard place < decoders.count else { return try receive(bytes) }
+    guard place < layers.count else { return try receive(bytes) }
+    if layers[place].isPlain { return try decode(bytes, place + 1, receive) }
+    layers[place].note(bytes)
     do {
-      try decoders[place].decode(bytes, worked: count) { try decode($0, place + 1, receive) }
+      try layers[place].decoder.decode(bytes, worked: count) {
+        layers[place].start = nil
+        try decode($0, place + 1, receive)
+      }
     } catch is CodingError {
-      throw TransportError(.broken, "\(host): the \(names[place]) of the answer is damaged")
+      guard let start = layers[place].start, !layers[place].hasStarted else {
+        throw TransportError(.broken, "\(host): the \(layers[place].name) of the answer is damaged")
+      }
+      (layers[place].isPlain, layers[place].start) = (true, nil)
+      try decode(start.span.bytes, place + 1, receive)
     }
   }
 
@@ -78,11 +124,11 @@ package final class ContentDecoder {
   /// Notes that the body is over.
   /// - Throws: where the coding isn't.
   package func finish() throws(TransportError) {
-    for (name, decoder) in zip(names, decoders) where !decoder.isEmpty {
+    for layer in layers where !layer.isPlain && !layer.decoder.isEmpty {
       do throws(CodingError) {
-        try decoder.finish()
+        try layer.decoder.finish()
       } catch {
-        throw TransportError(.broken, "\(host): the \(name) of the answer ends early")
+        throw TransportError(.broken, "\(host): the \(layer.name) of the answer ends early")
       }
     }
   }
