@@ -62,6 +62,7 @@ public final class CurlPageTransport: PageTransport {
       timeouts: timeouts, watch: { _ in !request.isCancelled() })
     // As browsers do.
     ask.asksBeforeBody = false
+    ask.takesControls = true
     ask.authorities = authorities
     ask.multiplexed = request.multiplexed
     ask.memoryLimit = request.memoryLimit

@@ -33,6 +33,8 @@ package struct HTTPRequest: Sendable {
   var waitsForConnection = false
   /// Whether the server is asked before a body is sent (RFC 9110 §10.1.1); one that says nothing to that costs a second.
   package var asksBeforeBody = true
+  /// Whether fields may have control characters, as those of browsers may; never CR, LF or NUL.
+  package var takesControls = false
   /// Bytes of the answer that may wait for their reader, all of them in memory; nil: they may go to a file.
   package var memoryLimit: Int?
   /// Called while bytes move and at least once a second; `false` stops the exchange.

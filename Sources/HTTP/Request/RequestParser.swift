@@ -69,7 +69,8 @@ package struct RequestParser: Sendable {
 
   /// Where the CR stands that ends the line; nil if the end hasn't arrived.
   ///
-  /// No line may hold another control byte but tab, so that the first one found is the line's end.
+  /// No line may hold another control byte but tab, so that the first one found is the line's end; with
+  /// `takesControls` a header line may hold those that end none.
   @inline(__always)
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
     let limit = lineLimit(limits)
@@ -81,7 +82,9 @@ package struct RequestParser: Sendable {
         guard bytes[end &+ 1] == 0x0A else { throw .lineEnd }
         return end
       }
-      guard byte == 0x09 else { throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field }
+      guard byte == 0x09 || (limits.takesControls && !atRequestLine && byte != 0x0A && byte != 0) else {
+        throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field
+      }
       searched &+= 1
     }
     guard bytes.byteCount >= limit else {
@@ -137,12 +140,18 @@ package struct RequestLimits: Sendable, Equatable {
   /// Whether a path may have a percent sign that isn't of an escape, or `%00`. Addresses of the web may (WHATWG URL standard §4.4:
   /// "validation error", no failure), and a proxy sends on what a browser asks for.
   package var takesAnyPercent: Bool
+  /// Whether a header's value may have control bytes. Those of the web may (Fetch standard §2.2.2: "contains no 0x00 (NUL) or HTTP
+  /// newline bytes"), and "recipients of … CTL characters … MAY retain such characters for the sake of robustness when they appear
+  /// within a safe context" (RFC 9110 §5.5): a proxy sends on what a browser asks for. Neither CR, LF nor NUL ever.
+  package var takesControls: Bool
 
   /// Limits that a head can be held to: what is out of range is brought into it.
   package init(
-    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false
+    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false,
+    takesControls: Bool = false
   ) {
     self.takesAnyPercent = takesAnyPercent
+    self.takesControls = takesControls
     self.headBytes = min(max(headBytes, 64), 65_535)
     self.targetBytes = min(max(targetBytes, 1), self.headBytes)
     self.fieldCount = max(fieldCount, 1)

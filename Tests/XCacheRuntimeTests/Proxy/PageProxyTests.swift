@@ -47,6 +47,21 @@ import Testing
     "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n"
   }
 
+  /// As without the proxy. Nothing that could end a line gets through.
+  @Test func controlCharactersGoOn() async throws {
+    let proxy = try await proxy()
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get("/api", "X-Own: a\u{1}b\u{7F}\r\n"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(transport.sent.map { $0.headers["x-own"] } == ["a\u{1}b\u{7F}"])
+    for bad in ["X-Own: a\u{0}b", "X-Own: a\nb", "X-Own: a\rb", "X\u{1}Own: a", "Host\u{1}: other"] {
+      let engine = try await connect(proxy, "m.test")
+      engine.say(get("/api", "\(bad)\r\n"))
+      #expect(await engine.answer().hasPrefix("HTTP/1.1 400"))
+    }
+    #expect(transport.sent.count == 1)
+  }
+
   @Test func aPageComesFromTheDevice() async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
