@@ -62,12 +62,24 @@ struct ProxyExchange {
 
   /// The page that asks, as far as is known. Of several that may, one that is left alone has the request go to the network.
   private func page() -> OpenPage? {
-    if isDocument { return proxy.pages.opening(url) ?? proxy.opensUntold(url) }
+    if isDocument { return proxy.pages.opening(url) ?? opensUntold() }
     let candidates = proxy.pages.candidates(
       referrer: head.header("referer"), origin: head.header("origin"), for: url,
       site: head.header("sec-fetch-site"))
     return candidates.first(where: proxy.runtime.leavesAlone)
       ?? proxy.runtime.owner(of: url, among: candidates)
+  }
+
+  /// The page of a document that nobody told of: links lead there, and going back. Its calls are sent ahead as those of a page that the
+  /// app opens.
+  private func opensUntold() -> OpenPage {
+    let page = proxy.opensUntold(url)
+    guard head.method == "GET" else { return page }
+    let context = PageContext(
+      userAgent: head.header("user-agent") ?? "", acceptLanguage: head.header("accept-language"))
+    let runtime = proxy.runtime
+    Task { await runtime.prefetch(for: page, context) }
+    return page
   }
 
   /// Tells the pages what came of a document's request.
