@@ -106,6 +106,11 @@ package final class StreamDecoder {
     }
   }
 
+  /// Whether bytes begin with zlib's head: "CMF and FLG … is a multiple of 31", and 8 is the one method (RFC 1950 §2.2).
+  package static func hasZlibHead(_ bytes: [UInt8]) -> Bool {
+    bytes.count >= 2 && bytes[0] & 15 == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
+  }
+
   /// Decodes the next bytes.
   /// - Parameters:
   ///   - bytes: the next bytes.
@@ -124,9 +129,7 @@ package final class StreamDecoder {
     self.start = all
     guard all.count >= 2 else { return }
     self.start = nil
-    // "CMF and FLG … is a multiple of 31", and 8 is the only method (RFC 1950 §2.2).
-    let hasHead = all[0] & 15 == 8 && (Int(all[0]) << 8 | Int(all[1])) % 31 == 0
-    if case .zlib(let stream) = engine, !hasHead, inflateReset2(stream, -15) != Z_OK {
+    if case .zlib(let stream) = engine, !Self.hasZlibHead(all), inflateReset2(stream, -15) != Z_OK {
       throw CodingError.damaged
     }
     try decodeNext(all.span.bytes, worked, body)

@@ -63,6 +63,7 @@ public final class CurlPageTransport: PageTransport {
       timeouts: timeouts, watch: { _ in !request.isCancelled() })
     // As in browsers.
     ask.asksBeforeBody = false
+    ask.takesControls = true
     ask.authorities = authorities
     ask.multiplexed = request.multiplexed
     ask.memoryLimit = request.memoryLimit

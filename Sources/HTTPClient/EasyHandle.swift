@@ -207,7 +207,10 @@ final class EasyHandle {
   {
     var list: UnsafeMutablePointer<curl_slist>?
     for field in request.fields {
-      let isSafe = { (byte: UInt8) in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+      let isSafe = { (byte: UInt8) in
+        if request.takesControls { return byte != 0x0D && byte != 0x0A && byte != 0 }
+        return byte >= 0x20 && byte != 0x7F || byte == 0x09
+      }
       guard !field.name.isEmpty,
         field.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }),
         field.value.utf8.allSatisfy(isSafe)

@@ -34,6 +34,8 @@ package struct HTTPRequest: Sendable {
   var waitsForConnection = false
   /// Whether to send `Expect: 100-continue` before a body (RFC 9110 §10.1.1); a server that doesn't react costs a second.
   package var asksBeforeBody = true
+  /// Whether fields may have control characters, as those of browsers may; never CR, LF or NUL.
+  package var takesControls = false
   /// The most bytes of the response that may wait to be read, all in memory; if nil, they may go to a file.
   package var memoryLimit: Int?
   /// Called while bytes move and at least once a second; `false` stops the exchange.

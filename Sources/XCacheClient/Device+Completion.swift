@@ -13,10 +13,7 @@ extension Device {
   private func completeAlone(
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> CompletionReport {
-    let index = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      return cache.index
-    }
+    let index = try mend()
     var names: Set<CachedName> = []
     let entries = index.entries.filter { names.insert($0.name).inserted }
     let (bad, wrong) = try survey(entries)

@@ -15,13 +15,24 @@ extension Device {
     }
   }
 
+  /// Finishes what a disk error interrupted, and makes the folder again if it was deleted. Each job begins with it.
+  /// - Returns: the manifest in force.
+  func mend() throws(ClientError) -> DeviceIndex {
+    let (isNew, index) = try cache.withLock { cache throws(ClientError) in
+      (try cache.mend(at: now()), cache.index)
+    }
+    // They are still valid; the next poll writes them again.
+    if isNew { documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) } }
+    return index
+  }
+
   /// Cancels the job that was started with `signal`, at the next chunk that it receives; returns at once.
   package func stop(_ signal: StopSignal) { gate.stop(signal) }
 
   /// Saves which files pages have used, if any were since the last save.
   package func saveUses() {
     // Another device may have opened the folder by then.
-    guard cache.withLock({ $0.isOpen }) else { return }
+    guard cache.withLock({ $0.isOurs }) else { return }
     if let note = uses.takeNote() { try? folder.write(note, to: folder.uses) }
   }
 
@@ -86,7 +97,7 @@ extension Device {
     try job(until: signal) { () throws(ClientError) in
       guard !gate.isStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
       else { return 0 }
-      try cache.withLock { cache throws(ClientError) in try cache.mend(at: now()) }
+      _ = try mend()
       defer { cache.withLock { $0.tidyNotes() } }
       return try fetchBacklogAlone(progress)
     }

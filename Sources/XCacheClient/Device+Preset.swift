@@ -19,10 +19,7 @@ extension Device {
     _ path: String, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> PresetReport {
     let preset = try Preset(path, manifestLimit: settings.manifestLimit)
-    let held = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      return cache.index
-    }
+    let held = try mend()
     let (version, index) = try preset.index(over: held)
     guard let next = index else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)

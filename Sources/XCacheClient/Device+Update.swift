@@ -29,11 +29,8 @@ extension Device {
   private func updateAlone(
     _ force: Bool, _ found: (@Sendable (String) -> Void)?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    let held = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      try cache.sweepIfDue(at: now())
-      return cache.index
-    }
+    let held = try mend()
+    try cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
     if gate.conditions.isOffline {
       return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
@@ -152,7 +149,7 @@ extension Device {
   /// If it can't be written, the only cost is an earlier poll after the next start.
   private func savePolicy() {
     let policy = policy.withLock { $0 }
-    guard cache.withLock({ $0.isOpen }) else { return }
+    guard cache.withLock({ $0.isOurs }) else { return }
     try? folder.write(policy.saved(server: settings.server.text), to: folder.poll)
   }
 

@@ -69,7 +69,8 @@ package struct RequestParser: Sendable {
 
   /// Returns the index of the CR that ends the line, or nil if the end hasn't arrived.
   ///
-  /// The only other control byte that a line may contain is tab, so the first one found is the line's end.
+  /// The only other control byte that a line may contain is tab, so the first one found is the line's end; with
+  /// `takesControls`, a header line may contain others that end no line.
   @inline(__always)
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
     let limit = lineLimit(limits)
@@ -81,7 +82,9 @@ package struct RequestParser: Sendable {
         guard bytes[end &+ 1] == 0x0A else { throw .lineEnd }
         return end
       }
-      guard byte == 0x09 else { throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field }
+      guard byte == 0x09 || (limits.takesControls && !atRequestLine && byte != 0x0A && byte != 0) else {
+        throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field
+      }
       searched &+= 1
     }
     guard bytes.byteCount >= limit else {
@@ -137,12 +140,18 @@ package struct RequestLimits: Sendable, Equatable {
   /// Whether a path may contain `%00`, or a percent sign that doesn't begin an escape. URLs on the web may (WHATWG URL standard
   /// §4.4: "validation error", not a failure), and a proxy forwards what a browser requests.
   package var takesAnyPercent: Bool
+  /// Whether a header's value may have control bytes. Those of the web may (Fetch standard §2.2.2: "contains no 0x00 (NUL) or HTTP
+  /// newline bytes"), and "recipients of … CTL characters … MAY retain such characters for the sake of robustness when they appear
+  /// within a safe context" (RFC 9110 §5.5): a proxy forwards what a browser sends. Never CR, LF or NUL.
+  package var takesControls: Bool
 
   /// Creates limits; values out of range are clamped.
   package init(
-    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false
+    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false,
+    takesControls: Bool = false
   ) {
     self.takesAnyPercent = takesAnyPercent
+    self.takesControls = takesControls
     self.headBytes = min(max(headBytes, 64), 65_535)
     self.targetBytes = min(max(targetBytes, 1), self.headBytes)
     self.fieldCount = max(fieldCount, 1)

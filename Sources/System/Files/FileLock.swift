@@ -11,16 +11,28 @@ package struct FileLock: ~Copyable, Sendable {
 
   /// Takes the lock and writes this process's ID into the file. Returns nil if another process holds it.
   package static func take(_ path: String) throws(SystemError) -> FileLock? {
-    let file = try Kernel.open(path, [.readWrite, .create])
-    let raw = file.raw
-    do {
-      _ = try Kernel.retrying("flock", on: path) { flock(raw, LOCK_EX | LOCK_NB) }
-    } catch  where error.code == .wouldBlock {
-      return nil
+    while true {
+      let file = try Kernel.open(path, [.readWrite, .create])
+      let raw = file.raw
+      do {
+        _ = try Kernel.retrying("flock", on: path) { flock(raw, LOCK_EX | LOCK_NB) }
+      } catch  where error.code == .wouldBlock {
+        return nil
+      }
+      let lock = FileLock(file: file)
+      // If the file was removed between the two calls, another process can lock a new one at the path.
+      guard try lock.isHeld(at: path) else { continue }
+      try Kernel.truncate(lock.file, to: 0)
+      try Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: lock.file, path: path)
+      return lock
     }
-    try Kernel.truncate(file, to: 0)
-    try Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: file, path: path)
-    return FileLock(file: file)
+  }
+
+  /// Whether the file at `path` is still the locked one; false if it was removed or replaced.
+  package borrowing func isHeld(at path: String) throws(SystemError) -> Bool {
+    let own = try Kernel.status(file)
+    guard let there = try Kernel.status(path) else { return false }
+    return there.inode == own.inode && there.device == own.device
   }
 
   /// Returns the process ID that a lock's holder wrote into it.

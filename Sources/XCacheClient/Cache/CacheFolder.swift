@@ -41,12 +41,17 @@ struct CacheFolder: Sendable {
   /// Returns a new path for incoming bytes; leftovers are removed at the next start.
   func incoming() -> String { "\(staging)/\(Hex.encode(Secrets.random(8).span.bytes)).part" }
 
+  /// Files that show that a folder is a device's: some of them may be left in one that somebody has cleared.
+  private static let marks: Set<String> = [
+    "lock", "index.json", "poll.json", "uses.json", "backlog.json", "pages.json",
+  ]
+
   /// Whether the folder holds files but isn't a device's; they must not be set aside.
   func isForeign() throws(ClientError) -> Bool {
     try onDisk(root) { () throws(SystemError) in
       guard try Kernel.status(root) != nil else { return false }
       let names = try Folder.textNames(root)
-      return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
+      return !names.isEmpty && Self.marks.isDisjoint(with: names)
     }
   }
 

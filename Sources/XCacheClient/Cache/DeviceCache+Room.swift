@@ -21,6 +21,7 @@ extension DeviceCache {
 
   /// Removes files that were set aside too long ago or are listed again, and unfinished updates of the same age.
   mutating func sweep(at now: Int64) throws(ClientError) {
+    try checkOurs()
     lastSweep = now
     var live: Set<SHA256> = []
     for entry in index.entries where has(entry) { live.insert(entry.sha256) }

@@ -8,6 +8,7 @@ import System
 struct DeviceCache: ~Copyable {
   let folder: CacheFolder
   let owner: DeviceIndex.Owner
+  private let hosts: HostList
   /// Whether there was an `index.json` that couldn't be read; its files were set aside.
   let wasDamaged: Bool
   /// The bytes that listed and set-aside files may take on the disk; nil for no limit.
@@ -41,11 +42,12 @@ struct DeviceCache: ~Copyable {
   private var lock: FileLock?
 
   private init(
-    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex, limit: Int64?,
-    wasDamaged: Bool, lock: consuming FileLock
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ hosts: HostList, _ index: DeviceIndex,
+    limit: Int64?, wasDamaged: Bool, lock: consuming FileLock
   ) {
     self.folder = folder
     self.owner = owner
+    self.hosts = hosts
     self.index = index
     self.limit = limit
     self.wasDamaged = wasDamaged
@@ -64,20 +66,10 @@ struct DeviceCache: ~Copyable {
     if try folder.isForeign() {
       throw .otherContents(folder: folder.root, holds: "other files", asked: owner.message)
     }
-    try folder.make()
-    let taken = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
-    guard let lock = taken else {
-      throw .inUse(folder: folder.root, process: FileLock.holder(folder.lock))
-    }
-    let bytes = try onDisk(folder.index) { () throws(SystemError) in
-      try DurableFile.read(folder.index, limit: 1 << 30)
-    }
-    let held = bytes.flatMap { DeviceIndex.parse($0, hosts: hosts) }
-    if let held, held.owner != owner {
-      throw .otherContents(folder: folder.root, holds: held.owner.message, asked: owner.message)
-    }
+    let lock = try folder.makeAndLock()
+    let (bytes, held) = try folder.readIndex(of: owner, hosts: hosts)
     var cache = DeviceCache(
-      folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
+      folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
     try folder.removeUnfinished()
     cache.isSettled = false
@@ -97,6 +89,83 @@ struct DeviceCache: ~Copyable {
   func checkOpen() throws(ClientError) {
     if lock == nil { throw .closed(folder: folder.root) }
   }
+
+  /// Whether the folder is open, and still the one that was locked: it may have been deleted, and made again by another process.
+  var isOurs: Bool {
+    switch lock {
+    case .some(let lock): (try? lock.isHeld(at: folder.lock)) ?? false
+    case nil: false
+    }
+  }
+
+  /// - Throws: `closed`, and `file` if the folder was deleted.
+  func checkOurs() throws(ClientError) {
+    try checkOpen()
+    if isOurs { return }
+    throw .file(
+      path: folder.root, call: "flock", code: Errno.noSuchFileOrDirectory.rawValue,
+      reason: "The folder was deleted; the next update makes it again")
+  }
+}
+
+// MARK: - A folder that was deleted
+
+extension DeviceCache {
+  /// Makes the folder again if it, or a part of it, was deleted: systems and people clear caches.
+  ///
+  /// The manifest stays in force, and the listed files that were held join the backlog, like those that an update skips.
+  /// If another process made the folder in the meantime and ended, its manifest is in force.
+  /// - Returns: whether anything was deleted.
+  /// - Throws: `inUse` while another process holds the folder; `otherContents`, `file`.
+  private mutating func restore(at now: Int64) throws(ClientError) -> Bool {
+    let isLost = !isOurs
+    if !isLost, folder.isWhole(holding: index) { return false }
+    if isLost { lock = try folder.makeAndLock() } else { try folder.make() }
+    (isSettled, proven) = (false, [:])
+    if let held = try folder.readIndex(of: owner, hosts: hosts).held, held.digest != index.digest {
+      index = held
+      backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
+    } else if index.version.number > 0 {
+      // All of them first; those that are still there are removed from the backlog below.
+      try leave(Backlog(index.entries.filter { has($0) }, []), for: index)
+      try folder.write(index.rendered(for: owner), to: folder.index)
+    }
+    try settle(at: now)
+    tidyNotes()
+    try sweep(at: now)
+    return true
+  }
+}
+
+extension CacheFolder {
+  /// Makes the missing parts of the folder, and takes its lock.
+  /// - Throws: `inUse`, `file`.
+  fileprivate func makeAndLock() throws(ClientError) -> FileLock {
+    try make()
+    let taken = try onDisk(lock) { () throws(SystemError) in try FileLock.take(lock) }
+    guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
+    return taken
+  }
+
+  /// Returns the bytes of `index.json`, and the index in them; nil if there is none or it isn't valid.
+  /// - Throws: `otherContents`, `file`.
+  fileprivate func readIndex(
+    of owner: DeviceIndex.Owner, hosts: HostList
+  ) throws(ClientError) -> (bytes: [UInt8]?, held: DeviceIndex?) {
+    let bytes = try onDisk(index) { () throws(SystemError) in try DurableFile.read(index, limit: 1 << 30) }
+    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }
+    guard held.owner == owner else {
+      throw .otherContents(folder: root, holds: held.owner.message, asked: owner.message)
+    }
+    return (bytes, held.index)
+  }
+
+  /// Whether everything exists that a device at `held` always has.
+  fileprivate func isWhole(holding held: DeviceIndex) -> Bool {
+    let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
+    guard areThere else { return false }
+    return held.version.number == 0 || mark(index) != nil
+  }
 }
 
 // MARK: - The switch
@@ -106,7 +175,7 @@ extension DeviceCache {
   mutating func commit(
     _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
   ) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     // Before the switch: backlog entries that aren't listed are ignored.
     try leave(skipped, for: next)
     try folder.syncStaged()
@@ -124,9 +193,17 @@ extension DeviceCache {
     try makeRoom()
   }
 
-  /// Finishes a switch that a crash or a disk error interrupted.
-  mutating func mend(at now: Int64) throws(ClientError) {
+  /// Finishes a switch that a crash or a disk error interrupted, and makes the folder again if it was deleted.
+  /// - Returns: whether it was.
+  @discardableResult
+  mutating func mend(at now: Int64) throws(ClientError) -> Bool {
     try checkOpen()
+    let isNew = try restore(at: now)
+    try settle(at: now)
+    return isNew
+  }
+
+  private mutating func settle(at now: Int64) throws(ClientError) {
     if isSettled { return }
     let names = index.names
     files = [:]
@@ -229,7 +306,7 @@ extension DeviceCache {
 
   /// Removes an entry's file, whose bytes are wrong.
   mutating func discard(_ entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return }
     try folder.remove(folder.file(entry.name))
     drop(entry.name)
@@ -237,7 +314,7 @@ extension DeviceCache {
 
   /// Moves the verified file at `path` into place; it is removed if the manifest no longer lists it.
   mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return try folder.remove(path) }
     try folder.move(path, to: folder.file(entry.name))
     keep(entry.name)

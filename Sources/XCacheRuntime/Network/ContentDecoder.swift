@@ -1,19 +1,20 @@
 import Compression
 import XCacheClient
 
-/// Decodes the content codings of an answer (RFC 9110 §8.4), as Chromium does.
+/// Decodes the content codings of an answer (RFC 9110 §8.4), as Chromium does; a body that isn't coded at all, as libsoup does.
 ///
 /// An empty body stays empty whatever its coding. Only the first member of gzip data counts; anything after it is ignored
 /// ("this matches the behavior of other browsers", net/filter/gzip_source_stream.h), as is anything after the zstd frames.
-/// A body that ends before its coding does is an error, which Chromium tolerates.
+/// A body that ends before its coding does is an error, which Chromium tolerates. "Some servers mistakenly claim to be sending
+/// encoded data when in fact they aren't" (libsoup, soup-converter-wrapper.c): a body that doesn't begin as its coding does is
+/// handed on unchanged.
 ///
 /// A few bytes in two codings can take days to decode without producing output, so the caller is regularly asked whether to
 /// go on.
 package final class ContentDecoder {
   private let host: String
-  private let names: [String]
   /// In the order in which they are applied.
-  private let decoders: [StreamDecoder]
+  private var layers: [Layer]
   private let isCancelled: @Sendable () -> Bool
   /// Bytes consumed and produced by the decoders since `isCancelled` was last called.
   private var work = 0
@@ -34,8 +35,45 @@ package final class ContentDecoder {
     guard known.count == codings.count, !known.isEmpty, known.count <= Self.most else { return nil }
     self.host = host
     self.isCancelled = isCancelled
-    names = codings.reversed()
-    decoders = known.map { StreamDecoder($0, takesOne: true) }
+    layers = zip(codings.reversed(), known).map { Layer($0, $1) }
+  }
+
+  private struct Layer {
+    let name: String
+    let coding: StreamDecoder.Coding
+    let decoder: StreamDecoder
+    /// All input until the first output; nil from then on.
+    var start: [UInt8]? = []
+    /// The body doesn't have the coding.
+    var isPlain = false
+
+    /// The most bytes of input without output to keep.
+    static let longestStart = 16 << 10
+
+    init(_ name: String, _ coding: StreamDecoder.Coding) {
+      (self.name, self.coding) = (name, coding)
+      decoder = StreamDecoder(coding, takesOne: true)
+    }
+
+    /// Whether the input begins as the coding does, so that an error means damage.
+    var hasStarted: Bool {
+      guard let start else { return true }
+      return switch coding {
+      case .gzip: start.starts(with: [0x1F, 0x8B])
+      case .deflate: StreamDecoder.hasZlibHead(start)
+      #if canImport(CBrotli)
+        case .brotli: false
+      #endif
+      // libsoup doesn't know it.
+      default: true
+      }
+    }
+
+    /// Keeps the input as long as it isn't clear whether it is coded.
+    mutating func note(_ bytes: RawSpan) {
+      guard let start else { return }
+      self.start = start.count < Self.longestStart ? bytes.withUnsafeBytes { start + $0 } : nil
+    }
   }
 
   private static func coding(_ name: String) -> StreamDecoder.Coding? {
@@ -62,11 +100,20 @@ package final class ContentDecoder {
   }
 
   private func decode(_ bytes: RawSpan, _ place: Int, _ receive: (RawSpan) throws -> Void) throws {
-    guard place < decoders.count else { return try receive(bytes) }
+    guard place < layers.count else { return try receive(bytes) }
+    if layers[place].isPlain { return try decode(bytes, place + 1, receive) }
+    layers[place].note(bytes)
     do {
-      try decoders[place].decode(bytes, worked: count) { try decode($0, place + 1, receive) }
+      try layers[place].decoder.decode(bytes, worked: count) {
+        layers[place].start = nil
+        try decode($0, place + 1, receive)
+      }
     } catch is CodingError {
-      throw TransportError(.broken, "\(host): the \(names[place]) of the answer is damaged")
+      guard let start = layers[place].start, !layers[place].hasStarted else {
+        throw TransportError(.broken, "\(host): the \(layers[place].name) of the answer is damaged")
+      }
+      (layers[place].isPlain, layers[place].start) = (true, nil)
+      try decode(start.span.bytes, place + 1, receive)
     }
   }
 
@@ -81,11 +128,11 @@ package final class ContentDecoder {
   /// Ends the decoding after the last bytes of the body.
   /// - Throws: `TransportError` if the coded data isn't complete.
   package func finish() throws(TransportError) {
-    for (name, decoder) in zip(names, decoders) where !decoder.isEmpty {
+    for layer in layers where !layer.isPlain && !layer.decoder.isEmpty {
       do throws(CodingError) {
-        try decoder.finish()
+        try layer.decoder.finish()
       } catch {
-        throw TransportError(.broken, "\(host): the \(name) of the answer ends early")
+        throw TransportError(.broken, "\(host): the \(layer.name) of the answer ends early")
       }
     }
   }

@@ -32,7 +32,8 @@ final class ProxyConnection {
     timeouts.body = 300 * Timeouts.second
     return ConnectionRules(
       request: RequestLimits(
-        headBytes: 65_535, targetBytes: 65_535, fieldCount: 200, takesAnyPercent: true), requests: .max,
+        headBytes: 65_535, targetBytes: 65_535, fieldCount: 200, takesAnyPercent: true,
+        takesControls: true), requests: .max,
       discardedBody: 1 << 20, timeouts: timeouts)
   }()
 

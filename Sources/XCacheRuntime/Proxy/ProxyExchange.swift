@@ -63,12 +63,24 @@ struct ProxyExchange {
   /// The page that the request comes from, as far as is known. If it may come from several, one that is left alone sends
   /// the request to the network.
   private func page() -> OpenPage? {
-    if isDocument { return proxy.pages.opening(url) ?? proxy.opensUntold(url) }
+    if isDocument { return proxy.pages.opening(url) ?? opensUntold() }
     let candidates = proxy.pages.candidates(
       referrer: head.header("referer"), origin: head.header("origin"), for: url,
       site: head.header("sec-fetch-site"))
     return candidates.first(where: proxy.runtime.leavesAlone)
       ?? proxy.runtime.owner(of: url, among: candidates)
+  }
+
+  /// Returns the page of a document that the app didn't announce: links lead there, and going back. Its calls are sent ahead like
+  /// those of a page that the app opens.
+  private func opensUntold() -> OpenPage {
+    let page = proxy.opensUntold(url)
+    guard head.method == "GET" else { return page }
+    let context = PageContext(
+      userAgent: head.header("user-agent") ?? "", acceptLanguage: head.header("accept-language"))
+    let runtime = proxy.runtime
+    Task { await runtime.prefetch(for: page, context) }
+    return page
   }
 
   /// Records what came of a document's request.

@@ -61,8 +61,9 @@ struct StreamExchange {
     guard isToken(request.method) else { throw TransportError(.other, "no method: \(request.method)") }
     var text = "\(request.method) \(url.target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
     for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
-      guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-        throw TransportError(.other, "the header \"\(name)\" has no name or contains a control character")
+      // Other control characters end no line, and browsers send them (Fetch standard §2.2.2).
+      guard isToken(name), value.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
+        throw TransportError(.other, "the header \"\(name)\" has no name or contains a line break or NUL")
       }
       text += "\(name): \(value)\r\n"
     }
