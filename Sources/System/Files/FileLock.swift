@@ -19,7 +19,8 @@ package struct FileLock: ~Copyable, Sendable {
       return nil
     }
     try Kernel.truncate(file, to: 0)
-    try Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: file, path: path)
+    // It is there for people: a full disk keeps nobody from the lock.
+    try? Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: file, path: path)
     return FileLock(file: file)
   }
 

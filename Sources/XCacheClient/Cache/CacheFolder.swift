@@ -45,7 +45,11 @@ struct CacheFolder: Sendable {
   func isForeign() throws(ClientError) -> Bool {
     try onDisk(root) { () throws(SystemError) in
       guard try Kernel.status(root) != nil else { return false }
-      let names = try Folder.textNames(root)
+      // Where the disk was full at the first start there are empty folders alone.
+      let names = try Folder.textNames(root).filter { name in
+        let path = "\(root)/\(name)"
+        return ![files, staging, aside].contains(path) || (try? Folder.textNames(path))?.isEmpty != true
+      }
       return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
     }
   }
