@@ -79,12 +79,17 @@ struct DeviceCache: ~Copyable {
     var cache = DeviceCache(
       folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
-    try folder.removeUnfinished()
     cache.isSettled = false
-    try cache.mend(at: now)
-    cache.tidyNotes()
-    try cache.sweep(at: now)
-    try cache.makeRoom()
+    do throws(ClientError) {
+      try folder.removeUnfinished()
+      try cache.mend(at: now)
+      cache.tidyNotes()
+      try cache.sweep(at: now)
+      try cache.makeRoom()
+    } catch  where error.isDiskFull {
+      // Pages have what is here, and the next update goes on.
+      if cache.files.isEmpty { try cache.readFiles() }
+    }
     return cache
   }
 
@@ -128,12 +133,22 @@ extension DeviceCache {
   mutating func mend(at now: Int64) throws(ClientError) {
     try checkOpen()
     if isSettled { return }
+    try readFiles()
+    do throws(ClientError) {
+      try apply(after: nil, at: now)
+    } catch  where error.isDiskFull {
+      // What was set aside makes room for what is in force.
+      try dropAside()
+      try apply(after: nil, at: now)
+    }
+    isSettled = true
+  }
+
+  private mutating func readFiles() throws(ClientError) {
     let names = index.names
     files = [:]
     for (name, size) in try folder.listed() { files[names.shared(name)] = size }
     bytes = files.values.clampedSum(\.self)
-    try apply(after: nil, at: now)
-    isSettled = true
   }
 
   /// Brings `files` in line with the index: what isn't listed is set aside, what is staged takes its place.

@@ -37,6 +37,38 @@ private let twin = "https://m.test/twin.js"
 
   private func fill(after changes: Int?) { left.withLock { $0 = changes } }
 
+  /// It was full at any moment of an update, and is still when the app starts again.
+  @Test func aDeviceOpensAndServesWhatIsThere() throws {
+    try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
+    let fresh = try bench.fresh()
+    var (changes, isDone, versions) = (0, false, Set<String>())
+    while !isDone {
+      let name = "device-\(changes)"
+      bench.origin.restore(to: 1)
+      var device: Device? = try device(name)
+      _ = try device?.update(force: true)
+      bench.origin.restore(to: 2)
+      fill(after: changes)
+      isDone = (try? device?.update(force: true)) != nil
+      device = nil
+      fill(after: 0)
+      let reopened = try self.device(name)
+      versions.insert(reopened.version)
+      #expect(try reopened.resource(for: kept)?.read() == bytes("kept"))
+      // Those of the version that is held, or none.
+      for url in [changed, twin] {
+        guard let read = try? reopened.resource(for: url)?.read() else { continue }
+        let old = bytes(url == changed ? "old" : "other")
+        #expect(read == (reopened.version == "1" ? old : bytes("new")), "\(changes) \(url)")
+      }
+      fill(after: nil)
+      _ = try reopened.update(force: true)
+      #expect(try bench.state(name) == fresh, "\(changes)")
+      changes += 1
+    }
+    #expect(changes > 10 && versions == ["1", "2"])
+  }
+
   /// A disk that was full at the first start left these.
   @Test func aFolderThatWasBegunIsTaken() throws {
     let folder = bench.settings().folder
