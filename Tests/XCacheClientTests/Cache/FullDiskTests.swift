@@ -69,6 +69,35 @@ private let twin = "https://m.test/twin.js"
     #expect(changes > 10 && versions == ["1", "2"])
   }
 
+  /// An update broke off behind its switch, and can't be finished.
+  @Test func theKillSwitchArrives() throws {
+    try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
+    var (changes, isDone, count) = (0, false, 0)
+    while !isDone {
+      let name = "device-\(changes)"
+      bench.origin.say("")
+      bench.origin.restore(to: 1)
+      let device = try device(name)
+      _ = try device.update(force: true)
+      bench.origin.restore(to: 2)
+      fill(after: changes)
+      isDone = (try? device.update(force: true)) != nil
+      fill(after: 0)
+      bench.origin.serve(
+        bytes(#"{"code":200,"data":{"version":"2","intercept":false,"bypass":[],"scripts":[]}}"#),
+        at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+      bench.origin.say(#","policy":"2""#)
+      if !isDone { #expect(throws: ClientError.self) { try device.update(force: true) } }
+      if !isDone {
+        #expect(!device.intercepts(kept), "\(changes)")
+        count += 1
+      }
+      fill(after: nil)
+      changes += 1
+    }
+    #expect(count > 5)
+  }
+
   /// A disk that was full at the first start left these.
   @Test func aFolderThatWasBegunIsTaken() throws {
     let folder = bench.settings().folder
