@@ -29,8 +29,7 @@ extension Device {
   private func updateAlone(
     _ force: Bool, _ found: (@Sendable (String) -> Void)?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    let held = try mend()
-    try cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
+    let (held, fault) = try tidied()
     if gate.conditions.isOffline {
       return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
@@ -49,10 +48,26 @@ extension Device {
       // Before the manifest, whose files may not fit: the kill switch must always arrive.
       var documents = DocumentReport()
       follow(offer.extras, from: source, &documents)
+      if let fault { throw fault }
       if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
       var report = try take(offer, source, over: held, progress)
       report.documents = documents
       return report
+    }
+  }
+
+  /// Finishes what an earlier update left undone.
+  /// - Returns: the manifest in force, and the disk error that prevented it, if any: policies must arrive all the same.
+  private func tidied() throws(ClientError) -> (held: DeviceIndex, fault: ClientError?) {
+    try cache.withLock { cache throws(ClientError) in
+      do throws(ClientError) {
+        try cache.mend(at: now())
+        try cache.sweepIfDue(at: now())
+      } catch {
+        guard case .file = error else { throw error }
+        return (cache.index, error)
+      }
+      return (cache.index, nil)
     }
   }
 

@@ -23,7 +23,8 @@ package struct FileLock: ~Copyable, Sendable {
       // If the file was removed between the two calls, another process can lock a new one at the path.
       guard try lock.isHeld(at: path) else { continue }
       try Kernel.truncate(lock.file, to: 0)
-      try Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: lock.file, path: path)
+      // For people: a full disk must not prevent the lock.
+      try? Kernel.write(Array("\(getpid())\n".utf8).span.bytes, to: lock.file, path: path)
       return lock
     }
   }

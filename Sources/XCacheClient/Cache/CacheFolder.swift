@@ -50,7 +50,11 @@ struct CacheFolder: Sendable {
   func isForeign() throws(ClientError) -> Bool {
     try onDisk(root) { () throws(SystemError) in
       guard try Kernel.status(root) != nil else { return false }
-      let names = try Folder.textNames(root)
+      // A disk that was full at the first start leaves only empty folders.
+      let names = try Folder.textNames(root).filter { name in
+        let path = "\(root)/\(name)"
+        return ![files, staging, aside].contains(path) || (try? Folder.textNames(path))?.isEmpty != true
+      }
       return !names.isEmpty && Self.marks.isDisjoint(with: names)
     }
   }

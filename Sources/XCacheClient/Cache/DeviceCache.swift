@@ -71,12 +71,17 @@ struct DeviceCache: ~Copyable {
     var cache = DeviceCache(
       folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
-    try folder.removeUnfinished()
     cache.isSettled = false
-    try cache.mend(at: now)
-    cache.tidyNotes()
-    try cache.sweep(at: now)
-    try cache.makeRoom()
+    do throws(ClientError) {
+      try folder.removeUnfinished()
+      try cache.mend(at: now)
+      cache.tidyNotes()
+      try cache.sweep(at: now)
+      try cache.makeRoom()
+    } catch  where error.isDiskFull {
+      // Pages have what is here, and the next update goes on.
+      if cache.files.isEmpty { try cache.readFiles() }
+    }
     return cache
   }
 
@@ -205,12 +210,22 @@ extension DeviceCache {
 
   private mutating func settle(at now: Int64) throws(ClientError) {
     if isSettled { return }
+    try readFiles()
+    do throws(ClientError) {
+      try apply(after: nil, at: now)
+    } catch  where error.isDiskFull {
+      // What was set aside makes room for what is in force.
+      try dropAside()
+      try apply(after: nil, at: now)
+    }
+    isSettled = true
+  }
+
+  private mutating func readFiles() throws(ClientError) {
     let names = index.names
     files = [:]
     for (name, size) in try folder.listed() { files[names.shared(name)] = size }
     bytes = files.values.clampedSum(\.self)
-    try apply(after: nil, at: now)
-    isSettled = true
   }
 
   /// Makes the files match the index: files that aren't listed are set aside, staged ones move into place.
