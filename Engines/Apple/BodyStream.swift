@@ -5,15 +5,15 @@ import System
   import FoundationNetworking
 #endif
 
-/// The bytes of a request as a stream that reads them while they are sent, so that their number doesn't matter.
+/// The body of a request as a stream that reads the bytes as they are sent, so that a body of any size takes little memory.
 enum BodyStream {
   typealias Read = @Sendable (_ offset: Int64, _ into: UnsafeMutableRawBufferPointer) throws -> Int
 
-  /// Bytes that wait at most.
+  /// The most bytes that wait to be sent.
   private static let room = 1 << 18
 
   #if canImport(Darwin)
-    /// A stream whose other end a thread of its own writes to; nil where the system has no thread left.
+    /// Opens a stream that a separate thread writes to; nil if the system has no thread left.
     static func open(_ length: Int64, _ read: @escaping Read) -> InputStream? {
       var input: InputStream?
       var output: OutputStream?
@@ -24,13 +24,14 @@ enum BodyStream {
       return input
     }
 
-    /// Unchecked: the thread that writes has it alone.
+    /// Unchecked: only the writing thread uses it.
     private struct Output: @unchecked Sendable {  // see above
       private let stream: OutputStream
 
       init(_ stream: OutputStream) { self.stream = stream }
 
-      /// Writes until all is written or nobody reads any more. Where `read` fails, the stream ends early, and the exchange with it.
+      /// Writes until everything is written or nobody reads any more. If `read` fails, the stream ends early, and the
+      /// exchange with it.
       func write(_ length: Int64, _ read: Read) {
         stream.open()
         defer { stream.close() }
@@ -62,7 +63,7 @@ enum BodyStream {
   #else
     static func open(_ length: Int64, _ read: @escaping Read) -> InputStream? { Input(length, read) }
 
-    /// Linux's Foundation asks a stream of one's own, and has no streams that are bound to one another.
+    /// Foundation on Linux accepts a custom stream, and has no bound pair of streams.
     private final class Input: InputStream {
       private let length: Int64
       private let source: Read

@@ -7,31 +7,32 @@
   import XCacheClient
   import XCacheRuntime
 
-  /// A connection of Network.framework's, for threads that may wait.
+  /// A connection of Network.framework, for threads that may block.
   ///
-  /// Unchecked: an `NWConnection` may be used from any thread (its documentation, "Overview"); what arrives is behind a monitor.
+  /// Unchecked: an `NWConnection` may be used from any thread (its documentation, "Overview"); received data is behind a
+  /// monitor.
   final class NetworkStream: ProxyStream, @unchecked Sendable {  // see above
     private struct State {
       var isReady = false
       var failure: String?
       var received: [UInt8] = []
-      /// A piece was asked for, and isn't there yet.
+      /// Whether a receive is pending.
       var isReceiving = false
       var isOver = false
       var isBroken = false
-      /// Bytes that were handed to the system and haven't left.
+      /// Bytes handed to the system that haven't left yet.
       var sending = 0
     }
 
     private let connection: NWConnection
     private let state = Monitor(State())
 
-    /// Bytes that are taken from the system at a time, and that it may hold of ours.
+    /// The most bytes to receive at a time, and the most unsent bytes that the system may hold for us.
     private static let piece = 64 << 10
     private static let mostSending = 256 << 10
 
-    /// Connects to `endpoint`, for `host` by name and certificate where `isSecure` says so; nil where that fails or takes too
-    /// long, or the attempt is ended.
+    /// Connects to `endpoint`; if `isSecure`, with TLS that checks name and certificate against `host`. Nil if that fails
+    /// or takes too long, or the attempt is ended.
     convenience init?(
       _ endpoint: NWEndpoint, _ host: String, isSecure: Bool, _ attempt: ConnectionAttempt
     ) {
@@ -40,8 +41,8 @@
       self.init(starting: connection, within: attempt.milliseconds)
     }
 
-    /// Starts a connection, such as one that a listener took, and waits until it can be used; nil where that fails or takes too
-    /// long.
+    /// Starts a connection, such as one that a listener accepted, and waits until it is ready; nil if that fails or takes
+    /// too long.
     init?(starting connection: NWConnection, within milliseconds: Int) {
       self.connection = connection
       let state = state
@@ -50,7 +51,7 @@
         case .ready: state.broadcasting { $0.isReady = true }
         case .failed(let error):
           state.broadcasting { ($0.failure, $0.isBroken) = ("\(error)", $0.isBroken || !$0.isOver) }
-        // Where nothing leads there it would wait for another network.
+        // Without a route, it would wait for another network.
         case .waiting(let error): state.broadcasting { $0.failure = "\(error)" }
         case .cancelled: state.broadcasting { ($0.failure, $0.isOver) = ("closed", true) }
         default: break
@@ -67,7 +68,7 @@
       }
     }
 
-    /// The port of this side, once it is connected.
+    /// The local port, once connected.
     var localPort: UInt16? { connection.currentPath?.localEndpoint?.port }
 
     deinit { connection.cancel() }
@@ -83,7 +84,7 @@
       let options = tls.securityProtocolOptions
       sec_protocol_options_set_tls_server_name(options, host)
       sec_protocol_options_add_tls_application_protocol(options, "http/1.1")
-      // The endpoint may be an address: it is the name's certificate that counts.
+      // The endpoint may be an address, but the certificate has to match the name.
       sec_protocol_options_set_verify_block(
         options,
         { _, trust, complete in
@@ -108,7 +109,7 @@
       }
     }
 
-    /// Asks for a piece, unless one is under way or waits to be read.
+    /// Requests more data, unless a receive is pending or data waits to be read.
     private func receive() {
       let isBusy = state.withLock { state -> Bool in
         if state.isReceiving || state.isOver || !state.received.isEmpty { return true }
@@ -127,7 +128,7 @@
       }
     }
 
-    /// TLS that ended without its closing alert.
+    /// Whether TLS ended without its closing alert.
     private static func isEnd(_ error: NWError) -> Bool {
       if case .tls(errSSLClosedNoNotify) = error { true } else { false }
     }
@@ -159,7 +160,7 @@
       return true
     }
 
-    /// A kept connection has nothing to say: whatever arrives, its end above all, makes it useless.
+    /// An idle connection has nothing to receive: anything that arrives, above all its end, makes it useless.
     var isGone: Bool {
       receive()
       return state.withLock { $0.isOver || $0.failure != nil }
@@ -175,14 +176,14 @@
   }
 
   extension NWEndpoint {
-    /// Of a host and a port.
+    /// The port of a host-and-port endpoint.
     var port: UInt16? {
       guard case .hostPort(_, let port) = self else { return nil }
       return port.rawValue
     }
   }
 
-  /// Connections of Network.framework's, to the addresses that a resolver gives.
+  /// Makes connections with Network.framework to the addresses that a resolver returns.
   final class AppleNetwork: StreamNetwork {
     private let dialer: AddressDialer
 
@@ -197,7 +198,7 @@
       guard let number = UInt16(exactly: port), let port = NWEndpoint.Port(rawValue: number) else {
         throw TransportError(.other, "\(host): \(port) is not a port")
       }
-      // By its name Network.framework finds a host's addresses itself, and has them race.
+      // Given a name, Network.framework looks up the addresses itself and races them.
       return try dialer.dial(bare, system: { [nil] }, isCancelled: isCancelled) {
         address, attempt throws(TransportError) -> any ProxyStream in
         let stream = NetworkStream(
@@ -216,26 +217,27 @@
     }
   }
 
-  /// Requests of pages by HTTP/1.1 over Network.framework: to the addresses of a resolver, while name, certificate, `Host` and
-  /// cookies stay those of the host. Without a resolver `URLSessionPageTransport` does more: HTTP/2, HTTP/3 and proxies.
+  /// Sends page requests by HTTP/1.1 over Network.framework to the addresses of a resolver, while server name, certificate,
+  /// `Host` and cookies stay those of the host. Without a resolver, `URLSessionPageTransport` does more: HTTP/2, HTTP/3 and
+  /// proxies.
   public final class NetworkPageTransport: PageTransport {
     private let inner: StreamPageTransport
 
-    /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come; `resolver` says
-    /// where hosts are.
+    /// Creates a transport that waits `connectSeconds` for a connection and gives up after `stallSeconds` without bytes;
+    /// `resolver` looks up hosts.
     public init(resolver: any Resolver, connectSeconds: Int = 10, stallSeconds: Int = 600) {
       inner = StreamPageTransport(
         AppleNetwork(resolver, connectSeconds: connectSeconds), stallSeconds: stallSeconds)
     }
 
-    /// Sends by HTTP/1.1; gzip is undone.
+    /// Sends a request by HTTP/1.1; gzip is decoded.
     public func send(
       _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
     ) throws(TransportError) {
       try inner.send(request, begin: begin, receive: receive)
     }
 
-    /// Requests from now on take new connections.
+    /// Makes later requests use new connections.
     public func networkChanged() { inner.networkChanged() }
   }
 #endif

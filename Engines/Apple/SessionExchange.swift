@@ -5,7 +5,7 @@ import System
   import FoundationNetworking
 #endif
 
-/// One request's answer, on its way from the session's queue to the thread that waits for it.
+/// The answer to one request, on its way from the session's queue to the thread that waits for it.
 final class SessionExchange: Sendable {
   enum Step {
     case head(HTTPURLResponse)
@@ -23,13 +23,13 @@ final class SessionExchange: Sendable {
 
   private let state = Monitor(State())
 
-  /// Bytes that wait at most, but for the pieces that are on their way when the task is told to pause.
+  /// The most bytes that wait, not counting pieces that are already on their way when the task is suspended.
   private static let limit = 1 << 20
 
-  /// Whether it went over a connection that others can use at the same time.
+  /// Whether it used a connection that others can use at the same time.
   var isMultiplexed: Bool { state.withLock { $0.isMultiplexed } }
 
-  /// What happens next, for which the thread sleeps; nil where nothing happens for `duration`.
+  /// Blocks until the next step; nil if nothing happens for `duration`.
   func next(within duration: Duration, of task: URLSessionTask) -> Step? {
     guard let (step, resumes) = state.waiting(for: duration, { Self.take(&$0) }) else { return nil }
     if resumes { task.resume() }
@@ -45,10 +45,11 @@ final class SessionExchange: Sendable {
     return (step, resumes)
   }
 
-  /// Takes a piece. A disk that is slower than the network has the task pause rather than fill the memory.
+  /// Adds a piece of the body. If the disk is slower than the network, the task is suspended rather than filling the
+  /// memory.
   ///
-  /// On Apple's systems alone: with Linux's Foundation, where tests run, a task that was paused has once given more bytes than
-  /// the server sent.
+  /// Only on Apple's systems: with Foundation on Linux, where the tests run, a suspended task has once delivered more bytes
+  /// than the server sent.
   func add(_ bytes: Data, of task: URLSessionTask) {
     state.broadcasting { state in
       state.steps.append(.bytes(bytes))
@@ -56,7 +57,7 @@ final class SessionExchange: Sendable {
       #if canImport(Darwin)
         guard state.waiting > Self.limit, !state.isSuspended else { return }
         state.isSuspended = true
-        // Under the lock, so that the thread that takes the pieces resumes it afterwards, never before.
+        // Under the lock, so that the consuming thread can't resume the task before it is suspended.
         task.suspend()
       #endif
     }
@@ -69,9 +70,9 @@ final class SessionExchange: Sendable {
   func noteMultiplexed() { state.withLock { $0.isMultiplexed = true } }
 }
 
-/// The session's delegate: hands what happens to the exchange that it belongs to.
+/// The session's delegate, which hands events to the exchange that they belong to.
 ///
-/// Its calls come one after another, on the session's own queue, and none of them waits.
+/// Called serially on the session's own queue; no call blocks.
 final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
   private struct Running {
     let exchange: SessionExchange
@@ -81,13 +82,12 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
 
   private let running = Locked<[Int: Running]>([:])
 
-  /// Redirects that are followed.
+  /// The most redirects that are followed.
   private let mostRedirects: Int
 
   init(redirects: Int) { mostRedirects = redirects }
 
-  /// Starts `task`.
-  /// - Parameter stream: gives its body once more, where a connection turned out to be gone.
+  /// Starts `task`. `stream` opens the body again if a connection turned out to be gone.
   func begin(_ task: URLSessionTask, stream: (@Sendable () -> InputStream?)? = nil) -> SessionExchange {
     let exchange = SessionExchange()
     running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange, stream: stream) }
@@ -124,7 +124,7 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
       running[task.taskIdentifier] = own
       return own.redirects > mostRedirects
     }
-    // Without a request the redirect itself is the answer, and its status no success.
+    // Without a request, the redirect itself becomes the answer, with a status that isn't success.
     completionHandler(isOneTooMany ? nil : request)
   }
 

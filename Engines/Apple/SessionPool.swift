@@ -5,7 +5,7 @@ import System
   import FoundationNetworking
 #endif
 
-/// The session whose connections requests use now; another network gets another one.
+/// The session whose connections requests use at the moment; it is replaced when the network changes.
 final class SessionPool: Sendable {
   private struct Current {
     let session: URLSession
@@ -16,8 +16,8 @@ final class SessionPool: Sendable {
   private let current: Locked<Current>
 
   /// - Parameters:
-  ///   - redirects: that are followed.
-  ///   - configuration: of each session.
+  ///   - redirects: the most redirects that are followed.
+  ///   - configuration: makes the configuration of each session.
   init(redirects: Int, _ configuration: @escaping @Sendable () -> URLSessionConfiguration) {
     make = {
       let exchanges = Exchanges(redirects: redirects)
@@ -28,22 +28,21 @@ final class SessionPool: Sendable {
     current = Locked(make())
   }
 
-  // A session holds its delegate until it is told to let go.
+  // A session retains its delegate until it is invalidated.
   deinit { current.withLock { $0.session.finishTasksAndInvalidate() } }
 
-  /// Starts a request.
-  /// - Parameter stream: gives its body once more, where a connection turned out to be gone.
+  /// Starts a request. `stream` opens the body again if a connection turned out to be gone.
   func begin(
     _ request: URLRequest, stream: (@Sendable () -> InputStream?)? = nil
   ) -> (task: URLSessionDataTask, exchange: SessionExchange) {
-    // Under the lock: a session that was let go takes no more tasks.
+    // Under the lock: an invalidated session accepts no tasks.
     current.withLock { current in
       let task = current.session.dataTask(with: request)
       return (task, current.exchanges.begin(task, stream: stream))
     }
   }
 
-  /// What is under way goes on; requests from now on take new connections.
+  /// Lets running requests go on, and makes later ones use new connections.
   func networkChanged() {
     let new = make()
     let old = current.withLock { current in

@@ -7,23 +7,23 @@ import XCacheRuntime
   import FoundationNetworking
 #endif
 
-/// Requests of pages over URLSession: HTTP/2 and HTTP/3 where the server has them, the system's proxies and trust, no cookies
-/// and caches of its own.
+/// Sends page requests over URLSession: HTTP/2 and HTTP/3 if the server supports them, the system's proxies and trust
+/// settings, no cookies or caches of its own.
 ///
-/// Where hosts are, the system says. It also runs on Linux's Foundation, where its tests do; an app on Linux takes
+/// The system resolves host names. It also runs on Foundation for Linux, where its tests do; apps on Linux use
 /// `CurlPageTransport`.
 public final class URLSessionPageTransport: PageTransport {
   private let sessions: SessionPool
 
-  /// A transport that gives up an answer of which nothing came for `stallSeconds`.
+  /// Creates a transport that gives up if nothing of an answer arrives for `stallSeconds`.
   public init(stallSeconds: Int = 600, connections: Int = 6) {
     sessions = SessionPool(redirects: 0) { URLSessionTransport.configuration(stallSeconds, connections) }
   }
 
-  /// What is under way goes on; requests from now on take new connections.
+  /// Lets running requests go on, and makes later ones use new connections.
   public func networkChanged() { sessions.networkChanged() }
 
-  /// Sends by URLSession, which undoes the codings that the system knows.
+  /// Sends a request over URLSession, which decodes the codings that the system knows.
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
@@ -38,19 +38,19 @@ public final class URLSessionPageTransport: PageTransport {
     case .bytes(let bytes): ask.httpBody = Data(bytes)
     case .stream(let length, let read):
       #if canImport(Darwin)
-        // Without it the body goes out in chunks, which not every server takes.
+        // Without this the body is sent in chunks, which not every server accepts.
         ask.setValue("\(length)", forHTTPHeaderField: "Content-Length")
       #endif
       stream = { BodyStream.open(length, read) }
       ask.httpBodyStream = stream?()
     }
     let (task, exchange) = sessions.begin(ask, stream: stream)
-    // Ends it where the caller has had enough; after its end it does nothing.
+    // Ends it if the caller stops early; does nothing after its end.
     defer { task.cancel() }
     try read(exchange, of: task, request, begin, receive)
   }
 
-  /// What a session writes itself.
+  /// Headers that a session writes itself.
   private static let ofSessions: Set<String> = [
     "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding",
   ]
@@ -77,10 +77,10 @@ public final class URLSessionPageTransport: PageTransport {
 }
 
 extension NetworkHead {
-  /// What systems decode, where they offer it; a body of any other coding they hand on as it is.
+  /// Codings that systems decode if they offer them; a body in any other coding is passed on as it is.
   private static let decoded: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 
-  /// The head of a session's answer, whose body is decoded.
+  /// Creates the head of a session's answer, whose body is decoded.
   init(_ response: HTTPURLResponse, of url: String) {
     let codings = (response.value(forHTTPHeaderField: "Content-Encoding") ?? "").lowercased()
       .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -100,9 +100,9 @@ extension NetworkHead {
   }
 }
 
-/// The values of several `Set-Cookie` that a session gives as one, with commas between.
+/// Splits several `Set-Cookie` values that a session joins with commas.
 enum SetCookie {
-  /// A comma is one of theirs where a name and an equals sign follow it; in a date there are none.
+  /// A comma separates two cookies if a name and an equals sign follow it; in dates they don't.
   static func split(_ text: String) -> [String] {
     var values: [String] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {

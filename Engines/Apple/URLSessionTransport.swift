@@ -6,19 +6,19 @@ import XCacheClient
   import FoundationNetworking
 #endif
 
-/// The transport on Apple's systems: URLSession, without cookies, caches or stored credentials.
+/// The transport for Apple's systems: URLSession, without cookies, caches or stored credentials.
 ///
-/// It also runs on Linux's Foundation, where its tests do; an app on Linux takes `CurlTransport`.
+/// It also runs on Foundation for Linux, where its tests do; apps on Linux use `CurlTransport`.
 public final class URLSessionTransport: Transport {
   private let sessions: SessionPool
 
-  /// A transport that gives up an answer of which nothing came for `stallSeconds`, with at most `connections` to a server
-  /// that doesn't speak HTTP/2.
+  /// Creates a transport that gives up if nothing of an answer arrives for `stallSeconds`, with at most `connections` to a
+  /// server that doesn't speak HTTP/2.
   public init(stallSeconds: Int = 30, connections: Int = 6) {
     sessions = SessionPool(redirects: 5) { Self.configuration(stallSeconds, connections) }
   }
 
-  /// A session's that keeps nothing.
+  /// Returns the configuration of a session that stores nothing.
   static func configuration(_ stallSeconds: Int, _ connections: Int) -> URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = TimeInterval(stallSeconds)
@@ -31,18 +31,18 @@ public final class URLSessionTransport: Transport {
     return configuration
   }
 
-  /// What is under way goes on; requests from now on take new connections.
+  /// Lets running requests go on, and makes later ones use new connections.
   public func networkChanged() { sessions.networkChanged() }
 
-  /// Fetches by URLSession: up to five redirects, the system's content codings undone, no limit on the time as long as
-  /// bytes come.
+  /// Fetches over URLSession: follows up to five redirects, decodes the system's content codings, and has no time limit as
+  /// long as bytes arrive.
   public func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     try get(request, begin: { _ in true }, receive: receive)
   }
 
-  /// As above, with `Range` and `If-Range`; an answer with other bytes than were asked for is none.
+  /// The same, with `Range` and `If-Range`; fails if the server sends other bytes than were asked for.
   public func get(
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
@@ -50,12 +50,12 @@ public final class URLSessionTransport: Transport {
     if let seconds = request.stallSeconds { ask.timeoutInterval = TimeInterval(seconds) }
     for header in request.headers { ask.setValue(header.value, forHTTPHeaderField: header.name) }
     let (task, exchange) = sessions.begin(ask)
-    // Ends it where the caller has had enough; after its end it does nothing.
+    // Ends it if the caller stops early; does nothing after its end.
     defer { task.cancel() }
     return try Self.read(exchange, of: task, request, begin: begin, receive: receive)
   }
 
-  /// Posts by URLSession, five seconds at most.
+  /// Posts over URLSession, waiting at most five seconds.
   public func tell(_ document: [UInt8], to url: String) {
     guard var ask = try? Self.ask(url) else { return }
     ask.httpMethod = "POST"
@@ -121,7 +121,7 @@ public final class URLSessionTransport: Transport {
     }
   }
 
-  /// Bytes of an answer other than 2xx that are kept.
+  /// The most bytes to keep of an answer other than 2xx.
   private static let failureLimit = 1 << 16
 }
 
@@ -145,7 +145,7 @@ extension TransportError {
 }
 
 extension Device {
-  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone; it fetches by
+  /// Opens the device's folder, creates it if it is missing, and completes what a crash left unfinished. Fetches over
   /// URLSession.
   ///
   /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.

@@ -5,7 +5,7 @@ import System
   import FoundationNetworking
 #endif
 
-/// Carries a client's answer to a challenge back to the task that was challenged: the first one counts.
+/// Carries a client's answer to a challenge back to the challenged task; only the first answer counts.
 final class ChallengeAnswer: NSObject, Sendable {
   typealias Answer = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
 
@@ -38,16 +38,16 @@ final class ChallengeAnswer: NSObject, Sendable {
   }
 
   extension Loading {
-    /// Tells the client of a redirect; where it follows, it asks anew.
+    /// Tells the client of a redirect; to follow it, the client sends a new request.
     func redirected(to request: URLRequest, by response: HTTPURLResponse) {
       tell {
         $0.urlProtocol($1, wasRedirectedTo: request, redirectResponse: response)
-        // "… the protocol should … complete" this load; the client ignores it where it follows.
+        // "… the protocol should … complete" this load; a client that follows ignores the error.
         $0.urlProtocol($1, didFailWithError: URLError(.cancelled))
       }
     }
 
-    /// Has the client answer a challenge, whether a server is trusted for example.
+    /// Lets the client answer a challenge, for example whether to trust a server.
     func asked(_ challenge: URLAuthenticationChallenge, _ answer: @escaping ChallengeAnswer.Answer) {
       let sender = ChallengeAnswer(answer)
       let isStopped = state.withLock { state -> Bool in

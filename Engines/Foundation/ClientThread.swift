@@ -1,11 +1,11 @@
 import Foundation
 
 #if canImport(Darwin)
-  /// Where a protocol's client wants to be told: the thread on which the system started the protocol.
+  /// The thread on which the system started the protocol, and on which the client has to be called.
   struct ClientThread: @unchecked Sendable {  // its functions may be called from any thread (CFRunLoop)
     private let loop: CFRunLoop
 
-    /// The one that runs now.
+    /// Captures the current thread.
     init() { loop = CFRunLoopGetCurrent() }
 
     func run(_ work: @escaping @Sendable () -> Void) {
@@ -14,7 +14,8 @@ import Foundation
     }
   }
 #else
-  /// Where a protocol's client wants to be told: the queue of its task, on which the system starts and stops it.
+  /// The queue of the client's task, on which the system starts and stops the protocol, and on which the client has to be
+  /// called.
   struct ClientThread: Sendable {
     private let queue: DispatchQueue
 

@@ -2,33 +2,32 @@
   import Foundation
   import FoundationNetworking
 
-  /// What Linux's Foundation keeps from protocols that aren't its own, read by reflection; where it isn't found, what is safe
-  /// is taken for it.
+  /// What Foundation on Linux hides from custom protocols, read by reflection; what isn't found gets a safe default.
   ///
-  /// A protocol isn't told of the body of an upload, of a session's own headers, nor of the queue on which a task has to be
-  /// touched; and a task with a completion handler takes the last piece of a body for all of it.
+  /// A protocol isn't told the body of an upload, the session's own headers, or the queue on which a task has to be used;
+  /// and a task with a completion handler takes the last piece of a body for the whole.
   struct HiddenTask: Sendable {
     enum Body: Equatable, Sendable {
       case none
       case data(Data)
       case file(URL)
-      /// The request has it.
+      /// The request contains the stream.
       case stream
-      /// The delegate gives it.
+      /// The delegate provides the stream.
       case asked
       case unknown
     }
 
     let queue: DispatchQueue?
     let body: Body
-    /// Whether the whole body has to be handed over at once.
+    /// Whether the whole body has to be handed over in one piece.
     let collects: Bool
     /// The session's own headers.
     private let headers: [String: String]
     /// Read once, by the request that is passed on.
     nonisolated(unsafe) private let stream: InputStream?
 
-    /// On the queue of the task, where its session's own tables may be read.
+    /// Call this on the task's queue, where the tables of its session may be read.
     init(_ task: URLSessionTask?) {
       let found = task.map { Self.value("knownBody", of: $0) } ?? nil
       (body, stream) = Self.body(found, of: task)
@@ -41,10 +40,10 @@
       collects = !(task.map { Self.callsDelegate(session, $0.taskIdentifier) } ?? false)
     }
 
-    /// The file that is sent.
+    /// The file to send.
     var file: URL? { if case .file(let url) = body { url } else { nil } }
 
-    /// A request with everything that its task would have sent.
+    /// Returns the request with everything that its task would have sent.
     func complete(_ request: URLRequest) -> URLRequest {
       var request = request
       if case .data(let data) = body { request.httpBody = data }
@@ -68,7 +67,7 @@
       }
     }
 
-    /// The stream that the delegate of a task gives.
+    /// Asks the task's delegate for its stream.
     private static func asked(_ task: URLSessionTask?) -> (Body, InputStream?) {
       guard let task, let delegate = task.delegate, let session = value("session", of: task) as? URLSession
       else { return (.unknown, nil) }
@@ -78,7 +77,7 @@
         given = stream
         done.signal()
       }
-      // Foundation itself waits for so long.
+      // Foundation itself waits this long.
       guard done.wait(timeout: .now() + 7) == .success, let given else { return (.unknown, nil) }
       return (.asked, given)
     }
@@ -97,7 +96,7 @@
       return false
     }
 
-    /// A stored property, whoever of its ancestors has it.
+    /// Returns a stored property, declared in the class or any superclass.
     private static func value(_ name: String, of object: Any) -> Any? {
       var mirror: Mirror? = Mirror(reflecting: object)
       while let own = mirror {

@@ -7,31 +7,31 @@ import XCacheRuntime
   import FoundationNetworking
 #endif
 
-/// The way over the network, whose steps the relay tells.
+/// Passing a request on over the network, step by step as the relay reports.
 extension Loading {
   func passOn() {
     #if canImport(Darwin)
       pass(request, file: nil)
     #else
-      // Where the body can't be seen, it isn't left out.
+      // A request whose body can't be read isn't sent without it.
       guard hidden.body != .unknown else { return fail(URLError(.unsupportedURL)) }
       pass(request, file: hidden.file)
     #endif
   }
 
-  /// Sends it on.
+  /// Sends the request on.
   private func pass(_ request: URLRequest, file: URL?) {
     let task = service.task(for: request, file: file)
     let isStopped = state.withLock { state -> Bool in
       state.passed = task
       return state.isStopped
     }
-    // A task that was never started is only let go by being cancelled.
+    // A task that was never started has to be cancelled to be released.
     if isStopped { return task.cancel() }
     service.relay.begin(task, for: self)
   }
 
-  /// The head of an answer is there.
+  /// Handles the head of an answer.
   func received(_ response: URLResponse) {
     #if !canImport(Darwin)
       if let response = response as? HTTPURLResponse, follows(response) { return }
@@ -45,10 +45,10 @@ extension Loading {
     take(bytes)
   }
 
-  /// The task that carried it on is over.
+  /// Handles the end of the task that passed the request on.
   func ended(_ task: URLSessionTask, _ error: (any Error)?) {
     if let error { return fail(error) }
-    // Linux's Foundation tells nothing of the head of a redirect that leads nowhere.
+    // Foundation on Linux doesn't report the head of a redirect without a valid target.
     if let response = task.response, !state.withLock({ $0.hasHead || $0.redirects.next != nil }) {
       received(response)
     }
@@ -71,13 +71,13 @@ extension Loading {
   }
 }
 
-/// Redirects that are followed here.
+/// The redirects that are followed here.
 struct Redirects {
-  /// Where the last answer leads, while its body is still on its way.
+  /// The target of the last answer, while its body is still on its way.
   private(set) var next: Result<URLRequest, URLError>?
   private var count = 0
 
-  /// The redirect to be followed now.
+  /// Takes the redirect that has to be followed now.
   mutating func take() -> Result<URLRequest, URLError>? { next.take() }
 
   mutating func add(_ request: Result<URLRequest, URLError>) {
@@ -88,7 +88,7 @@ struct Redirects {
 
 #if !canImport(Darwin)
   extension Loading {
-    /// Whether an answer is a redirect, which is followed when its body is over.
+    /// Whether an answer is a redirect to be followed once its body has ended.
     private func follows(_ response: HTTPURLResponse) -> Bool {
       guard let from = state.withLock({ $0.passed })?.originalRequest, let url = from.url else {
         return false
@@ -119,7 +119,7 @@ struct Redirects {
       case .none: break
       case .bytes(let bytes): request.httpBody = Data(bytes)
       case .stream:
-        // It was read, and can't be read again, unless it is a file.
+        // The stream was read and can't be read again, unless it comes from a file.
         guard let stream = hidden.file.flatMap({ InputStream(url: $0) }) else {
           return .failure(URLError(.requestBodyStreamExhausted))
         }

@@ -7,9 +7,9 @@ import XCacheRuntime
   import FoundationNetworking
 #endif
 
-/// One request of a session of the app's, from its start to its end.
+/// One request of a session of the app's, from start to end.
 ///
-/// Unchecked: `owner`, `isOver` and what is paused are touched on `thread` alone, the rest is behind a lock or never changes.
+/// Unchecked: `owner`, `isOver` and `paused` are only used on `thread`, the rest is behind a lock or never changes.
 final class Loading: @unchecked Sendable {  // see above
   let service: LoadingService
   let request: URLRequest
@@ -24,19 +24,19 @@ final class Loading: @unchecked Sendable {  // see above
 
   struct State {
     var job: Task<Void, Never>?
-    /// What carries the request on.
+    /// The task that passes the request on.
     var passed: URLSessionTask?
     var isStopped = false
-    /// Whether the client knows the answer's head.
+    /// Whether the client has the head of the answer.
     var hasHead = false
-    /// The body, where it has to be handed over at once.
+    /// The body collected so far, if it has to be handed over in one piece.
     var collected = Data()
     var redirects = Redirects()
-    /// What answers a challenge that the client has.
+    /// Carries the client's answer to a pending challenge.
     var challenge: ChallengeAnswer?
   }
 
-  /// On the thread on which the system wants to be told.
+  /// Call this on the thread on which the system expects client calls.
   init(_ owner: XCacheURLProtocol, _ service: LoadingService) {
     self.owner = owner
     self.service = service
@@ -52,7 +52,7 @@ final class Loading: @unchecked Sendable {  // see above
 
   func start() {
     #if !canImport(Darwin)
-      // Its file can't be handed over, and Foundation ends the process where there is none.
+      // A download's file can't be handed over, and Foundation terminates the process if there is none.
       guard !(owner?.task is URLSessionDownloadTask) else { return fail(URLError(.unsupportedURL)) }
     #endif
     let asked = PageRequest(request)
@@ -69,7 +69,7 @@ final class Loading: @unchecked Sendable {  // see above
     state.withLock { $0.job = job }
   }
 
-  /// The client wants nothing more.
+  /// Stops the request: the client wants nothing more.
   func stop() {
     isOver = true
     let (job, passed, challenge) = state.withLock { state in
@@ -78,11 +78,11 @@ final class Loading: @unchecked Sendable {  // see above
     }
     job?.cancel()
     challenge?.cancel()
-    // Elsewhere: in Linux's Foundation this is a queue that every session waits for.
+    // On another queue: in Foundation on Linux, every session waits for this one.
     if let passed { DispatchQueue.global(qos: .userInitiated).async { passed.cancel() } }
   }
 
-  /// Holds back what the client would be told.
+  /// Holds back the calls to the client.
   func pause() { paused = paused ?? [] }
 
   func resume() {
@@ -91,7 +91,7 @@ final class Loading: @unchecked Sendable {  // see above
     for tell in held { tell() }
   }
 
-  /// The app's own task; on `thread`.
+  /// The app's own task; use it on `thread`.
   var ownTask: URLSessionTask? { owner?.task }
 
   // MARK: - What the client is told
@@ -117,7 +117,9 @@ final class Loading: @unchecked Sendable {  // see above
     tell { $0.urlProtocol($1, didReceive: response, cacheStoragePolicy: .notAllowed) }
   }
 
-  /// - Parameter done: called when the client has them.
+  /// - Parameters:
+  ///   - bytes: a piece of the body.
+  ///   - done: called when the client has it.
   func take(_ bytes: Data, done: (@Sendable () -> Void)? = nil) {
     if collects {
       state.withLock { $0.collected.append(bytes) }
@@ -148,7 +150,7 @@ final class Loading: @unchecked Sendable {  // see above
     if paused == nil { isOver = true } else { paused?.append { [weak self] in self?.endNow() } }
   }
 
-  /// Whether the client takes but one piece of a body.
+  /// Whether the client accepts only one piece of a body.
   private var collects: Bool {
     #if canImport(Darwin)
       false
@@ -159,17 +161,17 @@ final class Loading: @unchecked Sendable {  // see above
 }
 
 extension Loading {
-  /// Bytes of a file that are read at a time.
+  /// The number of bytes of a file to read at a time.
   private static let piece = 1 << 18
 
-  /// The answer of a call that was sent ahead of a page, where this request is like it.
+  /// Returns the answer to a call that was sent ahead of a page, if it matches this request.
   fileprivate func prefetched(_ asked: PageRequest) async -> PrefetchedAnswer? {
     guard !Task.isCancelled, request.httpBodyStream == nil, hasKnownBody else { return nil }
     return await service.runtime.prefetchedForApp(
       asked, body: Array(request.httpBody ?? Data()), cookies: service.cookies(for: request))
   }
 
-  /// Whether the request has all of its body.
+  /// Whether the request contains its whole body.
   private var hasKnownBody: Bool {
     #if canImport(Darwin)
       true
@@ -187,7 +189,7 @@ extension Loading {
     finish()
   }
 
-  /// Tells the client of an answer's head; false where there can be none.
+  /// Passes an answer's head to the client; false if it isn't valid.
   private func begin(_ status: Int, _ headers: [(name: String, value: String)]) -> Bool {
     let fields = Dictionary(headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
     guard let url = request.url,
@@ -211,10 +213,10 @@ extension Loading {
     }
   }
 
-  /// The next piece is read when the client has the last one, so that a long file takes little memory.
+  /// Reads the next piece when the client has taken the last one, so that a long file takes little memory.
   private func deliver(_ file: LocalResource, _ start: Int64, _ left: Int64) {
     guard left > 0 else { return finish() }
-    // Reading may wait for the disk, which threads of Swift's concurrency don't.
+    // Reading may block on the disk, which threads of Swift's concurrency pool must not.
     DispatchQueue.global(qos: .userInitiated).async {
       let bytes = try? file.read(at: start, count: Int(min(left, Int64(Self.piece))))
       guard let bytes, !bytes.isEmpty else { return self.fail(URLError(.cannotOpenFile)) }

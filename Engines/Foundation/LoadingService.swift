@@ -6,9 +6,9 @@ import XCacheRuntime
   import FoundationNetworking
 #endif
 
-/// What all requests share: the runtime, and the session over which they are passed on.
+/// The state that all requests share: the runtime, and the session that passes requests on.
 final class LoadingService: Sendable {
-  /// The one that takes requests; nil: none is taken.
+  /// The service that takes requests; if nil, none are taken.
   static let current = Locked<LoadingService?>(nil)
 
   let runtime: Runtime
@@ -18,7 +18,7 @@ final class LoadingService: Sendable {
   private let session: URLSession
   private let cookies: HTTPCookieStorage?
 
-  /// The property of a request that was passed on.
+  /// The property that marks a request that was passed on.
   private static let mark = "xcache.passed"
 
   init(
@@ -28,7 +28,7 @@ final class LoadingService: Sendable {
     self.runtime = runtime
     self.requests = requests
     self.progress = progress
-    // A copy is made of it; what is changed here the app doesn't see.
+    // The session copies the configuration, so the app doesn't see this temporary change.
     let classes = network.protocolClasses
     network.protocolClasses = (classes ?? []).filter { $0 != XCacheURLProtocol.self }
     session = URLSession(configuration: network, delegate: relay, delegateQueue: nil)
@@ -36,7 +36,7 @@ final class LoadingService: Sendable {
     cookies = network.httpShouldSetCookies ? network.httpCookieStorage : nil
   }
 
-  /// What `Cookie` says in a request that is passed on.
+  /// Returns the value of `Cookie` in a request that is passed on.
   func cookies(for request: URLRequest) -> String? {
     guard request.httpShouldHandleCookies, let url = request.url, let own = cookies?.cookies(for: url) else {
       return nil
@@ -44,7 +44,7 @@ final class LoadingService: Sendable {
     return HTTPCookie.requestHeaderFields(with: own)["Cookie"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  // A session holds its delegate until it is told to let go.
+  // A session retains its delegate until it is invalidated.
   deinit { session.finishTasksAndInvalidate() }
 
   func takes(_ request: URLRequest) -> Bool {
@@ -58,13 +58,13 @@ final class LoadingService: Sendable {
     }
   }
 
-  /// The task that carries a request on; whoever asks starts it.
+  /// Creates the task that passes a request on; the caller starts it.
   func task(for request: URLRequest, file: URL? = nil) -> URLSessionTask {
     let marked = Self.changed(request) { URLProtocol.setProperty(true, forKey: Self.mark, in: $0) }
     return file.map { session.uploadTask(with: marked, fromFile: $0) } ?? session.dataTask(with: marked)
   }
 
-  /// A request as it was before it was marked, so that it may be taken again.
+  /// Returns a request without the mark, so that it can be taken again.
   static func unmarked(_ request: URLRequest) -> URLRequest {
     changed(request) { URLProtocol.removeProperty(forKey: mark, in: $0) }
   }

@@ -5,12 +5,12 @@ import System
   import FoundationNetworking
 #endif
 
-/// The delegate of the session over which requests are passed on: hands what happens to the request it belongs to, and holds
-/// that until the task is over.
+/// The delegate of the session that passes requests on: hands events to the request that they belong to, which it retains
+/// until the task is over.
 final class Relay: NSObject, URLSessionDataDelegate, Sendable {
   private let running = Locked<[Int: Loading]>([:])
 
-  /// Requests that are under way.
+  /// The number of running requests.
   var count: Int { running.withLock { $0.count } }
 
   /// Starts a task.
@@ -51,13 +51,14 @@ final class Relay: NSObject, URLSessionDataDelegate, Sendable {
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
     #if canImport(Darwin)
-      // The client decides, and asks anew where it follows.
+      // The client decides; to follow, it sends a new request.
       let loading = running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
       loading?.redirected(to: LoadingService.unmarked(request), by: response)
       completionHandler(nil)
       task.cancel()
     #else
-      // The redirect itself is the answer, and followed by our own rules: Foundation's lose the bodies of 307 and 308.
+      // Treat the redirect itself as the answer, and follow it by our own rules: Foundation's lose the bodies of 307 and
+      // 308.
       completionHandler(nil)
     #endif
   }
@@ -70,7 +71,7 @@ final class Relay: NSObject, URLSessionDataDelegate, Sendable {
       guard let loading = loading(of: task) else { return completionHandler(.performDefaultHandling, nil) }
       loading.asked(challenge, completionHandler)
     #else
-      // The answer with its 401 is there, and Foundation makes a challenge of it for the client as well.
+      // The answer with its 401 has arrived, and Foundation turns it into a challenge for the client as well.
       running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.ended(task, nil)
       completionHandler(.cancelAuthenticationChallenge, nil)
     #endif

@@ -6,35 +6,39 @@ import XCacheRuntime
   import FoundationNetworking
 #endif
 
-/// Answers the requests of an app's own `URLSession`s from the device, and passes on what isn't there.
+/// Answers the requests of an app's own `URLSession`s from the device, and passes on those that it can't answer.
 ///
 ///     XCacheURLProtocol.start(runtime)
 ///     let configuration = URLSessionConfiguration.default
 ///     XCacheURLProtocol.add(to: configuration)
 ///     let session = URLSession(configuration: configuration)
 ///
-/// It takes requests whose answers are on the device, and no others; those go their way as if it weren't there. Where
-/// it was told to take every request for the app's hosts, it passes on what it can't answer, bodies included, over a session of
-/// its own, and marks that so that it doesn't take it twice.
+/// It only takes requests for listed files and for calls sent ahead of pages; all others are handled as if it weren't
+/// there. If told to take every request for the app's hosts, it passes on those it can't answer, bodies included, over a
+/// session of its own, and marks them so that it doesn't take them twice.
 ///
-/// Redirects, and challenges such as whether a server is trusted, are the app's on Apple's systems. Linux's Foundation
-/// can't be told of either: redirects are followed here, as a browser follows them, and certificates are checked. Nor can it
-/// be given the file of a download: there tasks for downloads of what is taken end with `URLError.unsupportedURL`.
+/// On Apple's systems the app handles redirects, and challenges such as whether to trust a server. Foundation on Linux
+/// supports neither: there redirects are followed here, as a browser does, and certificates are checked. Nor does it accept
+/// the file of a download: download tasks whose requests are taken fail with `URLError.unsupportedURL`.
 public final class XCacheURLProtocol: URLProtocol {
-  /// Which requests are taken.
+  /// The requests to take.
   public enum Requests: Hashable, Sendable {
-    /// Those for files that the manifest lists.
+    /// Requests for files that the manifest lists, and for calls that were sent ahead of pages.
     case listed
-    /// Every one for a host that the app named.
+    /// All requests for hosts that the app named.
     case ofHosts
   }
 
-  /// Touched where the system calls this object, which it does one call after another.
+  /// Only used in calls by the system to this object, which come one after another.
   private var loading: Loading?
 
-  /// Begins to answer. What is passed on goes over one session of `network`, whose cookies, proxies and headers count.
+  /// Starts answering requests.
   ///
-  /// - Parameter progress: told of the bytes of a body that have left, and of how many there are, as far as that is known.
+  /// - Parameters:
+  ///   - runtime: answers the requests.
+  ///   - requests: the requests to take.
+  ///   - network: configures the session that passes requests on, with its cookies, proxies and headers.
+  ///   - progress: called with the number of bytes of a body that were sent, and the total as far as it is known.
   public static func start(
     _ runtime: Runtime, takes requests: Requests = .listed, network: URLSessionConfiguration = .default,
     progress: (@Sendable (_ task: URLSessionTask, _ sent: Int64, _ total: Int64) -> Void)? = nil
@@ -43,10 +47,10 @@ public final class XCacheURLProtocol: URLProtocol {
     LoadingService.current.withLock { $0 = service }
   }
 
-  /// Ends it: nothing more is taken, and what was taken is finished. The runtime is let go then.
+  /// Stops taking requests; those already taken are completed, after which the runtime is released.
   public static func stop() { LoadingService.current.withLock { $0 = nil } }
 
-  /// Has the sessions of a configuration ask here first.
+  /// Registers this protocol with a configuration, ahead of all others.
   public static func add(to configuration: URLSessionConfiguration) {
     let others = (configuration.protocolClasses ?? []).filter { $0 != XCacheURLProtocol.self }
     configuration.protocolClasses = [XCacheURLProtocol.self] + others
@@ -57,10 +61,10 @@ public final class XCacheURLProtocol: URLProtocol {
     LoadingService.current.withLock { $0 }?.takes(request) ?? false
   }
 
-  /// As it is.
+  /// Returns the request unchanged.
   public override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-  /// The device has the only cache.
+  /// Returns false, since the device has the only cache.
   public override class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool { false }
 
   /// Called by the system.
@@ -78,7 +82,7 @@ public final class XCacheURLProtocol: URLProtocol {
   /// Called by the system.
   public override func stopLoading() {
     #if !canImport(Darwin)
-      // Linux's Foundation says so when a task is paused, too; it may run again by now.
+      // Foundation on Linux also calls this when a task is suspended; the task may be running again by now.
       if let state = task?.state, state == .suspended || state == .running {
         loading?.pause()
         return

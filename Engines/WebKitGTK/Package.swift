@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: WebKitGTK's libraries take 340 MB, which nothing else here needs.
+// A separate package: WebKitGTK's libraries take 340 MB, which nothing else here needs.
 let package = Package(
   name: "xcache-webkit",
   products: [
@@ -20,7 +20,7 @@ let package = Package(
         "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
         .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ]),
-    // What `xcache preview` and `xcache smoke` look at pages with.
+    // The helper with which `xcache preview` and `xcache smoke` visit pages.
     .target(name: "CHelper"),
     .executableTarget(
       name: "xcache-webkit",
@@ -29,7 +29,7 @@ let package = Package(
         .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ]),
-    // What tests and benchmarks share.
+    // Shared by tests and benchmarks.
     .target(
       name: "WebKitTestSupport", dependencies: [.product(name: "HTTPDNS", package: "xcache")],
       path: "Tests/Support"),

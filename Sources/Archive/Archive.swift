@@ -1,79 +1,79 @@
-/// A ZIP archive whose directory, headers, names and sizes were found sound before anything of it is handed out.
+/// A ZIP archive whose directory, headers, names and sizes are validated before any of it is returned.
 ///
-/// What a directory says is never trusted: each entry's local header must agree with it, entries may not overlap,
-/// and reading an entry gives exactly the bytes that it says, with their checksum, or throws.
+/// The directory is never trusted: each entry's local header must agree with it, entries must not overlap, and reading an
+/// entry returns exactly the bytes that it declares, with their checksum, or throws.
 package struct Archive: Sendable {
   /// A file or folder of an archive.
   package struct Entry: Hashable, Sendable {
-    /// A relative path with `/` between its parts; a folder's without the slash at its end.
+    /// A relative path with `/` between its parts; a folder's has no trailing slash.
     package let name: String
-    /// Whether the entry stands for a folder, which has no bytes.
+    /// Whether the entry is a folder, which has no bytes.
     package let isFolder: Bool
-    /// Bytes.
+    /// The size of its contents, in bytes.
     package let size: Int64
-    /// Bytes as they are in the archive.
-    package let packedSize: Int64
-    /// How its bytes are kept.
+    /// The size of its bytes in the archive.
+    package let compressedSize: Int64
+    /// How its bytes are compressed.
     package let method: Method
     let crc: UInt32
-    /// Of the first packed byte.
+    /// The offset of its first packed byte.
     let dataOffset: Int64
   }
 
-  /// How an entry's bytes are packed (APPNOTE.TXT 4.4.5).
+  /// An entry's compression method (APPNOTE.TXT 4.4.5).
   package enum Method: UInt16, Hashable, Sendable {
     case stored = 0
     case deflate = 8
   }
 
   let source: any ArchiveSource
-  /// In the order of the directory.
+  /// The entries in the order of the directory.
   package let entries: [Entry]
   private let places: [String: Int]
 
-  /// Opens an archive and checks all of it but the packed bytes.
+  /// Opens an archive and validates everything except the packed bytes.
   ///
-  /// - Throws: `ArchiveError`, with the first thing that is wrong or refused.
-  package init(_ source: any ArchiveSource, limits: ArchiveLimits = .usual) throws(ArchiveError) {
+  /// - Throws: `ArchiveError` for the first thing that is invalid or refused.
+  package init(_ source: any ArchiveSource, limits: ArchiveLimits = .standard) throws(ArchiveError) {
     let directory = try Self.directory(of: source, limits)
     let records = try Self.records(of: directory, in: source)
     places = try Self.places(of: records)
-    try Self.check(records, limits, packed: source.size)
+    try Self.check(records, limits, compressed: source.size)
     entries = try Self.entries(records, before: directory.offset, in: source)
     self.source = source
   }
 
-  /// The entry of this name; nil where there is none.
+  /// The entry with this name, or nil.
   package subscript(name: String) -> Entry? { places[name].map { entries[$0] } }
 }
 
-/// What an archive may unpack to before it is refused.
+/// Limits on what an archive may unpack to.
 package struct ArchiveLimits: Hashable, Sendable {
-  /// Entries, folders included.
+  /// The maximum number of entries, including folders.
   package var entries: Int
-  /// Bytes of all files together.
+  /// The maximum size of all files together, in bytes.
   package var bytes: Int64
-  /// How many times the archive's own size all files may take together; counts above `denseFloor` bytes.
-  package var density: Int64
+  /// How many times the archive's size all files may take together; applies above `ratioFloor` bytes.
+  package var maxRatio: Int64
 
-  /// Below this many bytes an archive may be as dense as deflate can be, 1,032 : 1.
-  static let denseFloor: UInt64 = 16 << 20
+  /// Below this many bytes, an archive may be as dense as deflate allows, 1,032 : 1.
+  static let ratioFloor: UInt64 = 16 << 20
 
-  /// A million files, 16 GiB, 200 times the archive's size: web builds pack 3 to 20 times.
-  package static let usual = ArchiveLimits(entries: 1_000_000, bytes: 16 << 30, density: 200)
+  /// A million files, 16 GiB, and 200 times the archive's size: web builds compress by a factor of 3 to 20.
+  package static let standard = ArchiveLimits(entries: 1_000_000, bytes: 16 << 30, maxRatio: 200)
 
-  package init(entries: Int, bytes: Int64, density: Int64) {
+  package init(entries: Int, bytes: Int64, maxRatio: Int64) {
     self.entries = entries
     self.bytes = bytes
-    self.density = density
+    self.maxRatio = maxRatio
   }
 }
 
-/// What names entries may have: relative paths of UTF-8 with `/` between their parts.
+/// Rules for entry names: relative UTF-8 paths with `/` between their parts.
 enum EntryName {
   static let limit = 0xFFFF
 
-  /// What is wrong with a name; a slash at its end, which makes it a folder's, is none.
+  /// Returns what is wrong with a name; a trailing slash, which marks a folder, is allowed.
   static func problem(of name: [UInt8]) -> ArchiveError.NameProblem? {
     guard !name.isEmpty else { return .empty }
     guard name.count <= limit else { return .tooLong }
@@ -89,7 +89,7 @@ enum EntryName {
     return hasDots ? .dots : nil
   }
 
-  /// Whether it begins like `C:`, which is a drive to some systems.
+  /// Whether it begins like `C:`, which some systems take for a drive.
   private static func hasDrive(_ name: [UInt8]) -> Bool {
     name.count >= 2 && name[1] == UInt8(ascii: ":") && (name[0] | 0x20) &- UInt8(ascii: "a") < 26
   }

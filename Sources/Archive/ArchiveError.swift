@@ -1,45 +1,45 @@
 import System
 
-/// Why an archive can't be read or written; `description` says it to people.
+/// Why an archive can't be read or written; `description` is for people.
 package enum ArchiveError: Error, Sendable {
-  // What the bytes are
-  /// Thrown when no end-of-directory record reaches to the last byte: no ZIP archive, or one that was cut off.
+  // Invalid archives
+  /// Thrown when no end-of-directory record extends to the last byte: not a ZIP archive, or a truncated one.
   case notAnArchive
-  /// Thrown when a record isn't where another one says, or says what can't be; with the entry's name if it is known.
+  /// Thrown when a record isn't where another one says, or is invalid; with the entry's name, if known.
   case damaged(Part, entry: String?)
   /// Thrown for an archive in several parts.
   case severalDisks
-  /// Thrown when an entry's bytes have another checksum than the directory says.
+  /// Thrown when an entry's bytes don't match the checksum in the directory.
   case wrongChecksum(String)
-  /// Thrown when an entry holds more or fewer bytes than it says, or says more than its packed bytes can hold.
+  /// Thrown when an entry has more or fewer bytes than declared, or declares more than its packed bytes can hold.
   case wrongSize(String)
   /// Thrown when the bytes of two entries overlap.
   case overlap(String, String)
-  /// Thrown when two entries have one name, or one is a folder of the other's name.
+  /// Thrown when two entries have the same name, or one has the name of another's folder.
   case sameName(String)
 
-  // What is refused
+  // Refused archives
   /// Thrown for an entry that needs a password.
   case encrypted(String)
   /// Thrown for a method other than stored (0) and deflate (8).
   case unknownMethod(String, UInt16)
   /// Thrown for a symbolic link.
   case link(String)
-  /// Thrown for a device, a pipe or a socket, and for a folder that pretends to be a file.
+  /// Thrown for a device, a pipe or a socket, and for a folder whose name is a file's.
   case notAFile(String)
-  /// Thrown for a name that leads elsewhere, or that can't be a path everywhere.
+  /// Thrown for a name that leads out of the folder, or that isn't a valid path everywhere.
   case unsafeName(String, NameProblem)
   /// Thrown when there are more entries than allowed.
   case tooMany(entries: UInt64, limit: Int)
   /// Thrown when the archive would unpack to more bytes than allowed.
   case tooLarge(bytes: UInt64, limit: Int64)
   /// Thrown when the archive would unpack to more than `limit` times its size, as zip bombs do.
-  case tooDense(bytes: UInt64, packed: Int64, limit: Int64)
+  case ratioTooHigh(bytes: UInt64, compressed: Int64, limit: Int64)
 
-  // The world around it
+  // I/O
   /// Thrown when the kernel refuses to read or write.
   case system(SystemError)
-  /// Thrown when an entry's bytes can't be had while an archive is written.
+  /// Thrown when an entry's bytes can't be obtained while an archive is written.
   case input(String, any Error)
 
   /// A part of an archive that may be damaged.
@@ -56,7 +56,7 @@ package enum ArchiveError: Error, Sendable {
     case tooLong
   }
 
-  /// Runs a kernel call and says its error as this type.
+  /// Runs a kernel call and wraps its error in this type.
   static func kernel<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(ArchiveError) -> Value
   {
     do {
@@ -68,7 +68,7 @@ package enum ArchiveError: Error, Sendable {
 }
 
 extension ArchiveError: CustomStringConvertible {
-  /// What is wrong, and where; the archive's own path is the caller's to name.
+  /// What is wrong, and where; naming the archive's path is up to the caller.
   package var description: String {
     switch self {
     case .notAnArchive: "it is not a zip file, or it is truncated"
@@ -88,8 +88,8 @@ extension ArchiveError: CustomStringConvertible {
     case .unsafeName(let name, let problem): "the name \(name.debugDescription) \(problem.message)"
     case .tooMany(let entries, let limit): "it has \(entries) entries; at most \(limit) are read"
     case .tooLarge(let bytes, let limit): "it would unpack to \(bytes) bytes; at most \(limit) are unpacked"
-    case .tooDense(let bytes, let packed, let limit):
-      "it would unpack from \(packed) to \(bytes) bytes, which is more than \(limit) times as much"
+    case .ratioTooHigh(let bytes, let compressed, let limit):
+      "it would unpack from \(compressed) to \(bytes) bytes, which is more than \(limit) times as much"
     case .system(let error): error.description
     case .input(let name, let error): "\(name): \(error)"
     }

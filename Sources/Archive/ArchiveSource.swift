@@ -1,21 +1,21 @@
 import System
 
-/// Bytes that can be read from any place, by several threads at once: an archive, or a file that goes into one.
+/// Bytes that can be read at any offset, by several threads at once: an archive, or a file to be added to one.
 package protocol ArchiveSource: Sendable {
-  /// Bytes.
+  /// The size in bytes.
   var size: Int64 { get }
 
-  /// How many bytes were read into `buffer` from `offset` on; 0 only at the end.
+  /// Reads into `buffer` from `offset` on and returns the number of bytes read; 0 only at the end.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int
 }
 
 /// An open file.
 package final class ArchiveFile: ArchiveSource {
   private let file: Descriptor
-  /// Bytes of the whole archive.
+  /// The size of the file, in bytes.
   package let size: Int64
 
-  /// Takes over an open file of `size` bytes.
+  /// Takes ownership of an open file of `size` bytes.
   package init(_ file: consuming Descriptor, size: Int64) {
     self.file = file
     self.size = size
@@ -28,7 +28,7 @@ package final class ArchiveFile: ArchiveSource {
     self.init(file, size: size)
   }
 
-  /// How many bytes were read into `buffer` from `offset` on; 0 at the end.
+  /// Reads into `buffer` from `offset` on and returns the number of bytes read; 0 at the end.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int
   {
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.read(file, at: offset, into: buffer) }
@@ -41,7 +41,7 @@ package struct ArchiveBytes: ArchiveSource {
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Bytes of the whole archive.
+  /// The number of bytes.
   package var size: Int64 { Int64(bytes.count) }
 
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int
@@ -54,7 +54,7 @@ package struct ArchiveBytes: ArchiveSource {
 }
 
 extension ArchiveSource {
-  /// Up to `count` bytes from `offset` on; fewer only where the source ends.
+  /// Returns up to `count` bytes from `offset` on; fewer only if the source ends.
   func bytes(at offset: Int64, count: Int) throws(ArchiveError) -> [UInt8] {
     var failure: ArchiveError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -68,7 +68,7 @@ extension ArchiveSource {
     return bytes
   }
 
-  /// Fills `buffer` from `offset` on, and gives how much of it; less only where the source ends.
+  /// Fills `buffer` from `offset` on and returns how much was filled; less only if the source ends.
   func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) throws(ArchiveError) -> Int {
     var filled = 0
     while filled < buffer.count {

@@ -1,8 +1,8 @@
 import CZlib
 
-/// Deflate (RFC 1951) at the one level that archives are written with; equal bytes give equal bytes.
+/// Deflate (RFC 1951) at the fixed level with which archives are written; equal input gives equal output.
 struct Deflater: ~Copyable {
-  /// zlib's own default. Part of the format of `N.zip`: another level would be other bytes.
+  /// zlib's default. Part of the format of `N.zip`: another level would produce other bytes.
   static let level: Int32 = 6
 
   // zlib's state points back to its z_stream, which therefore must not move.
@@ -19,26 +19,26 @@ struct Deflater: ~Copyable {
     stream.deallocate()
   }
 
-  /// All of `input`, which has less than 4 GB, deflated.
-  func pack(_ input: UnsafeRawBufferPointer) -> [UInt8] {
+  /// Returns all of `input`, which must be less than 4 GB, deflated.
+  func compress(_ input: UnsafeRawBufferPointer) -> [UInt8] {
     deflateReset(stream)
-    let room = Int(deflateBound(stream, UInt(input.count)))
-    return [UInt8](unsafeUninitializedCapacity: room) { out, count in
+    let bound = Int(deflateBound(stream, UInt(input.count)))
+    return [UInt8](unsafeUninitializedCapacity: bound) { out, count in
       feed(input)
       stream.pointee.next_out = out.baseAddress
-      stream.pointee.avail_out = UInt32(room)
+      stream.pointee.avail_out = UInt32(bound)
       // "deflateBound() returns an upper bound": one call is enough.
       guard deflate(stream, Z_FINISH) == Z_STREAM_END else {
         fatalError("deflate needs more room than its bound")
       }
-      count = room - Int(stream.pointee.avail_out)
+      count = bound - Int(stream.pointee.avail_out)
     }
   }
 
-  /// Begins a stream of pieces.
+  /// Begins a new stream.
   func begin() { deflateReset(stream) }
 
-  /// The next piece of the stream, deflated into `output` piece by piece.
+  /// Deflates the next piece of the stream and passes the result to `output` in pieces.
   func update(
     _ input: UnsafeRawBufferPointer, isLast: Bool, through buffer: UnsafeMutableRawBufferPointer,
     _ output: (RawSpan) throws(ArchiveError) -> Void
@@ -54,7 +54,7 @@ struct Deflater: ~Copyable {
   }
 
   private func feed(_ input: UnsafeRawBufferPointer) {
-    // zlib never writes to its input; the member is not const for history's sake.
+    // zlib never writes to its input; the member isn't const for historical reasons.
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
     stream.pointee.avail_in = UInt32(input.count)
   }
@@ -77,9 +77,9 @@ struct Inflater: ~Copyable {
     stream.deallocate()
   }
 
-  /// Decodes `input`, handing over what comes of it through `buffer`.
+  /// Decodes `input` and passes the result to `output` through `buffer`.
   ///
-  /// - Returns: whether the bytes are deflate so far and none is left behind the stream's end.
+  /// - Returns: whether the data is valid so far and nothing follows the stream's end.
   mutating func update(
     _ input: UnsafeRawBufferPointer, through buffer: UnsafeMutableRawBufferPointer,
     _ output: (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
@@ -106,7 +106,7 @@ struct CRC32 {
 
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     let start = bytes.bindMemory(to: UInt8.self).baseAddress
-    // A null pointer would ask zlib for the start value.
+    // With a null pointer, zlib would return the initial value.
     guard let start else { return }
     value = UInt32(truncatingIfNeeded: crc32_z(UInt(value), start, bytes.count))
   }

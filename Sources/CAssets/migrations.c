@@ -1,6 +1,6 @@
 #include "CAssets.h"
 
-// In the order in which they are applied. StoreTests checks that no file of Migrations/ is missing here.
+// The migrations in order. StoreTests checks that every file of Migrations/ is here.
 static const unsigned char m0001[] = {
 #embed "../../Migrations/0001_origin.sql"
 };

@@ -1,6 +1,6 @@
 #include "CAssets.h"
 
-// The pages that an origin shows to people. OriginTests checks that no file of public/console/ is missing here.
+// The pages that an origin serves to people. OriginTests checks that every file of public/console/ is here.
 static const unsigned char root_html[] = {
 #embed "../../public/index.html"
 };

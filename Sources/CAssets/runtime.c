@@ -1,7 +1,7 @@
 #include "CAssets.h"
 
-// The web runtime as `xcache web` writes it, built by public/runtime/build.sh. `make test-runtime` checks that it was built of
-// the sources that are here.
+// The web runtime that `xcache web` writes, built by public/runtime/build.sh. `make test-runtime` checks that it was built from
+// the current sources.
 static const unsigned char worker[] = {
 #embed "../../public/runtime/dist/xcache-sw.js"
 };

@@ -1,3 +1,3 @@
-// The one door to brotli's decoder.
+// The only interface to brotli's decoder.
 #pragma once
 #include <brotli/decode.h>

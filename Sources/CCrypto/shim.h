@@ -1,4 +1,4 @@
-// The one door to crypto: what Swift can't import as it stands (variadics, macros) becomes a static inline here.
+// The only interface to libcrypto: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

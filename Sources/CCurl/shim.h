@@ -1,4 +1,4 @@
-// The one door to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so each argument type gets a name.
+// The only interface to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so there is a function per argument type.
 #pragma once
 #include <curl/curl.h>
 
@@ -22,7 +22,7 @@ static inline CURLcode xcache_setopt_prereq(CURL *h, xcache_curl_prereq v) {
   return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, v);
 }
 static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
-// A request that is over: its handle and what became of it; NULL where there is none.
+// Returns the handle of a finished request and sets its result, or returns NULL if there is none.
 static inline CURL *xcache_multi_finished(CURLM *m, CURLcode *code) {
   int left = 0;
   for (CURLMsg *message = curl_multi_info_read(m, &left); message; message = curl_multi_info_read(m, &left)) {

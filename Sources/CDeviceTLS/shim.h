@@ -1,4 +1,4 @@
-// What the proxy inside an app needs of libssl: a certificate of its own for one host, and TLS over a socket that doesn't block.
+// What an app's built-in proxy needs of libssl: a self-signed certificate for one host, and TLS over a non-blocking socket.
 #pragma once
 #include <errno.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@ static inline int xcache_add_extension(X509 *certificate, int kind, const char *
   return is_added;
 }
 
-// A certificate for `name` (`DNS:m.example.com`, `IP:127.0.0.1`) that `key` signs itself, valid from yesterday on for a year;
-// it can sign no other. NULL where there is no memory or no randomness.
+// Returns a certificate for `name` (`DNS:m.example.com`, `IP:127.0.0.1`), self-signed with `key` and valid for a year from
+// yesterday; it can't sign others. NULL if out of memory or randomness.
 static inline X509 *xcache_own_certificate(EVP_PKEY *key, const char *name) {
   X509 *certificate = X509_new();
   unsigned char serial[16];
@@ -48,8 +48,8 @@ failed:
   return NULL;
 }
 
-// A server's context with a key and certificate of its own for `name`, and the certificate as PEM in `pem`; NULL where it can't
-// be made.
+// Returns a server context with its own key and self-signed certificate for `name`, and writes the certificate to `pem` as PEM;
+// NULL if it can't be made.
 static inline SSL_CTX *xcache_own_context(const char *name, char *pem, int room) {
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -71,7 +71,7 @@ static inline SSL_CTX *xcache_own_context(const char *name, char *pem, int room)
   return NULL;
 }
 
-// A client's context that trusts `authorities`, a file, or where that is NULL the system's.
+// Returns a client context that trusts the file `authorities`, or the system's authorities if that is NULL.
 static inline SSL_CTX *xcache_client_context(const char *authorities) {
   SSL_CTX *context = SSL_CTX_new(TLS_client_method());
   int is_made = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
@@ -85,7 +85,7 @@ static inline SSL_CTX *xcache_client_context(const char *authorities) {
   return NULL;
 }
 
-// What a session reads from and writes to: bytes that came early, then a socket.
+// What a session reads from and writes to: bytes received early, then a socket.
 struct xcache_wire {
   int socket;
   int has_ended;
@@ -130,8 +130,8 @@ static inline int xcache_wire_free(BIO *bio) {
   return 1;
 }
 
-// A session's way to its socket: libssl's own raises SIGPIPE where the other side is gone, which ends an app that doesn't expect
-// it. NULL where there is no memory.
+// A session's socket I/O: libssl's own raises SIGPIPE if the peer is gone, which ends an app that doesn't expect it. NULL if
+// out of memory.
 static inline BIO_METHOD *xcache_wire_method(void) {
   BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
   if (!method) return NULL;
@@ -142,8 +142,8 @@ static inline BIO_METHOD *xcache_wire_method(void) {
   return method;
 }
 
-// A session over a socket, of which `count` bytes were read already. `host`: the server's name, which its certificate has to have;
-// NULL: the session is a server's.
+// Returns a session over a socket of which `count` bytes have already been read. `host` is the server's name, which its
+// certificate must match; NULL makes it a server's session.
 static inline SSL *xcache_session(
     SSL_CTX *context, const BIO_METHOD *method, int socket, const char *host, const unsigned char *early, size_t count) {
   SSL *ssl = SSL_new(context);
@@ -158,14 +158,14 @@ static inline SSL *xcache_session(
   BIO_set_data(bio, wire);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl, bio, bio);
-  // An end without the closing alert is one, as to browsers and libsoup; a reset isn't.
+  // As in browsers and libsoup, an end without the closing alert is an end; a reset isn't.
   SSL_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
   if (!host) {
     SSL_set_accept_state(ssl);
     return ssl;
   }
   SSL_set_connect_state(ssl);
-  // An address is no name: it is in no SNI, and is looked for among the certificate's addresses (RFC 6066 §3).
+  // An IP address isn't a name: it isn't sent as SNI, and is matched against the certificate's addresses (RFC 6066 §3).
   if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) return ssl;
   if (SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1) return ssl;
 failed:
@@ -173,7 +173,7 @@ failed:
   return NULL;
 }
 
-// What came of a call of libssl.
+// The result of a libssl call.
 enum xcache_tls_step { xcache_tls_done, xcache_tls_wants_read, xcache_tls_wants_write, xcache_tls_ended, xcache_tls_failed };
 
 static inline int xcache_tls_step_of(SSL *ssl, int result) {
@@ -189,7 +189,7 @@ static inline int xcache_tls_handshake(SSL *ssl) {
   ERR_clear_error();
   int result = SSL_do_handshake(ssl);
   int step = result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
-  // An end before there was a beginning.
+  // Ended before it began.
   return step == xcache_tls_ended ? xcache_tls_failed : step;
 }
 
@@ -197,7 +197,7 @@ static inline int xcache_tls_read(SSL *ssl, void *out, size_t room, size_t *coun
   ERR_clear_error();
   int result = SSL_read_ex(ssl, out, room, count);
   int step = result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
-  // An end within a record is none.
+  // An end in the middle of a record isn't an end.
   return step == xcache_tls_ended && SSL_has_pending(ssl) ? xcache_tls_failed : step;
 }
 
@@ -207,7 +207,7 @@ static inline int xcache_tls_write(SSL *ssl, const void *bytes, size_t size, siz
   return result == 1 ? xcache_tls_done : xcache_tls_step_of(ssl, result);
 }
 
-// Says to the other side that no more is sent.
+// Tells the peer that no more will be sent.
 static inline void xcache_tls_finish(SSL *ssl) {
   ERR_clear_error();
   SSL_shutdown(ssl);

@@ -18,8 +18,8 @@ char **xcache_environment(void) { return environ; }
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags) {
   return accept4(fd, address, length, flags);
 }
-// The plain wrappers are points of thread cancellation, which nobody here uses and which costs a tenth of what a poll
-// does outside the kernel.
+// The libc wrappers are thread cancellation points, which we don't use and which cost a tenth of a poll's time outside the
+// kernel.
 ssize_t xcache_recv(int socket, void *bytes, size_t count) {
   return syscall(SYS_recvfrom, socket, bytes, count, 0, NULL, NULL);
 }
@@ -36,7 +36,7 @@ int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
 }
 int xcache_open_direct(const char *path) { return open(path, O_RDONLY | O_DIRECT | O_NONBLOCK | O_CLOEXEC); }
 int xcache_lower_disk_priority(void) {
-  // <linux/ioprio.h>: IOPRIO_WHO_PROCESS 1, IOPRIO_CLASS_BE 2. The idle class could starve for good.
+  // <linux/ioprio.h>: IOPRIO_WHO_PROCESS 1, IOPRIO_CLASS_BE 2. The idle class could starve forever.
   return syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 7);
 }
 ssize_t xcache_copy_file_range(int from, int to, size_t count) {
@@ -53,8 +53,8 @@ size_t xcache_heap_in_use(void) {
   return info.uordblks + info.hblkhd;
 }
 void xcache_keep_heap_small(void) {
-  // "Setting any of M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, or M_MMAP_MAX disables" the growth of the limit, to
-  // 32 MB, with each larger block that is freed (mallopt(3)).
+  // "Setting any of M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, or M_MMAP_MAX disables" the dynamic threshold, which grows up
+  // to 32 MB with each larger block that is freed (mallopt(3)).
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
   mallopt(M_ARENA_MAX, 2);

@@ -1,10 +1,10 @@
-// The one door to sqlite3: what Swift can't import as it stands (variadics, macros) becomes a static inline here.
+// The only interface to sqlite3: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
 #include <sqlite3.h>
 
 static inline sqlite3_destructor_type xcache_sqlite_transient(void) { return SQLITE_TRANSIENT; }
 
-/// Switches one of sqlite3_db_config's yes/no options.
+/// Sets one of sqlite3_db_config's boolean options.
 static inline int xcache_sqlite_config(sqlite3 *database, int option, int on) {
   return sqlite3_db_config(database, option, on, (int *)0);
 }

@@ -1,4 +1,4 @@
-// The one door to libssl: macros get a name here, and so does the way to a socket.
+// The only interface to libssl: wraps its macros, and implements its socket I/O.
 #pragma once
 #include <errno.h>
 #include <string.h>
@@ -8,21 +8,21 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// A session's way to its socket, in place of libssl's own: it tells what came of each call, so that nobody asks the kernel
-// again for what is known, and it bounds what one call of libssl reads.
+// A session's socket I/O, which replaces libssl's own: it records the result of each call, so that nobody asks the kernel again
+// for what is known, and it limits how much one call of libssl reads.
 typedef struct xcache_wire {
   int socket;
-  // The first byte that came; -1 before.
+  // The first byte received; -1 before.
   int first;
-  // Bytes that may still be read before the caller has its turn again.
+  // How many bytes may be read before it is the caller's turn again.
   long budget;
-  // The last read took all that had arrived.
+  // Whether the last read took everything that had arrived.
   _Bool drained;
-  // The other side sends no more.
+  // Whether the peer has ended its side.
   _Bool ended;
-  // What came first is text, and so no TLS (RFC 8446 §5.1: a record begins with its type, 20 to 23).
+  // Whether the first byte is text, and so not TLS (RFC 8446 §5.1: a record begins with its type, 20 to 23).
   _Bool plain;
-  // More is written right behind.
+  // Whether more will be written immediately.
   _Bool more;
 } xcache_wire;
 
@@ -68,7 +68,7 @@ static inline long xcache_wire_control(BIO *bio, int command, long number, void 
   return command == BIO_CTRL_FLUSH;
 }
 
-// NULL where there is no memory.
+// Returns NULL if out of memory.
 static inline BIO_METHOD *xcache_wire_method(void) {
   BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
   if (!method) return NULL;
@@ -78,7 +78,7 @@ static inline BIO_METHOD *xcache_wire_method(void) {
   return method;
 }
 
-// The server's side of a session over `wire`, which outlives it; NULL where there is no memory.
+// Returns the server's side of a session over `wire`, which must outlive it; NULL if out of memory.
 static inline SSL *xcache_tls_session(SSL_CTX *context, const BIO_METHOD *method, xcache_wire *wire) {
   SSL *ssl = SSL_new(context);
   BIO *bio = ssl ? BIO_new(method) : NULL;
@@ -93,7 +93,7 @@ static inline SSL *xcache_tls_session(SSL_CTX *context, const BIO_METHOD *method
   return ssl;
 }
 
-// Chooses http/1.1; a client that speaks other protocols alone is told so (RFC 7301 §3.2).
+// Selects http/1.1; a client that offers only other protocols gets an alert (RFC 7301 §3.2).
 static inline int xcache_select_protocol(
     SSL *ssl, const unsigned char **out, unsigned char *length, const unsigned char *offered, unsigned int size,
     void *unused) {
@@ -107,14 +107,14 @@ static inline int xcache_select_protocol(
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// What each server's context is held to; 0 where libssl doesn't take it.
+// Configures a server's context; returns 0 if libssl rejects a setting.
 static inline int xcache_tls_rules(SSL_CTX *context, long seconds) {
   SSL_CTX_set_options(
       context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(
       context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_read_ahead(context, 1);
-  // Sessions are kept by clients, in tickets.
+  // Clients keep sessions, in tickets.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, seconds);
   SSL_CTX_set_alpn_select_cb(context, xcache_select_protocol, NULL);
@@ -130,37 +130,37 @@ static inline int xcache_tls_rules(SSL_CTX *context, long seconds) {
           context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") == 1;
 }
 
-// Has the context show `leaf`, which `key` belongs to.
+// Sets the context's certificate, and its key.
 static inline int xcache_tls_use(SSL_CTX *context, X509 *leaf, EVP_PKEY *key) {
   return SSL_CTX_use_certificate(context, leaf) == 1 && SSL_CTX_use_PrivateKey(context, key) == 1;
 }
 
-// Has the context send another certificate of the chain; it keeps a reference of its own.
+// Adds a certificate to the context's chain; the context retains it.
 static inline int xcache_tls_add_chain(SSL_CTX *context, X509 *certificate) {
   return SSL_CTX_add1_chain_cert(context, certificate) == 1;
 }
 
-// Bytes of the keys that tickets are sealed with.
+// The size of the ticket keys, in bytes.
 static inline long xcache_ticket_key_size(SSL_CTX *context) { return SSL_CTX_set_tlsext_ticket_keys(context, NULL, 0); }
 
 static inline int xcache_set_ticket_keys(SSL_CTX *context, void *keys, long size) {
   return SSL_CTX_set_tlsext_ticket_keys(context, keys, size) == 1;
 }
 
-// A key that is sealed by a pass phrase isn't opened: nobody is there to be asked.
+// Rejects keys with a pass phrase: there is nobody to ask for it.
 static inline int xcache_no_pass_phrase(char *out, int size, int writing, void *unused) { return -1; }
 
 static inline EVP_PKEY *xcache_read_key(BIO *text) {
   return PEM_read_bio_PrivateKey(text, NULL, xcache_no_pass_phrase, NULL);
 }
 
-// Whether the reading of certificates ended where no more follows.
+// Whether reading certificates stopped because there were no more.
 static inline int xcache_ended_without_more(void) {
   unsigned long code = ERR_peek_last_error();
   return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
 }
 
-// Writes the host name at `index` among those that a certificate is for; its length, or -1 where there is none.
+// Writes the DNS name at `index` of a certificate; returns its length, or -1 if there is none.
 static inline int xcache_host_name(X509 *certificate, int index, char *out, int room) {
   GENERAL_NAMES *names = (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
   int found = -1;
@@ -177,8 +177,8 @@ static inline int xcache_host_name(X509 *certificate, int index, char *out, int 
   return found;
 }
 
-// Writes whose certificate it is, as RFC 4514 writes names (`CN=origin,O=Example`): control characters are escaped, letters
-// of other alphabets aren't. The length.
+// Writes the certificate's subject in the form of RFC 4514 (`CN=origin,O=Example`), with control characters escaped but not
+// non-ASCII letters; returns the length.
 static inline int xcache_subject(X509 *certificate, char *out, int room) {
   BIO *buffer = BIO_new(BIO_s_mem());
   if (!buffer) return 0;

@@ -1,33 +1,33 @@
-/// Whether a body is worth being coded.
+/// Decides whether a body is worth compressing.
 package enum Coding {
-  /// Below these sizes a coded body and its fields take as many packets as the plain one; above them a file doesn't
-  /// fit in memory while it is coded.
+  /// The sizes of files that are compressed. A smaller body and its fields take as many packets as the plain one; a
+  /// larger file doesn't fit in memory during compression.
   package static let sizes: ClosedRange<Int64> = 512...(64 << 20)
 
-  /// Whether coded bytes are so many fewer, by a twentieth, that decoding them pays.
+  /// Whether the coded size is at least a twentieth smaller, so that decoding pays off.
   package static func pays(_ coded: Int, for plain: Int) -> Bool { coded < plain - plain / 20 }
 }
 
 /// Why coded bytes could not be decoded.
 package enum CodingError: Error, Equatable, Sendable {
-  /// The bytes are no such coding, or end too early.
+  /// The bytes aren't in this coding, or end too early.
   case damaged
-  /// The bytes are a delta on another base.
+  /// The bytes are a delta over another base.
   case otherBase
-  /// Decoding would give more than the caller allows.
+  /// Decoding would produce more bytes than the caller allows.
   case overLimit
-  /// A frame of zstd wants more of what was decoded kept than the caller allows: more than this many bytes.
+  /// A zstd frame needs a window of more bytes than the caller allows: more than `limit`.
   case windowTooLarge(limit: Int)
 }
 
-/// Bytes that a C library writes piece by piece into room we keep for it.
+/// A growing output buffer for a C library.
 struct OutputBuffer {
   private(set) var bytes: [UInt8] = []
   private let step = 64 << 10
 
   var count: Int { bytes.count }
 
-  /// Gives `body` a place and its room; `body` gives back how much of it was written.
+  /// Passes `body` a buffer and its capacity; `body` also returns how many bytes it wrote.
   mutating func fill<R>(_ body: (UnsafeMutablePointer<UInt8>, Int) -> (R, Int)) -> R {
     let room = max(step, bytes.count / 2)
     var result: R?

@@ -1,11 +1,13 @@
 import CZlib
 import System
 
-/// The gzip coding (RFC 1952) by zlib.
+/// The gzip coding (RFC 1952), with zlib.
 package enum Gzip {
-  /// The input pieces, one after another, as one gzip member; the same input gives the same bytes.
+  /// Encodes the concatenated pieces as one gzip member; the same input gives the same bytes.
   ///
-  /// - Parameter level: zlib's, 1 (fast) to 9 (small).
+  /// - Parameters:
+  ///   - pieces: the input.
+  ///   - level: the zlib level, 1 (fast) to 9 (small).
   package static func encode(_ pieces: [[UInt8]], level: Int32 = 6) -> [UInt8] {
     var stream = z_stream()
     guard xcache_deflate_init(&stream, level, 15 + 16) == Z_OK else { fatalError("zlib has no memory") }
@@ -16,9 +18,11 @@ package enum Gzip {
     return output.bytes
   }
 
-  /// The bytes that `coded` stands for.
+  /// Decodes `coded`, a single gzip member.
   ///
-  /// - Parameter limit: bytes that the result may have at most.
+  /// - Parameters:
+  ///   - coded: the gzip member.
+  ///   - limit: the maximum bytes of the result.
   /// - Throws: `damaged`, `overLimit`.
   package static func decode(_ coded: [UInt8], limit: Int) throws(CodingError) -> [UInt8] {
     var stream = z_stream()
@@ -26,7 +30,7 @@ package enum Gzip {
     defer { inflateEnd(&stream) }
     var output = OutputBuffer()
     let status = coded.withUnsafeBufferPointer { input -> Int32 in
-      // zlib never writes to its input; the member is not const for history's sake.
+      // zlib never writes to its input; the member isn't const for historical reasons.
       stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
       stream.avail_in = UInt32(clamping: input.count)
       var status = Z_OK
@@ -67,18 +71,18 @@ package enum Gzip {
   }
 }
 
-/// The middle of documents that differ only around it, deflated once: each of them is put together as one gzip member
-/// (RFC 1952) without coding the middle again.
+/// The common middle of documents that differ only before and after it, compressed once: each document is assembled
+/// as one gzip member (RFC 1952) without compressing the middle again.
 ///
-/// Deflate blocks (RFC 1951) may refer to what stands before them, but those of the middle were made as if nothing
-/// did; and a flush ends them at a byte.
+/// Deflate blocks (RFC 1951) may refer to earlier data, but those of the middle were made as if there were none, and
+/// a flush aligns their end to a byte.
 package struct GzipMiddle: Sendable {
   private let checksum: UInt
   private let count: Int
 
-  /// Codes the middle.
-  /// - Parameter feed: hands its pieces, in order, to what it is given.
-  /// - Returns: also the blocks, which go between head and tail.
+  /// Compresses the middle.
+  /// - Parameter feed: passes the pieces of the middle, in order, to the closure that it is given.
+  /// - Returns: the middle, and its blocks, which go between head and tail.
   package static func code(_ feed: ((RawSpan) -> Void) -> Void) -> (middle: GzipMiddle, blocks: [UInt8]) {
     var encoder = DeflateEncoder()
     var (checksum, count) = (UInt(0), 0)
@@ -90,7 +94,7 @@ package struct GzipMiddle: Sendable {
     return (GzipMiddle(checksum: checksum, count: count), encoder.finish())
   }
 
-  /// What stands in front of the blocks and behind them, where the middle is between these two.
+  /// Returns the bytes before and after the blocks, for a document of `prefix`, the middle and `suffix`.
   package func around(_ prefix: [UInt8], _ suffix: [UInt8]) -> (head: [UInt8], tail: [UInt8]) {
     // Magic, deflate, no flags, no time, no hint, Unix (RFC 1952 §2.3).
     let (start, first) = (Self.deflate(prefix, Z_SYNC_FLUSH), Self.checksum(0, of: prefix.span.bytes))
@@ -115,9 +119,9 @@ package struct GzipMiddle: Sendable {
     return output.bytes
   }
 
-  /// The CRC-32 of what `checksum` is that of and `piece` behind it.
+  /// Returns the CRC-32 `checksum`, continued over `piece`.
   private static func checksum(_ checksum: UInt, of piece: RawSpan) -> UInt {
-    // Of no bytes at no address zlib gives the checksum that it begins with.
+    // For a null pointer, zlib returns the initial checksum.
     guard piece.byteCount > 0 else { return checksum }
     return piece.withUnsafeBytes {
       crc32_z(checksum, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)

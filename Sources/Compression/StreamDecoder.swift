@@ -8,16 +8,16 @@ import System
   import CZstd
 #endif
 
-/// Undoes a content coding of bytes that arrive piece by piece, in memory that doesn't depend on how many come out.
+/// Decodes a content coding as bytes arrive, in memory that doesn't depend on the size of the output.
 ///
 /// "A gzip file consists of a series of "members"" (RFC 1952 §2.2), "Zstandard compressed data is made up of one or more
-/// frames" (RFC 8878 §3.1): what they stand for is put together. brotli and zstd are undone where there are their libraries. Used
-/// by one thread at a time.
+/// frames" (RFC 8878 §3.1): their contents are concatenated. brotli and zstd are available where their libraries are. Not
+/// thread-safe.
 package final class StreamDecoder {
-  /// The codings that are undone.
+  /// The supported codings.
   package enum Coding: String, Sendable {
     case gzip
-    /// With zlib's head, as RFC 9110 §8.4.1.2 has it, or without, as some servers send it.
+    /// With a zlib header, as in RFC 9110 §8.4.1.2, or without one, as some servers send it.
     case deflate
     #if canImport(CBrotli)
       case brotli
@@ -39,21 +39,22 @@ package final class StreamDecoder {
 
   private let engine: Engine
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  /// The bytes so far end with a member or a frame.
+  /// Whether the bytes so far end with a member or a frame.
   private var isAtEnd = false
-  /// What follows the first member is passed over.
+  /// Whether everything after the first member is ignored.
   private var ignoresRest: Bool
-  /// What follows a whole frame of zstd and is no frame is passed over.
+  /// Whether anything after a zstd frame that isn't a frame is ignored.
   private let ignoresOther: Bool
-  /// The first bytes of what follows a frame, until they tell what it is.
+  /// The first bytes after a frame, until they show what they are.
   private var magic: [UInt8] = []
-  /// The first bytes of deflate, until they tell whether there is a head.
+  /// The first bytes of deflate, until they show whether there is a header.
   private var start: [UInt8]?
-  /// Whether nothing came yet.
+  /// Whether no bytes have been decoded yet.
   package private(set) var isEmpty = true
 
-  /// - Parameter takesOne: whether bytes that follow the first member are passed over, whatever they are; of zstd, all frames count,
-  ///   and what follows them is passed over.
+  /// - Parameters:
+  ///   - coding: the coding to decode.
+  ///   - takesOne: whether anything after the first member is ignored; with zstd, anything after the last frame.
   package init(_ coding: Coding, takesOne: Bool = false) {
     ignoresOther = takesOne
     switch coding {
@@ -105,12 +106,18 @@ package final class StreamDecoder {
     }
   }
 
+  /// Whether bytes begin with zlib's head: "CMF and FLG … is a multiple of 31", and 8 is the one method (RFC 1950 §2.2).
+  package static func hasZlibHead(_ bytes: [UInt8]) -> Bool {
+    bytes.count >= 2 && bytes[0] & 15 == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
+  }
+
   /// Decodes the next bytes.
   /// - Parameters:
-  ///   - worked: called after each step, also one that gave nothing, with the bytes that it took in and gave: no more than came and
-  ///     64 KB; what it throws ends the decoding.
-  ///   - body: takes what they stand for, in pieces of 64 KB at most; what it throws ends the decoding.
-  /// - Throws: `CodingError.damaged`, also where neither a member nor a frame follows on one; `windowTooLarge`, since such a
+  ///   - bytes: the next bytes.
+  ///   - worked: called after each step, even one without output, with the sum of bytes consumed and produced: at most the
+  ///     input's and 64 KB; an error that it throws ends the decoding.
+  ///   - body: receives the output, in chunks of at most 64 KB; an error that it throws ends the decoding.
+  /// - Throws: `CodingError.damaged`, also if a member or frame is followed by something else; `windowTooLarge`, since such a
   ///   frame would take that much memory; what `worked` and `body` throw.
   package func decode(
     _ bytes: RawSpan, worked: (Int) throws -> Void = { _ in }, _ body: (RawSpan) throws -> Void
@@ -122,9 +129,7 @@ package final class StreamDecoder {
     self.start = all
     guard all.count >= 2 else { return }
     self.start = nil
-    // "CMF and FLG … is a multiple of 31", and 8 is the one method (RFC 1950 §2.2).
-    let hasHead = all[0] & 15 == 8 && (Int(all[0]) << 8 | Int(all[1])) % 31 == 0
-    if case .zlib(let stream) = engine, !hasHead, inflateReset2(stream, -15) != Z_OK {
+    if case .zlib(let stream) = engine, !Self.hasZlibHead(all), inflateReset2(stream, -15) != Z_OK {
       throw CodingError.damaged
     }
     try decodeNext(all.span.bytes, worked, body)
@@ -153,7 +158,8 @@ package final class StreamDecoder {
     }
   }
 
-  /// Gets ready for the next member; libzstd goes on to the next frame by itself. False: what is here is none, or too short to tell.
+  /// Prepares for the next member; libzstd continues with the next frame by itself. False if there is none, or it is too short
+  /// to tell.
   private func beginNext(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws -> Bool {
     switch engine {
     case .zlib(let stream):
@@ -183,7 +189,7 @@ package final class StreamDecoder {
     return true
   }
 
-  /// Whether a frame may begin so: one of data, or one to skip (RFC 8878 §3.1.1, §3.1.2).
+  /// Whether these may be the first bytes of a data frame or a skippable frame (RFC 8878 §3.1.1, §3.1.2).
   private static func beginsFrame(_ bytes: [UInt8]) -> Bool {
     let isOfData = zip(bytes, [0x28, 0xB5, 0x2F, 0xFD] as [UInt8]).allSatisfy { $0 == $1 }
     let isToSkip = zip(bytes, [0x50, 0x2A, 0x4D, 0x18] as [UInt8]).enumerated()
@@ -191,16 +197,16 @@ package final class StreamDecoder {
     return isOfData || isToSkip
   }
 
-  /// Notes that no more comes.
-  /// - Throws: `damaged` where the coded bytes don't end with a member or a frame.
+  /// Ends the input.
+  /// - Throws: `damaged`, if the coded bytes don't end with a member or a frame.
   package func finish() throws(CodingError) { if !isAtEnd { throw .damaged } }
 
-  /// Fills the room once.
+  /// Fills the output buffer once.
   private func step(_ source: UnsafeRawBufferPointer, _ used: inout Int) throws(CodingError) -> Int {
     switch engine {
     case .zlib(let stream):
       let rest = UnsafeRawBufferPointer(rebasing: source[used...])
-      // zlib never writes to its input; the member is not const for history's sake.
+      // zlib never writes to its input; the member isn't const for historical reasons.
       stream.pointee.next_in = UnsafeMutablePointer(
         mutating: rest.baseAddress?.assumingMemoryBound(to: UInt8.self))
       stream.pointee.avail_in = UInt32(clamping: rest.count)
@@ -209,7 +215,7 @@ package final class StreamDecoder {
       let given = Int(stream.pointee.avail_in)
       let status = inflate(stream, Z_NO_FLUSH)
       used += given - Int(stream.pointee.avail_in)
-      // Z_BUF_ERROR: nothing could be done with what is here so far.
+      // Z_BUF_ERROR: no progress was possible with the input so far.
       guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else { throw .damaged }
       isAtEnd = status == Z_STREAM_END
       return room.count - Int(stream.pointee.avail_out)

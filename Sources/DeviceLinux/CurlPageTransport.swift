@@ -4,25 +4,25 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// Requests of pages over libcurl: those to a server that speaks HTTP/2 share one connection, to another there are six.
+/// Sends page requests over libcurl: those to a server that speaks HTTP/2 share one connection, other servers get six.
 ///
-/// A page that takes its time with an answer holds up no other. Over HTTP/1.1 the server waits for it; over HTTP/2 what comes
-/// meanwhile goes to a file without a name below `$TMPDIR` or /var/tmp, in the coding that it came in.
+/// A page that is slow to read an answer delays no other request. Over HTTP/1.1 the server waits for the page; over HTTP/2
+/// the data goes to an unlinked file below `$TMPDIR` or /var/tmp, still encoded as received.
 public final class CurlPageTransport: PageTransport {
   private let pool: HTTPPool
   let timeouts: HTTPTimeouts
   private let authorities: String?
   private let resolver: (any Resolver)?
-  /// For servers whose answers libcurl doesn't read, which browsers do: with lines in their heads that are no headers.
+  /// For servers whose answers browsers can read but libcurl can't: some lines of the head aren't headers.
   private let streams: StreamPageTransport
   private let odd = Locked<[String]>([])
 
-  /// Servers of that kind that are remembered.
+  /// The most such servers that are remembered.
   private static let mostOdd = 32
 
-  /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come. `resolver` says
-  /// where hosts are; without one the system does. `authorities` is a file of the certificates to trust, PEM, in place of the
-  /// system's. To a server that doesn't speak HTTP/2 there are `connections` at most.
+  /// Creates a transport that waits `connectSeconds` for a connection and gives up after `stallSeconds` without bytes.
+  /// `resolver` looks up hosts; without one the system does. `authorities` is a PEM file of the certificates to trust
+  /// instead of the system's. A server that doesn't speak HTTP/2 gets at most `connections`.
   public convenience init(
     connectSeconds: Int = 10, stallSeconds: Int = 600, connections: Int = 6,
     resolver: (any Resolver)? = nil, authorities: String? = nil
@@ -31,14 +31,14 @@ public final class CurlPageTransport: PageTransport {
       connectSeconds, stallSeconds, connections: connections, authorities: authorities, resolver: resolver)
   }
 
-  /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
+  /// The same, with all settings. `authorities` is a PEM file of the certificates to trust; if nil, the system's.
   package init(
     _ connectSeconds: Int, _ stallSeconds: Int, connections: Int = 6, authorities: String?,
     resolver: (any Resolver)? = nil
   ) {
     pool = HTTPPool(connections: min(max(connections, 1), 64))
     var timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
-    // A stream of events may say little for long, as long as it says something.
+    // An event stream may send little for a long time, as long as it sends something.
     timeouts.bytesPerSecond = 1
     self.timeouts = timeouts
     self.authorities = authorities
@@ -49,7 +49,8 @@ public final class CurlPageTransport: PageTransport {
       stallSeconds: stallSeconds)
   }
 
-  /// Sends by libcurl; gzip, deflate, br and zstd are undone. What libcurl can't read goes by our own HTTP/1.1, which reads as engines do.
+  /// Sends a request over libcurl; gzip, deflate, br and zstd are decoded. Responses that libcurl can't read are fetched by
+  /// our own HTTP/1.1, which parses them as engines do.
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
@@ -60,8 +61,9 @@ public final class CurlPageTransport: PageTransport {
     var ask = HTTPRequest(
       request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
       timeouts: timeouts, watch: { _ in !request.isCancelled() })
-    // As browsers do.
+    // As in browsers.
     ask.asksBeforeBody = false
+    ask.takesControls = true
     ask.authorities = authorities
     ask.multiplexed = request.multiplexed
     ask.memoryLimit = request.memoryLimit
@@ -92,7 +94,7 @@ public final class CurlPageTransport: PageTransport {
       switch error {
       case .callback(is Stopped): throw TransportError(.stopped, "the caller ended it")
       case .callback(let error as TransportError): throw error
-      // What may have been carried out isn't sent again; what comes next goes the other way.
+      // A request that may have been carried out isn't sent again; the next one to this server uses the other transport.
       case .notHTTP where !hasBegun:
         let isSafe = ["GET", "HEAD"].contains(request.method) && request.body.isEmpty
         if isSafe { try streams.send(request, begin: begin, receive: receive) }
@@ -107,7 +109,7 @@ public final class CurlPageTransport: PageTransport {
     try decoder?.finish()
   }
 
-  /// What is under way goes on; requests from now on take new connections.
+  /// Lets running requests go on, and makes later ones use new connections.
   public func networkChanged() {
     pool.forgetConnections()
     streams.networkChanged()
@@ -127,12 +129,12 @@ public final class CurlPageTransport: PageTransport {
 
   private struct Stopped: Error {}
 
-  /// What libcurl writes itself is left out, so that it isn't there twice.
+  /// Leaves out the headers that libcurl writes itself, so that they aren't sent twice.
   private static func fields(of request: NetworkRequest) -> [HTTPField] {
     let own: Set<String> = [
       "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding",
     ]
-    // A part of something coded can't be decoded.
+    // A part of coded data can't be decoded.
     let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     return request.headers.filter { !own.contains($0.name.lowercased()) }.map { HTTPField($0.name, $0.value) }
       + [HTTPField("Accept-Encoding", isPart ? "identity" : "gzip, deflate, br, zstd")]

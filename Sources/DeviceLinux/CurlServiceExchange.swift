@@ -2,18 +2,18 @@ import HTTPClient
 import HTTPDNS
 import System
 
-/// Carries questions to a name service over libcurl.
+/// Sends queries to a name service over libcurl.
 public final class CurlServiceExchange: ServiceExchange {
   private let client = Locked(HTTPClient())
   private let authorities: String?
 
-  /// An exchange that trusts the system's certificates.
+  /// Creates an exchange that trusts the system's certificates.
   public convenience init() { self.init(authorities: nil) }
 
-  /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
+  /// - Parameter authorities: a PEM file of the certificates to trust; if nil, the system's.
   package init(authorities: String?) { self.authorities = authorities }
 
-  /// Fetches by libcurl, without redirects.
+  /// Fetches over libcurl, without following redirects.
   public func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
     var ask = HTTPRequest(
       "GET", request.url, fields: [HTTPField("Accept", request.accept)],
@@ -33,7 +33,7 @@ public final class CurlServiceExchange: ServiceExchange {
     }
   }
 
-  /// What is under way goes on; questions from now on take new connections.
+  /// Lets running queries go on, and makes later ones use new connections.
   public func networkChanged() { client.withLock { $0 = HTTPClient() } }
 }
 
@@ -49,7 +49,7 @@ extension LookupError {
 }
 
 extension HTTPDNSResolver {
-  /// A resolver whose questions go out over libcurl.
+  /// Creates a resolver that sends its queries over libcurl.
   ///
   /// - Throws: `HTTPDNSError`.
   public convenience init(_ settings: HTTPDNSSettings) throws(HTTPDNSError) {

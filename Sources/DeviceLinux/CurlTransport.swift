@@ -3,7 +3,7 @@ import HTTPDNS
 import System
 import XCacheClient
 
-/// The transport on Linux: libcurl, with connections that are kept between calls.
+/// The transport for Linux: libcurl, with connections that are kept between calls.
 public final class CurlTransport: Transport {
   private let client = Locked(HTTPClient())
   private let pool: HTTPPool
@@ -11,17 +11,17 @@ public final class CurlTransport: Transport {
   private let authorities: String?
   private let resolver: (any Resolver)?
 
-  /// A transport that waits `connectSeconds` for a connection and `stallSeconds` for bytes that don't come.
+  /// Creates a transport that waits `connectSeconds` for a connection and gives up after `stallSeconds` without bytes.
   ///
-  /// Of many files, which a device fetches at the same time, those of a server that speaks HTTP/2 come over one
-  /// connection; to another server there are `connections`. `resolver` says where hosts are; without one the system does.
+  /// Files that a device fetches at the same time share one connection to a server that speaks HTTP/2; other servers get
+  /// `connections`. `resolver` looks up hosts; without one the system does.
   public convenience init(
     connectSeconds: Int = 10, stallSeconds: Int = 30, connections: Int = 6, resolver: (any Resolver)? = nil
   ) {
     self.init(connectSeconds, stallSeconds, connections, authorities: nil, resolver: resolver)
   }
 
-  /// - Parameter authorities: a file of the certificates to trust; nil: the system's.
+  /// The same, with all settings. `authorities` is a PEM file of the certificates to trust; if nil, the system's.
   package init(
     _ connectSeconds: Int, _ stallSeconds: Int, _ connections: Int, authorities: String?,
     resolver: (any Resolver)? = nil
@@ -32,14 +32,15 @@ public final class CurlTransport: Transport {
     self.resolver = resolver
   }
 
-  /// Fetches by libcurl: up to five redirects, gzip and zstd undone, no limit on the time as long as bytes come.
+  /// Fetches over libcurl: follows up to five redirects, decodes gzip and zstd, and has no time limit as long as bytes
+  /// arrive.
   public func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     try get(request, begin: { _ in true }, receive: receive)
   }
 
-  /// As above, with `Range` and `If-Range`; an answer with other bytes than were asked for is none.
+  /// The same, with `Range` and `If-Range`; fails if the server sends other bytes than were asked for.
   public func get(
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
@@ -88,7 +89,7 @@ public final class CurlTransport: Transport {
     return timeouts
   }
 
-  /// Posts by libcurl, five seconds at most.
+  /// Posts over libcurl, waiting at most five seconds.
   public func tell(_ document: [UInt8], to url: String) {
     let ask = HTTPRequest(
       "POST", url, fields: [HTTPField("Content-Type", "application/json")], body: .bytes(document),
@@ -98,7 +99,7 @@ public final class CurlTransport: Transport {
     }
   }
 
-  /// What is under way goes on; requests from now on take new connections.
+  /// Lets running requests go on, and makes later ones use new connections.
   public func networkChanged() {
     pool.forgetConnections()
     client.withLock { $0 = HTTPClient() }
@@ -113,7 +114,7 @@ public final class CurlTransport: Transport {
       .send(isUntouched: isUntouched, by: perform)
   }
 
-  /// Bytes of the body before it was decoded, where the server said how many.
+  /// Returns the size of the encoded body, if the server announced it.
   private static func wireBytes(of reply: HTTPReply) -> Int64? {
     reply.field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }
@@ -124,7 +125,7 @@ public final class CurlTransport: Transport {
 }
 
 extension Int {
-  /// As many seconds as a request may wait.
+  /// Clamped to the range of seconds that a request may wait.
   var seconds: Int { Swift.min(Swift.max(self, 1), 3600) }
 }
 
@@ -149,7 +150,7 @@ extension TransportError {
 }
 
 extension Device {
-  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone; it fetches by
+  /// Opens the device's folder, creates it if it is missing, and completes what a crash left unfinished. Fetches over
   /// libcurl.
   ///
   /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.

@@ -3,13 +3,13 @@ import XCacheClient
 import XCacheRuntime
 
 extension LinuxNetwork {
-  /// What using the network costs: now, and each time that it becomes something else. It is looked at every `interval`, on a
-  /// thread of the stream's own, which ends when nobody listens any more.
+  /// Returns a stream of what using the network costs: the current value, and each change. It is checked every `interval`,
+  /// on a separate thread that ends when nobody listens any more.
   public func changes(every interval: Duration = .seconds(5)) -> AsyncStream<Conditions.Network> {
     watch(every: interval) { look() }
   }
 
-  /// What using the network costs, and which it is.
+  /// What using the network costs, and which network it is.
   struct Observation: Equatable, Sendable {
     let network: Conditions.Network
     let routes: [String]
@@ -22,7 +22,7 @@ extension LinuxNetwork {
   private func watch<Value: Equatable & Sendable>(
     every interval: Duration, _ look: @escaping @Sendable () -> Value
   ) -> AsyncStream<Value> {
-    // Only what holds now counts.
+    // Only the latest value counts.
     let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
     let isOver = Monitor(false)
     continuation.onTermination = { _ in isOver.broadcasting { $0 = true } }
@@ -35,15 +35,16 @@ extension LinuxNetwork {
         _ = isOver.waiting(for: interval) { $0 ? () : nil }
       }
     }
-    // The system has no thread left; then one look has to do.
+    // The system has no thread left, so the stream ends without a value.
     if thread == nil { continuation.finish() }
     return stream
   }
 }
 
 extension Runtime {
-  /// Tells the runtime what the network costs, now and at each change: `conditions.network` is `network`'s from here on, the
-  /// rest of the conditions the app's. Where the way out of it is another one, it is told `networkChanged`. Comes back when the calling task is cancelled, or the runtime is closed.
+  /// Keeps the runtime informed of what the network costs: from now on `conditions.network` follows `network`, while the
+  /// rest of the conditions stay the app's. If the default route changes, it calls `networkChanged`. Returns when the
+  /// calling task is cancelled or the runtime is closed.
   public func followNetwork(
     _ network: LinuxNetwork = LinuxNetwork(), every interval: Duration = .seconds(5)
   ) async {
@@ -54,12 +55,12 @@ extension Runtime {
         for await now in network.observations(every: interval) {
           if Task.isCancelled { return }
           self.changeConditions { $0.network = now.network }
-          // Where its cost is another one too, the runtime knows.
+          // If the cost changed too, the runtime already knows.
           if let last, last.network == now.network, now.network != .offline { self.networkChanged() }
           last = now
         }
       }
-      // They end with the runtime.
+      // The events end with the runtime.
       group.addTask { for await _ in events {} }
       await group.next()
       group.cancelAll()

@@ -2,16 +2,16 @@ import Platform
 import System
 import XCacheClient
 
-/// What Linux knows of the network: whether there is a default route, and whether NetworkManager takes it for metered.
+/// What Linux knows about the network: whether there is a default route, and whether NetworkManager considers it metered.
 ///
 ///     let following = Task { await runtime.followNetwork() }
 ///
-/// An app that knows better, since its user chose, cancels the task and sets `Runtime.conditions` itself.
+/// An app that knows better, because its user chose, cancels the task and sets `Runtime.conditions` itself.
 public struct LinuxNetwork: Sendable {
   private let routes: String
   private let bus: String
 
-  /// The kernel's routes, and the system's message bus.
+  /// Uses the kernel's routes and the system's message bus.
   public init() { self.init(routes: "/proc/net", bus: "/run/dbus/system_bus_socket") }
 
   /// - Parameters:
@@ -22,10 +22,10 @@ public struct LinuxNetwork: Sendable {
     self.bus = bus
   }
 
-  /// What using the network costs now. It reads two files and asks the bus, which may take a second where that doesn't
-  /// answer; so not on the main thread.
+  /// Returns what using the network costs now. It reads two files and asks the bus, which takes up to a second if the bus
+  /// doesn't answer, so don't call it on the main thread.
   ///
-  /// Without NetworkManager, or where it can't tell, the network is unmetered.
+  /// Without NetworkManager, or if it can't tell, the network counts as unmetered.
   public func look() -> Conditions.Network {
     guard hasDefaultRoute else { return .offline }
     return MeteredQuery.ask(bus) == true ? .metered : .unmetered
@@ -33,7 +33,7 @@ public struct LinuxNetwork: Sendable {
 
   private var hasDefaultRoute: Bool { !defaultRoutes.isEmpty }
 
-  /// Each way out, by its interface and gateway: another network has others.
+  /// The default routes by interface and gateway, which differ on another network.
   var defaultRoutes: [String] {
     let v4 = lines("route").filter(Self.isDefault4).map { "\($0[0]) \($0[2])" }
     let v6 = lines("ipv6_route").filter(Self.isDefault6).map { "\($0[9]) \($0[4])" }
@@ -41,7 +41,7 @@ public struct LinuxNetwork: Sendable {
   }
 
   private func lines(_ name: String) -> [[Substring]] {
-    // Files of /proc have no size, so they are read to their end.
+    // Files in /proc report no size, so read to the end.
     guard let file = try? Kernel.openExisting("\(routes)/\(name)", .read) else { return [] }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -55,18 +55,19 @@ public struct LinuxNetwork: Sendable {
     }
   }
 
-  /// RTF_UP and RTF_REJECT of <linux/route.h>.
+  /// Whether a route has RTF_UP and not RTF_REJECT (<linux/route.h>).
   private static func isUsable(_ flags: Substring) -> Bool {
     guard let flags = UInt32(flags, radix: 16) else { return false }
     return flags & 0x0001 != 0 && flags & 0x0200 == 0
   }
 
-  /// Of `route`: interface, destination, gateway, flags, references, uses, metric, mask, …
+  /// Fields of `route`: interface, destination, gateway, flags, references, uses, metric, mask, …
   private static func isDefault4(_ fields: [Substring]) -> Bool {
     fields.count >= 8 && fields[1] == "00000000" && fields[7] == "00000000" && isUsable(fields[3])
   }
 
-  /// Of `ipv6_route`: destination, its length, source, its length, next hop, metric, references, uses, flags, interface.
+  /// Fields of `ipv6_route`: destination, its length, source, its length, next hop, metric, references, uses, flags,
+  /// interface.
   private static func isDefault6(_ fields: [Substring]) -> Bool {
     fields.count >= 10 && fields[1] == "00" && fields[0].allSatisfy { $0 == "0" } && fields[9] != "lo"
       && isUsable(fields[8])

@@ -1,18 +1,18 @@
 import Platform
 import System
 
-/// Asks NetworkManager over the message bus whether the network is metered: one property, so the few messages that it takes
-/// are spelt out here (D-Bus Specification, "Message Protocol").
+/// Asks NetworkManager over D-Bus whether the network is metered: a single property, so the few messages that it takes are
+/// built by hand (D-Bus Specification, "Message Protocol").
 enum MeteredQuery {
   /// Seconds that each answer of the bus may take.
   private static let timeout = 1
-  /// Bytes of all that the bus answers, above which it is given up.
+  /// The most bytes that the bus may send.
   private static let limit = 1 << 16
 
-  /// Nil where there is no bus, no NetworkManager, or one that doesn't know.
+  /// Nil if there is no bus or no NetworkManager, or if NetworkManager doesn't know.
   static func ask(_ bus: String) -> Bool? {
     guard let found = try? Kernel.connect(toLocal: bus, seconds: timeout) else { return nil }
-    // All at once: what the bus answers to one changes none of the others.
+    // All messages at once: none depends on the answer to another.
     guard (try? Kernel.write(question.span.bytes, to: found)) != nil else { return nil }
     var answer: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -29,7 +29,7 @@ enum MeteredQuery {
     return nil
   }
 
-  /// NMMetered: unknown, yes, no, guessed yes, guessed no.
+  /// Values of NMMetered: unknown, yes, no, guessed yes, guessed no.
   private static func isMetered(_ value: UInt32) -> Bool? {
     switch value {
     case 1, 3: true
@@ -42,7 +42,7 @@ enum MeteredQuery {
 // MARK: - What is sent
 
 extension MeteredQuery {
-  /// Who this is, as the socket says it; a name on the bus, which it wants first; and the property.
+  /// Authentication by the socket's credentials, the mandatory Hello call, and the call for the property.
   private static var question: [UInt8] {
     let name = "org.freedesktop.NetworkManager"
     return [0] + Array("AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n".utf8)
@@ -71,7 +71,7 @@ extension MeteredQuery {
       let signature = Array(arguments.map { _ in "s" }.joined().utf8)
       fields += [8, 1, UInt8(ascii: "g"), 0, UInt8(signature.count)] + signature + [0]
     }
-    // Little-endian, a call, no flags, version 1 of the protocol.
+    // Little-endian, method call, no flags, protocol version 1.
     var message: [UInt8] = [UInt8(ascii: "l"), 1, 0, 1]
     for number in [UInt32(body.count), serial, UInt32(fields.count)] { append(number, to: &message) }
     message += fields
@@ -98,14 +98,14 @@ extension MeteredQuery {
 
 extension MeteredQuery {
   enum Reading: Equatable {
-    /// Not all of it is here.
+    /// More bytes are needed.
     case more
-    /// The bus refused, or what came isn't what it should be.
+    /// The bus refused, or sent something unexpected.
     case none
     case value(UInt32)
   }
 
-  /// Reads all that came from the bus so far.
+  /// Reads everything that has come from the bus so far.
   static func read(_ bytes: [UInt8]) -> Reading {
     var rest = bytes[...]
     for expected in ["DATA", "OK"] {
@@ -113,7 +113,7 @@ extension MeteredQuery {
       guard rest.starts(with: expected.utf8) else { return .none }
       rest = rest[(end + 1)...]
     }
-    // Behind the answer to the first call, signals between them, is the one to the second.
+    // The first method return answers Hello, the second has the property; signals may come in between.
     var returns = 0
     while true {
       guard let message = Message(rest) else { return rest.count < 16 ? .more : .none }
@@ -125,16 +125,16 @@ extension MeteredQuery {
     }
   }
 
-  /// Where the parts of a message are.
+  /// The offsets of a message's parts.
   private struct Message {
     let kind: UInt8
     let isLittleEndian: Bool
     let body: Int
     let bodyCount: Int
-    /// Bytes of all of it.
+    /// The length of the whole message.
     var count: Int { body + bodyCount }
 
-    /// Nil where its first 16 bytes aren't there, or are those of none.
+    /// Nil if fewer than 16 bytes are here, or they don't start a message.
     init?(_ bytes: ArraySlice<UInt8>) {
       guard bytes.count >= 16, let first = bytes.first,
         [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(first)
@@ -145,7 +145,7 @@ extension MeteredQuery {
       body = (16 + Int(Self.number(bytes, 12, isLittleEndian)) + 7) / 8 * 8
     }
 
-    /// The body's value, where that is a variant of an unsigned number.
+    /// Returns the body's value if it is a variant of an unsigned number.
     func unsigned(in bytes: ArraySlice<UInt8>) -> UInt32? {
       let start = bytes.startIndex + body
       guard bodyCount >= 8, Array(bytes[start..<start + 3]) == [1, UInt8(ascii: "u"), 0] else { return nil }

@@ -3,15 +3,15 @@ import HTTPDNS
 import System
 import XCacheRuntime
 
-/// Sends a request to the addresses that a resolver gives, to others where these fail, and at last to wherever the system
-/// says.
+/// Sends a request to the addresses that a resolver returns, to further ones if these fail, and finally to those of the
+/// system.
 struct ResolvedRequest {
   let resolver: any Resolver
   let request: HTTPRequest
 
   /// - Parameters:
-  ///   - perform: sends it once.
-  ///   - isUntouched: whether nothing of an answer was handed on.
+  ///   - isUntouched: whether nothing of an answer has been delivered yet.
+  ///   - perform: sends the request once.
   func send(
     isUntouched: () -> Bool, by perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
   ) throws(HTTPClientError) -> HTTPReply {
@@ -34,7 +34,7 @@ struct ResolvedRequest {
     return try perform(plain)
   }
 
-  /// What came of it, whether addresses are to blame, and whether the request was sent once.
+  /// The result, whether the addresses failed, and whether the request was sent once already.
   private typealias Outcome = (result: Result<HTTPReply, HTTPClientError>, failed: Bool, isRepeat: Bool)
 
   private func attempt(
@@ -51,13 +51,13 @@ struct ResolvedRequest {
     let isRepeat = request.isRepeat || route?.isRepeat == true
     guard let route, route.isNew || route.address == nil else { return (result, false, isRepeat) }
     let failed = Self.failed(result, route, resolution.addresses)
-    // On another network it is tried again, and nothing of this one is noted.
+    // After a change of networks it is tried again, and nothing is recorded.
     guard resolver.isCurrent(resolution) else {
       return (result, !route.isReady && !failed.isEmpty, isRepeat)
     }
     for address in failed { resolver.failed(address, of: host) }
     if failed.isEmpty || route.isReady, let address = route.address.flatMap({ IPAddress($0) }) {
-      // Of another one it would count the time that those before it took.
+      // For a later address, the time would include that of the failed ones before it.
       if address == resolution.addresses.first {
         resolver.connected(to: address, of: host, after: route.connectMilliseconds)
       }
@@ -65,20 +65,20 @@ struct ResolvedRequest {
     return (result, !route.isReady && !failed.isEmpty, isRepeat)
   }
 
-  /// The addresses that turned out to be of no use.
+  /// Returns the addresses that turned out to be unusable.
   private static func failed(
     _ result: Result<HTTPReply, HTTPClientError>, _ route: HTTPRoute, _ addresses: [IPAddress]
   ) -> [IPAddress] {
     let reached = route.address.flatMap { IPAddress($0) }
     if case .failure(let error) = result, !route.isReady {
       switch error {
-      // A connection stood, and what was there isn't the host, or says nothing.
+      // A connection was established, but the server isn't the host, or says nothing.
       case .tls, .timedOut, .reset, .cutOff: return reached.map { [$0] } ?? addresses
       case .couldNotConnect, .couldNotResolve: return addresses
       default: return []
       }
     }
-    // libcurl tries the addresses of a family one after another, and the other family's a moment later.
+    // libcurl tries the addresses of one family one after another, and those of the other family a moment later.
     guard let reached, let place = addresses.firstIndex(of: reached) else { return [] }
     let other = addresses[..<place].first { $0.isV6 != reached.isV6 }
     return addresses[..<place].filter { $0.isV6 == reached.isV6 } + (other.map { [$0] } ?? [])

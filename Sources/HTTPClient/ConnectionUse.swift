@@ -1,6 +1,6 @@
 import System
 
-/// Which requests are on which connection: it shows before any answer where one takes several at once.
+/// Tracks which requests use which connection, which shows before any response whether one takes several at once.
 final class ConnectionUse: Sendable {
   private struct Request: Sendable {
     let number: Int
@@ -14,7 +14,7 @@ final class ConnectionUse: Sendable {
 
   private let state = Locked(State())
 
-  /// A number for a request.
+  /// Returns a number for a new request.
   func begin() -> Int {
     state.withLock { state in
       state.last += 1
@@ -22,7 +22,7 @@ final class ConnectionUse: Sendable {
     }
   }
 
-  /// A request is about to go out on the connection that `line` names.
+  /// Records that a request is about to go out on the connection that `line` names.
   func sent(_ number: Int, on line: String, _ told: @escaping @Sendable (Bool) -> Void) {
     let sharing = state.withLock { state -> [Request] in
       Self.remove(number, &state)

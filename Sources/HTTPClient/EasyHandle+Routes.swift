@@ -1,8 +1,8 @@
 import CCurl
 
 extension EasyHandle {
-  /// What CURLOPT_RESOLVE is told: that a host is at addresses (`HOST:PORT:ADDRESS,…`), or that the system says where
-  /// (`-HOST:PORT` takes back what was told before).
+  /// Returns the list for CURLOPT_RESOLVE, which sets the addresses of a host (`HOST:PORT:ADDRESS,…`) or returns it to the
+  /// system's resolution (`-HOST:PORT` removes an earlier entry).
   func placeList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>? {
     guard let addresses = request.addresses, let target = Target(request.url) else { return nil }
     let place = "\(target.host):\(target.port)"
@@ -17,7 +17,7 @@ extension EasyHandle {
     return curl_slist_append(nil, "\(place):\(addresses.joined(separator: ","))")
   }
 
-  /// The way that the last request took.
+  /// Returns the route of the last request.
   func route(isSecure: Bool) -> HTTPRoute {
     var text: UnsafeMutablePointer<CChar>?
     xcache_getinfo_string(handle, CURLINFO_PRIMARY_IP, &text)
@@ -32,7 +32,7 @@ extension EasyHandle {
       isReady: made == 0 ? !address.isEmpty : ready > 0)
   }
 
-  /// Microseconds since the request's start.
+  /// Microseconds since the start of the request.
   private func time(_ info: CURLINFO) -> curl_off_t {
     var time: curl_off_t = 0
     xcache_getinfo_off(handle, info, &time)

@@ -1,16 +1,16 @@
 import CCurl
 import System
 
-/// One libcurl easy handle: makes one request at a time and keeps its connections for the next.
+/// A libcurl easy handle, which makes one request at a time and keeps its connections for the next.
 ///
-/// Not `Sendable` by itself: `HTTPClient` gives it to one thread at a time, which libcurl allows
-/// (libcurl-thread(3): "You must never share the same handle in multiple threads" at the same time).
+/// Not `Sendable` by itself: `HTTPClient` gives it to one thread at a time, which libcurl allows (libcurl-thread(3): "You
+/// must never share the same handle in multiple threads" at the same time).
 final class EasyHandle {
   let handle: UnsafeMutableRawPointer
-  /// Where libcurl writes what it knows of a failure beyond its code; "at least CURL_ERROR_SIZE bytes" that stay there
-  /// (CURLOPT_ERRORBUFFER(3)).
+  /// The buffer in which libcurl describes a failure beyond its code; "at least CURL_ERROR_SIZE bytes" that have to stay
+  /// valid (CURLOPT_ERRORBUFFER(3)).
   private let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  /// Whether the last request found its kept connection gone, and is to be sent once more as one that `isRepeat`.
+  /// Whether the last request found its idle connection gone, and has to be sent again with `isRepeat`.
   private(set) var isToBeRepeated = false
 
   init() throws(HTTPClientError) {
@@ -25,12 +25,16 @@ final class EasyHandle {
     details.deallocate()
   }
 
-  /// Whether libcurl could be started.
+  /// Whether libcurl could be initialised.
   static var isReady: Bool { Library.isReady }
 
+  /// Makes a request.
+  ///
   /// - Parameters:
-  ///   - handOver: takes the answer, and gives the body, in place of `sink` and the request.
-  ///   - run: makes the request that the handle was set up for.
+  ///   - request: the request.
+  ///   - sink: where the response goes.
+  ///   - handOver: takes the response and provides the body, instead of `sink` and `request`.
+  ///   - run: performs the request that the handle was set up for.
   func perform(
     _ request: HTTPRequest, into sink: HTTPSink, by handOver: HandOver? = nil,
     run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
@@ -61,7 +65,7 @@ final class EasyHandle {
     request.routed?(route)
     if let failure = exchange.failure { throw failure }
     let code = try outcome.get()
-    // libcurl 7 says of a stream that ends with its connection that a part of a file came.
+    // libcurl 7 reports a stream that ends with its connection as a partial file.
     let ofLostConnections = [
       CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING,
       CURLE_PARTIAL_FILE,
@@ -70,12 +74,12 @@ final class EasyHandle {
     isToBeRepeated = exchange.isToBeRepeated
     if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
     guard code == CURLE_OK else { throw error(code, request.url) }
-    // Of an answer that breaks off in its head libcurl says that it is over.
+    // For a response that breaks off in its head, libcurl reports success.
     guard exchange.isHeadWhole || exchange.status == 0 else {
       let target = Target(request.url)
       throw .cutOff(host: target?.host ?? request.url, port: target?.port ?? 0)
     }
-    // libcurl takes 101, after which another protocol is spoken, for an answer; nobody asked for one.
+    // libcurl takes 101, which switches to another protocol, for a response; we never ask for one.
     guard exchange.status >= 200 else {
       let host = Target(request.url)?.host ?? request.url
       throw .notHTTP(
@@ -88,7 +92,8 @@ final class EasyHandle {
     return reply
   }
 
-  /// What `perform` gives, once more where the request's kept connection turned out to be gone. Of an answer nothing came then.
+  /// Calls `perform`, and once more if the request's idle connection turned out to be gone before any of the response
+  /// arrived.
   func repeating(
     _ request: HTTPRequest, _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
   ) throws(HTTPClientError) -> HTTPReply {
@@ -116,7 +121,7 @@ final class EasyHandle {
     set(CURLOPT_NOBODY, request.method == "HEAD" ? 1 : 0)
     set(CURLOPT_USERAGENT, "xcache")
     if request.decodes { set(CURLOPT_ACCEPT_ENCODING, "gzip, zstd") }
-    // By ALPN; without TLS it is HTTP/1.1.
+    // Negotiated by ALPN; without TLS it is HTTP/1.1.
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
     if request.isRepeat { set(CURLOPT_FRESH_CONNECT, 1) }
@@ -124,13 +129,13 @@ final class EasyHandle {
   }
 
   private func setLimits(_ request: HTTPRequest) {
-    // libcurl-thread(3): signals for name lookups don't go with threads.
+    // libcurl-thread(3): signals for name lookups don't work with threads.
     set(CURLOPT_NOSIGNAL, 1)
-    // A request that ends while the system still looks its host up would have this thread wait for that, and with it every other
-    // request of a pool: 9.5 s were measured with a name server that doesn't answer.
+    // Without this, a request that ends during the system's name lookup would block this thread until the lookup returns,
+    // and with it every other request of a pool: 9.5 s were measured with a name server that doesn't answer.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
-    // One of many that share a line gets little of a slow one.
+    // One of many requests that share a slow line gets little of it.
     let least = request.timeouts.bytesPerSecond
     set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? min(32, least) : least)
     set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
@@ -143,8 +148,8 @@ final class EasyHandle {
   private func setBody(_ request: HTTPRequest) {
     // "A client SHOULD NOT generate content in a HEAD request" (RFC 9110 §9.3.2); and CURLOPT_UPLOAD would undo CURLOPT_NOBODY.
     guard request.method != "HEAD" else { return }
-    // "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
-    // §8.6), also where there is none.
+    // "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC
+    // 9110 §8.6), even if there is none.
     let hasMeaning = ["POST", "PUT", "PATCH"].contains(request.method)
     guard let length = request.body.length ?? (hasMeaning ? 0 : nil) else { return }
     set(CURLOPT_UPLOAD, 1)
@@ -202,7 +207,10 @@ final class EasyHandle {
   {
     var list: UnsafeMutablePointer<curl_slist>?
     for field in request.fields {
-      let isSafe = { (byte: UInt8) in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+      let isSafe = { (byte: UInt8) in
+        if request.takesControls { return byte != 0x0D && byte != 0x0A && byte != 0 }
+        return byte >= 0x20 && byte != 0x7F || byte == 0x09
+      }
       guard !field.name.isEmpty,
         field.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }),
         field.value.utf8.allSatisfy(isSafe)
@@ -210,13 +218,13 @@ final class EasyHandle {
         curl_slist_free_all(list)
         throw .badField(field.name)
       }
-      // "Name;" is how libcurl is asked for a field without a value (CURLOPT_HTTPHEADER(3)).
+      // libcurl's syntax for a field without a value (CURLOPT_HTTPHEADER(3)).
       let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
       list = (HeaderText.bytes(line) + [0]).withUnsafeBytes {
         curl_slist_append(list, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
       }
     }
-    // "Name:" is how it is asked for none of its own.
+    // libcurl's syntax for leaving out a field of its own.
     return request.asksBeforeBody ? list : curl_slist_append(list, "Expect:")
   }
 
@@ -229,7 +237,7 @@ final class EasyHandle {
     let reason = String(cString: curl_easy_strerror(code))
     switch code {
     case CURLE_URL_MALFORMAT: return redirected ? .redirect(reason: reason) : .badURL(url)
-    // Also what libcurl says of an answer that isn't HTTP/1 (it takes it for HTTP/0.9).
+    // Also returned for a response that isn't HTTP/1, which libcurl takes for HTTP/0.9.
     case CURLE_UNSUPPORTED_PROTOCOL:
       return redirected
         ? .redirect(reason: reason)
@@ -253,7 +261,7 @@ final class EasyHandle {
     }
   }
 
-  /// Whether the first line of an answer came, which only HTTP has.
+  /// Whether the status line of a response arrived.
   private var hasBegun: Bool {
     var status = 0
     xcache_getinfo_long(handle, CURLINFO_RESPONSE_CODE, &status)
@@ -279,7 +287,7 @@ extension HTTPExchange {
   }
 }
 
-/// libcurl, started once.
+/// Initialises libcurl once.
 private enum Library {
   static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }

@@ -1,11 +1,11 @@
 import System
 
-/// Makes HTTP requests from any thread, each on a kept connection where there is one.
+/// Makes HTTP requests from any thread, each on an idle connection if there is one.
 ///
-/// A call blocks its thread until the answer is whole. As many calls run at once as threads make them, each on
-/// a handle of its own; the handle used last is used first, so that its connection is warm.
+/// A call blocks its thread until the response is complete. As many calls run at once as threads make them, each on a
+/// handle of its own; the handle used last is reused first, since its connection is warm.
 package final class HTTPClient: Sendable {
-  // An `EasyHandle` is in this list or with one thread, never both.
+  // An `EasyHandle` is either in this list or used by one thread, never both.
   private let idle: Locked<State>
   private let authorities: String?
   private let trace: (@Sendable (String) -> Void)?
@@ -16,16 +16,16 @@ package final class HTTPClient: Sendable {
     var sleep: SleepWatch
   }
 
-  /// When a retry was last reported, a monotonic time in nanoseconds.
+  /// When a retry was last reported, in monotonic nanoseconds.
   private let reported = Locked<UInt64?>(nil)
 
-  /// Nanoseconds between two reports of retries: many threads may wait for the same server.
+  /// The minimum time between two reports of retries, in nanoseconds: many threads may be waiting for the same server.
   private static let reportPause: UInt64 = 1_000_000_000
 
   /// - Parameters:
-  ///   - authorities: a file of the certificates to trust, PEM, where a request names none; nil: the system's.
-  ///   - trace: told each exchange that is over, in words: `GET https://… 200, 12 ms`.
-  ///   - retrying: told that a request failed and is tried again, in words, once a second at most.
+  ///   - authorities: a PEM file of the certificates to trust if a request names none; if nil, the system's.
+  ///   - trace: called with a description of each completed exchange: `GET https://… 200, 12 ms`.
+  ///   - retrying: called with a message when a request failed and is retried, at most once a second.
   package convenience init(
     authorities: String? = nil, trace: (@Sendable (String) -> Void)? = nil,
     retrying: (@Sendable (String) -> Void)? = nil
@@ -43,9 +43,8 @@ package final class HTTPClient: Sendable {
     self.retrying = retrying
   }
 
-  /// Reports that a request came to nothing and is tried again; for those who decide about that.
-  ///
-  /// - Parameter server: whom it was sent to, for messages.
+  /// Reports that a request failed and is retried; for callers with a retry policy. `server` names the server in the
+  /// message.
   package func reportRetry(of server: String, after outcome: RetryPolicy.Outcome, in milliseconds: Int) {
     guard let retrying else { return }
     let now = Clock.monotonicNanoseconds()
@@ -59,8 +58,8 @@ package final class HTTPClient: Sendable {
     retrying("\(server): \(outcome); trying again in \(tenths / 10).\(tenths % 10) s")
   }
 
-  /// The answer to `request`, whatever its status; the body where `sink` says.
-  /// - Throws: `HTTPClientError`, when there is no whole answer.
+  /// Sends `request` and returns the response, whatever its status; the body goes to `sink`.
+  /// - Throws: `HTTPClientError` if there is no complete response.
   package func send(
     _ request: HTTPRequest, into sink: HTTPSink = .memory(limit: 16 << 20)
   ) throws(HTTPClientError) -> HTTPReply {
@@ -99,7 +98,7 @@ package final class HTTPClient: Sendable {
       defer { state.handles = [] }
       return (nil, state.handles)
     }
-    // Their connections are closed outside of the lock.
+    // Close their connections outside the lock.
     withExtendedLifetime(old) {}
     if let warm { return warm }
     return Idle(try EasyHandle())
@@ -111,17 +110,17 @@ package final class HTTPClient: Sendable {
   }
 }
 
-/// What a server answered.
+/// The response of a server.
 package struct HTTPReply: Equatable, Sendable {
-  /// The three digits of the status line.
+  /// The status code.
   package let status: Int
-  /// In the order received, those of the last answer where there were redirects.
+  /// The header fields in the order received, those of the last response if there were redirects.
   package let fields: [HTTPField]
-  /// Decoded where the request said so; empty where a sink took it.
+  /// The body, decoded if the request asked for it; empty if a sink took it.
   package let body: [UInt8]
   /// Whether the connection takes several requests at once, as with HTTP/2.
   package var isMultiplexed = false
-  /// What the status line says behind the status; nil where it doesn't go so far, as with HTTP/2.
+  /// The reason phrase; nil if the status line has none, as with HTTP/2.
   package var reason: String?
 
   package init(status: Int, fields: [HTTPField], body: [UInt8]) {
@@ -130,14 +129,14 @@ package struct HTTPReply: Equatable, Sendable {
     self.body = body
   }
 
-  /// Whether the status is one of 200 to 299.
+  /// Whether the status is between 200 and 299.
   package var isSuccess: Bool { (200..<300).contains(status) }
 
-  /// The first value of the field `name`, in any case of letters.
+  /// Returns the first value of the field `name`, in any case.
   package func field(_ name: String) -> String? {
     fields.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// The seconds of `Retry-After`, where it has that form (RFC 9110 §10.2.3).
+  /// The seconds in `Retry-After`, if it has that form (RFC 9110 §10.2.3).
   package var retryAfter: Int? { field("retry-after").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 }

@@ -1,4 +1,4 @@
-/// Why there is no answer.
+/// The reason why there is no response.
 package enum HTTPClientError: Error, Sendable {
   /// Thrown when the text isn't an absolute http or https URL.
   case badURL(String)
@@ -6,29 +6,29 @@ package enum HTTPClientError: Error, Sendable {
   case badField(String)
   /// Thrown when the host name has no address.
   case couldNotResolve(host: String)
-  /// Thrown when nothing listens there, or no way leads there.
+  /// Thrown when nothing listens there, or there is no route to it.
   case couldNotConnect(host: String, port: Int)
-  /// Thrown when no connection stood in time, or too few bytes moved for too long.
+  /// Thrown when no connection was established in time, or too few bytes were transferred for too long.
   case timedOut(host: String, port: Int)
-  /// Thrown when certificates or ciphers don't agree; `reason` is the TLS library's.
+  /// Thrown when certificates or ciphers don't agree; `reason` is the TLS library's message.
   case tls(host: String, reason: String)
-  /// Thrown when the connection broke before an answer began.
+  /// Thrown when the connection broke before a response started.
   case reset(host: String, port: Int)
-  /// Thrown when the connection broke in the midst of the answer.
+  /// Thrown when the connection broke in the middle of the response.
   case cutOff(host: String, port: Int)
-  /// Thrown when what came isn't HTTP, or can't be decoded.
+  /// Thrown when the response isn't HTTP, or can't be decoded.
   case notHTTP(host: String, reason: String)
-  /// Thrown when the answer is longer than the sink takes.
+  /// Thrown when the response is longer than the sink accepts.
   case answerTooLong(limit: Int64)
-  /// Thrown when there were more redirects than allowed, or one to a scheme that isn't.
+  /// Thrown when there were more redirects than allowed, or one to a scheme that isn't allowed.
   case redirect(reason: String)
-  /// Thrown when the body had fewer bytes than its length said.
+  /// Thrown when the body had fewer bytes than its length.
   case bodyEnded(at: Int64)
   /// Thrown when `read` of the body or `write` of the sink threw.
   case callback(any Error)
-  /// Thrown when `watch` said so.
+  /// Thrown when `watch` returned false.
   case cancelled
-  /// Thrown for libcurl's own failures, such as no memory.
+  /// Thrown for libcurl's own failures, such as a lack of memory.
   case failed(code: Int, reason: String)
 }
 
@@ -65,11 +65,11 @@ extension HTTPClientError: CustomStringConvertible {
     "error setting certificate", "error adding trust anchors", "problem with the ssl ca cert",
   ]
 
-  /// What is wrong with a handshake, and what to do, where OpenSSL's own words tell; nil: they have to do.
+  /// Explains a TLS failure and what to do about it, if OpenSSL's message allows; nil if that message has to suffice.
   private static func message(ofTLS reason: String) -> String? {
     let reason = reason.lowercased()
     func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
-    // What it says of bytes that are no TLS record: an HTTP server's answer, mostly.
+    // OpenSSL's messages for bytes that aren't a TLS record: mostly the response of a plain HTTP server.
     if says("wrong version number", "packet length too long", "record layer failure") {
       return "the server there uses plain http: use http:// in the address"
     }

@@ -1,9 +1,9 @@
 import CCurl
 import System
 
-/// One request on its way: what libcurl's callbacks read from and write to.
+/// A request in progress: what libcurl's callbacks read from and write to.
 ///
-/// Lives on the thread that makes the request, inside one call.
+/// Lives on the requesting thread, for the duration of one call.
 final class HTTPExchange {
   private let body: HTTPBody
   private let sink: HTTPSink
@@ -20,18 +20,18 @@ final class HTTPExchange {
   private(set) var fields: [HTTPField] = []
   private(set) var status = 0
   private var reason: String?
-  /// Whether the last head that began came to its end.
+  /// Whether the last head that started is complete.
   private(set) var isHeadWhole = false
   private(set) var kept: [UInt8] = []
-  /// Why a callback stopped the exchange; libcurl's own code then only says that one did.
+  /// Why a callback stopped the exchange; libcurl's own code only says that one did.
   private(set) var failure: HTTPClientError?
 
-  /// Whether the answer came on a connection that takes several requests at once.
+  /// Whether the response came on a connection that takes several requests at once.
   private var isMultiplexed = false
 
-  /// The request went out, and no line of an answer came.
+  /// Whether the request was sent, and no line of a response came.
   private var isUnanswered = false
-  /// It would have gone out a second time.
+  /// Whether the request would have been sent a second time.
   private(set) var isToBeRepeated = false
 
   init(_ request: HTTPRequest, _ sink: HTTPSink, _ handOver: HandOver?) {
@@ -45,18 +45,18 @@ final class HTTPExchange {
     isRepeat = request.isRepeat
   }
 
-  /// What there is to send.
+  /// The result of reading bytes to send.
   enum Reading {
     case bytes(Int)
-    /// Nothing yet: the transfer stands still until it is told to go on.
+    /// Nothing yet: the transfer pauses until it is resumed.
     case later
     case stop
   }
 
-  /// What became of bytes that came.
+  /// The result of writing received bytes.
   enum Writing {
     case taken
-    /// Nobody has room: the same bytes come again when the transfer is told to go on.
+    /// There is no room: the same bytes come again when the transfer is resumed.
     case later
     case stop
   }
@@ -80,10 +80,10 @@ final class HTTPExchange {
     return .bytes(count)
   }
 
-  /// The request is about to go out on the connection that `line` names; false: it isn't to.
+  /// Called before the request goes out on the connection that `line` names; returns false to prevent that.
   ///
-  /// libcurl sends it again on each kept connection that turns out to be gone. What may have been carried out goes out once more at
-  /// most, on a connection made for it.
+  /// libcurl resends the request on each idle connection that turns out to be gone. A request that may have been carried
+  /// out is resent only once, on a new connection.
   func isReady(on line: String) -> Bool {
     if isUnanswered, !mayBeRepeated {
       isToBeRepeated = true
@@ -112,19 +112,19 @@ final class HTTPExchange {
     }
   }
 
-  /// Starts the body again: libcurl asks when a kept connection turned out to be gone.
+  /// Restarts the body; libcurl calls this when an idle connection turned out to be gone.
   func seek(to offset: Int64) { sent = offset }
 
-  /// The connection, one that takes several requests at once and was there before, is gone: the request is to go out once more where
-  /// nothing of an answer came. libcurl itself does so over HTTP/1.1 alone.
+  /// Called when a reused connection that takes several requests at once was lost: the request has to be sent again if no
+  /// response had started. libcurl does that by itself only over HTTP/1.1.
   func connectionEnded() { if mayBeRepeated, !isRepeat, isUnanswered, status == 0 { isToBeRepeated = true } }
 
-  /// Takes one header line, its line end included; false stops.
+  /// Handles one header line, including its line end; returns false to stop.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
     defer { isUnanswered = false }
     let text = HeaderText.text(line)
     if text.hasPrefix("HTTP/") {
-      // A trailer of that form; another answer only begins after 1xx, or where a request went out for it.
+      // A trailer of that form; another response only starts after 1xx, or if a request was sent for it.
       if isHeadWhole, status >= 200, !isUnanswered { return true }
       fields = []
       isHeadWhole = false
@@ -133,7 +133,7 @@ final class HTTPExchange {
       status = words.count > 1 ? Int(words[1].filter { !$0.isNewline }) ?? 0 : 0
       reason = words.count > 2 && !isMultiplexed ? trimmed(words[2]) : nil
     } else if text.utf8.first == 0x20 || text.utf8.first == 0x09 {
-      // A folded line is part of the one before (RFC 9112 §5.2).
+      // A folded line continues the previous one (RFC 9112 §5.2).
       guard let last = fields.popLast() else { return true }
       fields.append(HTTPField(last.name, trimmed("\(last.value) \(trimmed(text[...]))"[...])))
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
@@ -146,7 +146,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// An answer of 1xx has another one behind it, and trailers end like a head.
+  /// A 1xx response is followed by another one, and trailers end like a head.
   private func headEnded() -> Bool {
     guard case .page(let begin, _) = sink, status >= 200, !hasBegun else { return true }
     hasBegun = true
@@ -177,7 +177,7 @@ final class HTTPExchange {
     return String(text)
   }
 
-  /// Takes the next bytes of the answer's body.
+  /// Handles the next bytes of the response body.
   func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
     guard let handOver else { return take(bytes) ? .taken : .stop }
     if let memoryLimit {
@@ -188,7 +188,7 @@ final class HTTPExchange {
       received += Int64(bytes.count)
       return .taken
     }
-    // While one request of a shared connection stands still, libcurl 7 reads nothing of the others.
+    // While one request of a shared connection is paused, libcurl 7 reads nothing for the others.
     guard handOver.take(bytes, spools: isMultiplexed) else { return .later }
     received += Int64(bytes.count)
     return .taken
@@ -230,9 +230,9 @@ final class HTTPExchange {
     return false
   }
 
-  /// Tells how far it is; false stops.
+  /// Reports the progress; returns false to stop.
   func progress() -> Bool {
-    // Whoever waits for the answer asks itself.
+    // The thread that waits for the response calls `watch` itself.
     guard let watch, handOver == nil else { return true }
     if watch(HTTPProgress(sent: sent, received: received)) { return true }
     failure = .cancelled
@@ -241,11 +241,11 @@ final class HTTPExchange {
 }
 
 extension HTTPRequest {
-  /// The URL's host; nil where it has none.
+  /// The URL's host; nil if it has none.
   package var host: String? { Target(url)?.host }
 }
 
-/// Where a URL leads, as libcurl reads it.
+/// The target of a URL, as libcurl parses it.
 struct Target {
   let host: String
   let port: Int

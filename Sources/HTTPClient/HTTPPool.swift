@@ -1,12 +1,12 @@
 import CCurl
 import System
 
-/// Makes requests of many threads over few connections: one to a server that speaks HTTP/2, on which they all go at the
-/// same time, else some to each.
+/// Makes requests of many threads over few connections: one to a server that speaks HTTP/2, which all requests share, and
+/// several to any other.
 ///
-/// A call blocks its thread until the answer is whole. A sink is called on a thread of the pool, which serves the other
-/// requests, too, so it comes back soon; that of a page is called on the thread that asked, where also a body is read that is
-/// sent bit by bit, and takes the time that it takes.
+/// A call blocks its thread until the response is complete. A sink is called on the pool's thread, which also serves the
+/// other requests, so it must return soon. A page sink is called on the requesting thread, which also reads a streamed
+/// body, and may block.
 package final class HTTPPool: Sendable {
   private let connections: Int
   private let state: Locked<State>
@@ -18,7 +18,7 @@ package final class HTTPPool: Sendable {
     var sleep: SleepWatch
   }
 
-  /// - Parameter connections: to one server that doesn't speak HTTP/2.
+  /// - Parameter connections: the most connections to a server that doesn't speak HTTP/2.
   package convenience init(connections: Int = 6) {
     self.init(connections: connections, slept: Clock.sleptMilliseconds)
   }
@@ -30,7 +30,7 @@ package final class HTTPPool: Sendable {
 
   deinit { state.withLock { $0.driver?.stop() } }
 
-  /// Requests from now on take new connections; what is under way goes on.
+  /// Makes later requests use new connections; running ones go on.
   package func forgetConnections() {
     state.withLock { state in
       state.driver?.stop()
@@ -38,7 +38,7 @@ package final class HTTPPool: Sendable {
     }
   }
 
-  /// The answer to `request`, as `HTTPClient.send` gives it.
+  /// Sends `request` and returns the response, like `HTTPClient.send`.
   package func send(
     _ request: HTTPRequest, into sink: HTTPSink = .memory(limit: 16 << 20)
   ) throws(HTTPClientError) -> HTTPReply {
@@ -68,7 +68,7 @@ package final class HTTPPool: Sendable {
     }
   }
 
-  /// What `run` gives; where the driver was stopped before the request reached it, it is the next one's.
+  /// Calls `run`, and again with the next driver if the driver was stopped before the request reached it.
   private func drive(
     _ run: (PoolDriver) throws(HTTPClientError) -> CURLcode?
   ) throws(HTTPClientError) -> CURLcode {
@@ -97,7 +97,7 @@ package final class HTTPPool: Sendable {
   }
 
   private struct Idle: @unchecked Sendable {
-    // Only the thread that took it out touches the handle, and the driver while that thread waits.
+    // Only the thread that took it out uses the handle, and the driver while that thread waits.
     let handle: EasyHandle
     init(_ handle: EasyHandle) { self.handle = handle }
   }

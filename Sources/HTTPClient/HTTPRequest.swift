@@ -1,39 +1,42 @@
 import System
 
-/// What is asked of a server.
+/// A request to a server.
 package struct HTTPRequest: Sendable {
-  /// As it is sent: `GET`.
+  /// The method as it is sent: `GET`.
   package var method: String
   /// Absolute, http or https.
   package var url: String
-  /// Sent beside those that libcurl writes.
+  /// Header fields to send in addition to those that libcurl writes.
   package var fields: [HTTPField]
-  /// What is sent after the head.
+  /// The body that is sent after the head.
   package var body: HTTPBody
-  /// How long each of its steps may take.
+  /// How long each step may take.
   package var timeouts: HTTPTimeouts
-  /// How many redirects are followed; never from https to http, and `Authorization` stays with its host.
+  /// The most redirects to follow; never from https to http, and `Authorization` is only sent to its own host.
   package var redirects: Int
-  /// Whether codings are offered and undone; sinks and limits then see the decoded bytes.
+  /// Whether content codings are offered and decoded; sinks and limits then see the decoded bytes.
   package var decodes: Bool
-  /// Whether sending it twice does no more than sending it once, which its method doesn't tell.
+  /// Whether sending the request twice does no more than sending it once, if its method doesn't say so.
   package var isRepeatable = false
-  /// A file of the certificates to trust, PEM; nil: the system's.
+  /// A PEM file of the certificates to trust; if nil, the system's.
   package var authorities: String?
-  /// Where the URL's host is, as URLs have addresses, best first: names, certificates and `Host` stay the URL's. Empty: the
-  /// system says. nil: as it was the last time on the same connection pool.
+  /// Addresses of the URL's host in URL form, best first; names, certificates and `Host` stay those of the URL. If empty,
+  /// the system resolves the host; if nil, the last addresses on the same connection pool are kept.
   package var addresses: [String]?
-  /// Told where the request went, when it is over.
+  /// Called with the route that the request took, when it is over.
   package var routed: (@Sendable (HTTPRoute) -> Void)?
-  /// Told whether its connection takes several requests at once, as soon as that shows, and again with the answer's head.
+  /// Called with whether the connection takes several requests at once, as soon as that is clear, and again with the head
+  /// of the response.
   package var multiplexed: (@Sendable (Bool) -> Void)?
-  /// Whether it was sent once already, and may have been carried out: it goes out once more, on a connection made for it.
+  /// Whether the request was sent once already, and may have been carried out: it is sent once more, on a new connection.
   package var isRepeat = false
-  /// Whether it would rather wait until a connection that is being made turns out to take several requests at once.
+  /// Whether to wait until a connection that is being made turns out to take several requests at once.
   var waitsForConnection = false
-  /// Whether the server is asked before a body is sent (RFC 9110 §10.1.1); one that says nothing to that costs a second.
+  /// Whether to send `Expect: 100-continue` before a body (RFC 9110 §10.1.1); a server that doesn't react costs a second.
   package var asksBeforeBody = true
-  /// Bytes of the answer that may wait for their reader, all of them in memory; nil: they may go to a file.
+  /// Whether fields may have control characters, as those of browsers may; never CR, LF or NUL.
+  package var takesControls = false
+  /// The most bytes of the response that may wait to be read, all in memory; if nil, they may go to a file.
   package var memoryLimit: Int?
   /// Called while bytes move and at least once a second; `false` stops the exchange.
   package var watch: (@Sendable (HTTPProgress) -> Bool)?
@@ -54,15 +57,15 @@ package struct HTTPRequest: Sendable {
   }
 }
 
-/// The way that a request took.
+/// The route that a request took.
 package struct HTTPRoute: Equatable, Sendable {
-  /// The address that a connection stood to, without brackets; nil: there was none.
+  /// The address that was connected to, without brackets; nil if there was none.
   package let address: String?
-  /// Whether a connection was made for it, rather than one used that stood.
+  /// Whether a new connection was made rather than an idle one reused.
   package let isNew: Bool
-  /// Milliseconds that the new connection took, without the time for the name and for TLS.
+  /// Milliseconds that the new connection took, not counting name lookup and TLS.
   package let connectMilliseconds: Int
-  /// Whether the connection, TLS included, was ready for the request.
+  /// Whether the connection, including TLS, became ready for the request.
   package let isReady: Bool
   /// Whether the request had been sent once before.
   package var isRepeat = false
@@ -70,9 +73,9 @@ package struct HTTPRoute: Equatable, Sendable {
 
 /// One header field.
 package struct HTTPField: Hashable, Sendable {
-  /// As it is sent.
+  /// The name as it is sent.
   package let name: String
-  /// What follows the colon.
+  /// The text after the colon.
   package let value: String
 
   package init(_ name: String, _ value: String) {
@@ -81,23 +84,24 @@ package struct HTTPField: Hashable, Sendable {
   }
 }
 
-/// How far an exchange is, in body bytes.
+/// The progress of an exchange, in body bytes.
 package struct HTTPProgress: Equatable, Sendable {
-  /// Bytes of the body that have left.
+  /// Bytes of the request body sent so far.
   package let sent: Int64
-  /// Bytes of the answer's body that have come.
+  /// Bytes of the response body received so far.
   package let received: Int64
 }
 
-/// How long an exchange may stand still.
+/// The time limits of an exchange.
 package struct HTTPTimeouts: Hashable, Sendable {
-  /// Milliseconds until a connection must stand, names resolved and TLS agreed.
+  /// Milliseconds within which a connection has to be established, including name lookup and TLS.
   package var connect: Int
-  /// Seconds for which fewer than `bytesPerSecond` may move, waiting for the answer included; in a pool than 32, if that is less.
+  /// Seconds for which fewer than `bytesPerSecond` may be transferred, including the wait for the response; in a pool,
+  /// fewer than 32 if that is less.
   package var stall: Int
-  /// Milliseconds for the whole exchange; 0: no limit.
+  /// Milliseconds for the whole exchange; 0 for no limit.
   package var total: Int
-  /// Bytes a second below which an exchange stands still.
+  /// The rate below which an exchange counts as stalled.
   package var bytesPerSecond = 1024
 
   package init(connect: Int = 10_000, stall: Int = 30, total: Int = 0) {
@@ -108,12 +112,12 @@ package struct HTTPTimeouts: Hashable, Sendable {
 }
 
 extension HTTPRequest {
-  /// Whether `watch` ends it before it began.
+  /// Whether `watch` already stops the request before it starts.
   package var isCancelled: Bool { watch.map { !$0(HTTPProgress(sent: 0, received: 0)) } ?? false }
 
-  /// Whether it may be sent again when no answer came: the first may have been carried out.
+  /// Whether the request may be sent again if no response came, although it may have been carried out.
   ///
-  /// Not by DELETE alone, whose second answer is another one.
+  /// DELETE isn't included, since its second response is a different one.
   package var mayBeRepeated: Bool {
     isRepeatable || ["GET", "HEAD", "OPTIONS", "PUT"].contains(method)
       || fields.contains { $0.name == HTTPField.idempotencyKey }
@@ -123,25 +127,26 @@ extension HTTPRequest {
 extension HTTPField {
   static let idempotencyKey = "Idempotency-Key"
 
-  /// Names one act, so that an origin carries it out once however often it is sent: 128 random bits.
+  /// Creates a key that identifies one act by 128 random bits, so that an origin carries it out only once however often it
+  /// is sent.
   package static func newIdempotencyKey() -> HTTPField {
     HTTPField(idempotencyKey, Hex.encode(Secrets.random(16).span.bytes))
   }
 }
 
-/// The bytes of a request.
+/// The body of a request.
 package enum HTTPBody: Sendable {
   case none
   case bytes([UInt8])
-  /// Bytes that are read while they are sent, so that their number doesn't matter.
+  /// Bytes that are read as they are sent, so that a body of any size takes little memory.
   ///
-  /// `read` fills the buffer from `offset` on and gives how many bytes it wrote. It may be asked for the same
-  /// bytes again, when an idle connection turns out to be gone. Fewer bytes than `length` end the exchange
-  /// with `HTTPClientError.bodyEnded`.
+  /// `read` fills the buffer from `offset` on and returns how many bytes it wrote. It may be called again for the same
+  /// bytes if an idle connection turns out to be gone. Fewer bytes than `length` end the exchange with
+  /// `HTTPClientError.bodyEnded`.
   case stream(
     length: Int64, read: @Sendable (_ offset: Int64, _ into: UnsafeMutableRawBufferPointer) throws -> Int)
 
-  /// Bytes; nil: there is no body.
+  /// The number of bytes; nil if there is no body.
   package var length: Int64? {
     switch self {
     case .none: nil
@@ -151,16 +156,16 @@ package enum HTTPBody: Sendable {
   }
 }
 
-/// Where the bytes of an answer go.
+/// Where the bytes of a response go.
 package enum HTTPSink {
   /// Into `HTTPReply.body`, at most `limit` bytes.
   case memory(limit: Int)
-  /// To `write` as they arrive, at most `limit` bytes; the body of an answer other than 2xx goes into
-  /// `HTTPReply.body` instead, cut at 64 KB. `begin` is told of the answer's head before its first byte.
+  /// To `write` as they arrive, at most `limit` bytes; the body of a response other than 2xx goes into `HTTPReply.body`
+  /// instead, cut at 64 KB. `begin` is called with the head before the first byte.
   case stream(
     limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
     begin: ((HTTPReply) throws -> Void)? = nil)
-  /// The whole answer, whatever its status: `begin` is told of the head as soon as it is there, and `write` gets the body. In a
-  /// pool, too, they are called on the thread that asked, and may take their time.
+  /// The whole response, whatever its status: `begin` is called with the head as soon as it arrives, and `write` with the
+  /// body. Even in a pool both are called on the requesting thread, and may block.
   case page(begin: (HTTPReply) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
 }

@@ -1,16 +1,16 @@
 import System
 
-/// What passes between a pool's thread, which never waits, and the thread that asked and may take its time: the answer one way,
-/// a body that is read while it is sent the other way.
+/// Passes data between a pool's thread, which never blocks, and the requesting thread, which may: the response in one
+/// direction, a streamed body in the other.
 final class HandOver: Sendable {
   enum Step {
     case head(HTTPReply)
     case bytes([UInt8])
-    /// Bytes of the request's body are to be given, from here on.
+    /// Bytes of the request's body are needed, from this offset on.
     case wants(offset: Int64)
-    /// With libcurl's code.
+    /// The transfer ended with this code of libcurl.
     case end(UInt32)
-    /// The file gave its bytes back no more.
+    /// The file's bytes can't be read back.
     case lost
   }
 
@@ -20,10 +20,10 @@ final class HandOver: Sendable {
     var size = 0
     var spool: SpoolFile?
     var wanted: Int64?
-    /// From where on bytes of the body are being read.
+    /// The offset from which bytes of the body are being read.
     var asked: Int64?
     var given: (offset: Int64, bytes: ArraySlice<UInt8>)?
-    /// The transfer stands still since there was no room.
+    /// Whether the transfer is paused because there was no room.
     var isPaused = false
     var end: UInt32?
     var isReady = false
@@ -32,14 +32,14 @@ final class HandOver: Sendable {
   private let state = Monitor(State())
   private let ready: @Sendable (String) -> Void
 
-  /// Bytes that wait for the reader in memory, above which the transfer stands still or the rest goes to a file.
+  /// The most bytes that wait for the reader in memory; beyond that the transfer pauses, or the rest goes to a file.
   private static let room = 256 << 10
-  /// Bytes of the file, above which the transfer stands still after all.
+  /// The most bytes in the file; beyond that the transfer pauses after all.
   private let spoolLimit: Int64
 
   /// - Parameters:
-  ///   - spoolLimit: bytes that may wait in a file.
-  ///   - ready: told which connection the request is about to go out on.
+  ///   - spoolLimit: the most bytes that may wait in a file.
+  ///   - ready: called with the connection that the request is about to go out on.
   init(spoolLimit: Int64 = 512 << 20, ready: @escaping @Sendable (String) -> Void) {
     self.spoolLimit = spoolLimit
     self.ready = ready
@@ -52,13 +52,13 @@ final class HandOver: Sendable {
     ready(line)
   }
 
-  /// Whether its connection stood.
+  /// Whether the connection was ready.
   var isReady: Bool { state.withLock { $0.isReady } }
 
   func take(_ head: HTTPReply) { state.broadcasting { $0.head = head } }
 
-  /// Takes bytes of the answer's body; false: there is no room for them, until `next` says so.
-  /// - Parameter spools: whether they go to a file rather than have the transfer stand still.
+  /// Adds bytes of the response body; returns false if there is no room for them until `next` says so. `spools` says
+  /// whether they go to a file instead of pausing the transfer.
   func take(_ bytes: UnsafeRawBufferPointer, spools: Bool) -> Bool {
     state.broadcasting { state in
       if state.spool == nil, state.size < Self.room {
@@ -76,7 +76,7 @@ final class HandOver: Sendable {
     }
   }
 
-  /// Takes bytes of the answer's body into memory; false where more than `limit` would wait there.
+  /// Adds bytes of the response body in memory; returns false if more than `limit` would wait there.
   func take(_ bytes: UnsafeRawBufferPointer, upTo limit: Int) -> Bool {
     state.broadcasting { state in
       guard state.size + bytes.count <= limit else { return false }
@@ -86,7 +86,7 @@ final class HandOver: Sendable {
     }
   }
 
-  /// Small pieces are put together.
+  /// Merges small pieces.
   private static func append(_ bytes: UnsafeRawBufferPointer, to pieces: inout [[UInt8]]) {
     guard let last = pieces.indices.last, pieces[last].count + bytes.count <= piece else {
       return pieces.append(Array(bytes))
@@ -96,12 +96,12 @@ final class HandOver: Sendable {
 
   private static let piece = 64 << 10
 
-  /// Fills `room` with the body from `offset` on; 0: there is nothing of it yet.
+  /// Fills `room` with the body from `offset` on; returns 0 if none of it is here yet.
   func read(at offset: Int64, into room: UnsafeMutableRawBufferPointer) -> Int {
     state.broadcasting { state in
       guard let given = state.given, given.offset == offset, !given.bytes.isEmpty else {
         state.given = nil
-        // A transfer that goes on for the answer's sake asks again for what is on its way.
+        // A transfer that resumes because of the response asks again for what is on its way.
         state.wanted = state.asked == offset ? nil : offset
         return 0
       }
@@ -116,11 +116,11 @@ final class HandOver: Sendable {
 
   // MARK: - On the thread that asked
 
-  /// What came next, and whether the transfer may go on now; nil: nothing for so long.
+  /// Returns the next step, and whether to resume the transfer; nil if nothing comes within `duration`.
   func next(within duration: Duration) -> (step: Step, shouldContinue: Bool)? {
     state.waiting(for: duration) { state in
       guard let step = Self.take(from: &state) else { return nil }
-      // Half of the room is a step that is worth the while.
+      // Resume only when half of the room is free, so that it is worthwhile.
       let hasRoom = state.spool.map { $0.count <= spoolLimit / 2 } ?? (state.size <= Self.room / 2)
       let shouldContinue = state.isPaused && hasRoom
       if shouldContinue { state.isPaused = false }
@@ -151,7 +151,7 @@ final class HandOver: Sendable {
     return state.end.map { .end($0) }
   }
 
-  /// Gives bytes of the body; the transfer is to go on then.
+  /// Hands over bytes of the body; the caller then has to resume the transfer.
   func give(_ bytes: ArraySlice<UInt8>, at offset: Int64) {
     state.withLock { state in
       state.given = (offset, bytes)
@@ -159,6 +159,6 @@ final class HandOver: Sendable {
     }
   }
 
-  /// Waits until the transfer is over, whatever still comes.
+  /// Waits until the transfer is over, discarding what still comes.
   func drain() -> UInt32 { state.waiting { $0.end } }
 }

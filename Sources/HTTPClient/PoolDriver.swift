@@ -1,9 +1,9 @@
 import CCurl
 import System
 
-/// A thread that moves the bytes of all requests of a pool.
+/// A thread that transfers the data of all requests of a pool.
 ///
-/// Unchecked: `multi` is touched by that thread alone, but for `curl_multi_wakeup`, which is there for other threads.
+/// Unchecked: `multi` is only used by that thread, except for `curl_multi_wakeup`, which is meant for other threads.
 final class PoolDriver: @unchecked Sendable {  // see above
   private let multi: UnsafeMutableRawPointer
   private let queue = Monitor(Queue())
@@ -15,17 +15,17 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   private enum Command: Sendable {
     case begin(Job)
-    /// There is room for its answer again, or bytes of its body are there.
+    /// Resume the transfer: there is room for the response again, or bytes of the body have arrived.
     case goOn(Job)
-    /// Whoever asked has had enough.
+    /// The caller wants nothing more.
     case cancel(Job)
   }
 
-  /// A request and the thread that waits for it.
+  /// A request, and the thread that waits for it.
   private final class Job: @unchecked Sendable {  // the handle is the driver's until `end` was called
     let handle: UnsafeMutableRawPointer
     let end: @Sendable (CURLcode) -> Void
-    /// Of a page's request: to which server, and what passes to and fro.
+    /// For a page's request: the server, and the data passed to and from the requesting thread.
     let page: (server: String, handOver: HandOver)?
 
     init(
@@ -38,20 +38,20 @@ final class PoolDriver: @unchecked Sendable {  // see above
     }
   }
 
-  /// What the thread is about.
+  /// The thread's own state.
   private struct Work {
     var active: [UnsafeMutableRawPointer: Job] = [:]
-    /// Pages' requests to servers to which the first connection is being made: only then does it show whether it takes several.
-    /// libcurl's own CURLOPT_PIPEWAIT (7.88) may forget them until another request ends.
+    /// Page requests held back while the first connection to their server is being made, since only then does it show
+    /// whether it takes several requests. libcurl's own CURLOPT_PIPEWAIT (7.88) may forget them until another request ends.
     var held: [String: [Job]] = [:]
 
-    /// Whether a connection to a server is being made, and none stands that is in use.
+    /// Whether a connection to a server is being made, and no established one is in use.
     func isConnecting(_ server: String) -> Bool {
       let own = active.values.compactMap(\.page).filter { $0.server == server }
       return !own.isEmpty && !own.contains { $0.handOver.isReady }
     }
 
-    /// Takes out those who needn't wait any more.
+    /// Removes and returns the requests that needn't wait any more.
     mutating func release() -> [Job] {
       let servers = held.keys.filter { !isConnecting($0) }
       return servers.flatMap { held.removeValue(forKey: $0) ?? [] }
@@ -76,7 +76,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   deinit { curl_multi_cleanup(multi) }
 
-  /// Takes no more requests, and ends the thread once nobody waits any more.
+  /// Accepts no more requests, and ends the thread once no request is left.
   func stop() {
     queue.broadcasting { $0.isStopped = true }
     curl_multi_wakeup(multi)
@@ -87,7 +87,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
     curl_multi_wakeup(multi)
   }
 
-  /// Has a job begun; false where the thread takes none any more, and may have ended.
+  /// Submits a job; returns false if the thread accepts no more, and may have ended.
   private func submit(_ job: Job) -> Bool {
     let isTaken = queue.signalling { queue in
       if !queue.isStopped { queue.commands.append(.begin(job)) }
@@ -99,15 +99,16 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   // MARK: - For the threads that ask
 
-  /// Makes the request that a handle was set up for, and waits for its end. Nil, and nothing was done, after `stop`.
+  /// Performs the request that a handle was set up for, and waits for its end. Returns nil, having done nothing, after
+  /// `stop`.
   func run(_ handle: UnsafeMutableRawPointer) -> CURLcode? {
     let code = Monitor<CURLcode?>(nil)
     guard submit(Job(handle) { result in code.signalling { $0 = result } }) else { return nil }
     return code.waiting { $0 }
   }
 
-  /// Makes the request that a handle was set up for, and uses what comes of it on the calling thread. Nil, and nothing was done,
-  /// after `stop`.
+  /// Performs the request that a handle was set up for, and processes the response on the calling thread. Returns nil,
+  /// having done nothing, after `stop`.
   func run(
     _ handle: UnsafeMutableRawPointer, _ handOver: HandOver, _ request: HTTPRequest,
     _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
@@ -162,7 +163,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
     }
   }
 
-  /// The next bytes of a body that is read while it is sent.
+  /// Returns the next bytes of a streamed body.
   private static func body(of request: HTTPRequest, from offset: Int64) throws -> ArraySlice<UInt8> {
     guard case .stream(let length, let read) = request.body else { return [] }
     let most = Int(min(length - offset, 256 << 10))
@@ -204,7 +205,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
       } else {
         begin(job, &work)
       }
-    // One that is over meanwhile isn't there any more, and its handle may be another's.
+    // A job that has ended isn't listed any more, and its handle may be in use for another.
     case .goOn(let job):
       if work.active[job.handle] === job { curl_easy_pause(job.handle, CURLPAUSE_CONT) }
     case .cancel(let job):
@@ -220,7 +221,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
     }
   }
 
-  /// What came to be done; waits for it where nothing else is. Nil: the thread ends.
+  /// Returns the commands that have arrived, waiting for them if there is nothing else to do; nil if the thread has to end.
   private func next(isIdle: Bool) -> [Command]? {
     let taken: [Command]?? = queue.waiting { queue in
       if queue.commands.isEmpty, isIdle { return queue.isStopped ? .some(nil) : nil }

@@ -8,27 +8,27 @@ package struct RetryPolicy: Sendable {
     case giveUp
   }
 
-  /// What the attempt came to.
+  /// The result of an attempt.
   package enum Outcome: Sendable {
     case error(HTTPClientError)
     case status(Int, retryAfter: Int?)
   }
 
-  /// LoginAttempts in all, the first included.
+  /// The total number of attempts, including the first.
   package let attempts: Int
   /// Milliseconds before the second attempt; each further wait is twice as long, up to `longest`.
   package let first: Int
-  /// Milliseconds of the longest wait.
+  /// The longest wait in milliseconds.
   package let longest: Int
-  /// Whether anything was ever heard from the server. Before that its address may be wrong: a refused connection or an
-  /// unknown host isn't worth another attempt, and nothing is worth more than three. Set by what attempts come to.
+  /// Whether the server has ever responded. Before that, its address may be wrong: a refused connection or an unknown host
+  /// isn't retried, and nothing is tried more than three times. Updated by the outcomes of attempts.
   package private(set) var hasAnswered: Bool
 
-  /// The request changes something, and whoever sent it must learn what came of it: three attempts more, some 30
-  /// seconds in all, in which an origin restarts.
+  /// Whether the request changes something, so that the sender has to learn the result: this allows three more attempts,
+  /// some 30 seconds in total, enough for an origin to restart.
   package var isAct = false
 
-  /// Whether the request may have been carried out once already and be sent all the same.
+  /// Whether to resend a request that may already have been carried out.
   package var repeats = true
 
   private var made = 0
@@ -45,13 +45,13 @@ package struct RetryPolicy: Sendable {
     state = seed | 1
   }
 
-  /// What to do after a failed attempt.
+  /// Returns what to do after a failed attempt.
   package mutating func next(after outcome: Outcome) -> Action {
     made += 1
     if outcome.isOfServer { hasAnswered = true }
     guard made < most, isTransient(outcome) else { return .giveUp }
     let doubled = made > 20 ? longest : min(longest, first << (made - 1))
-    // Between half and all of it, so that clients which failed together don't come back together.
+    // Between half and all of it, so that clients that failed together don't retry together.
     let wait = doubled / 2 + Int(draw() % UInt64(doubled / 2 + 1))
     guard case .status(_, let seconds?) = outcome else { return .wait(milliseconds: wait) }
     return seconds > 60 ? .giveUp : .wait(milliseconds: max(wait, seconds * 1000))
@@ -69,11 +69,11 @@ package struct RetryPolicy: Sendable {
     }
   }
 
-  /// Statuses that another attempt may cure. 501, 505 and 507 say what won't change by asking again; 520 to 524 are what
-  /// a CDN in front says of an origin that broke off, is down or took too long.
+  /// Statuses that another attempt may cure. 501, 505 and 507 won't change on a retry; 520 to 524 are a CDN's for an origin
+  /// that broke off, is down or took too long.
   package static let transient: Set<Int> = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
 
-  /// xorshift64: spread, not secrecy.
+  /// xorshift64: for spreading retries, not for secrets.
   private mutating func draw() -> UInt64 {
     state ^= state << 13
     state ^= state >> 7
@@ -92,7 +92,7 @@ extension RetryPolicy.Outcome: CustomStringConvertible {
 }
 
 extension RetryPolicy.Outcome {
-  /// Nothing of the request was sent.
+  /// Whether nothing of the request was sent.
   package var isBefore: Bool {
     switch self {
     case .error(.couldNotConnect), .error(.couldNotResolve): true
@@ -100,7 +100,7 @@ extension RetryPolicy.Outcome {
     }
   }
 
-  /// Something came from the server, or from what stands in front of it.
+  /// Whether something came from the server, or from a proxy in front of it.
   fileprivate var isOfServer: Bool {
     switch self {
     case .status, .error(.reset), .error(.cutOff), .error(.notHTTP): true

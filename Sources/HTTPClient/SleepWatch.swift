@@ -1,7 +1,7 @@
 import System
 
-/// Notices that the system slept for so long that connections which were kept are of no use: servers have closed them, and the address
-/// translators in between have forgotten them without a word.
+/// Detects that the system slept for so long that idle connections are useless: servers have closed them, and NATs in
+/// between have silently dropped them.
 struct SleepWatch {
   private let slept: @Sendable () -> Int64
   private var last: Int64
@@ -9,13 +9,13 @@ struct SleepWatch {
   /// Milliseconds of sleep that connections survive.
   private static let limit: Int64 = 20_000
 
-  /// - Parameter slept: milliseconds for which the system slept so far.
+  /// - Parameter slept: returns the milliseconds that the system has slept so far.
   init(_ slept: @escaping @Sendable () -> Int64) {
     self.slept = slept
     last = slept()
   }
 
-  /// Whether it slept since this was asked the last time.
+  /// Whether the system slept since the last call.
   mutating func hasSlept() -> Bool {
     let now = slept()
     defer { last = now }

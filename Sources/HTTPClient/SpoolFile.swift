@@ -1,24 +1,24 @@
 import System
 
-/// Bytes that wait in a file without a name for whoever reads them, in order. It goes when nobody holds it.
+/// A FIFO of bytes in an unlinked file, which disappears when it is released.
 ///
-/// The file is a ring: what was read makes room for what comes, so that it is never longer than its capacity. Used by one thread
-/// at a time.
+/// The file is a ring buffer: what was read makes room for new bytes, so it is never longer than its capacity. Used by one
+/// thread at a time.
 final class SpoolFile {
   private let file: Descriptor
   private let capacity: Int64
-  /// Bytes of it that were read, and all that were ever written.
+  /// The number of bytes ever read, and ever written.
   private var start: Int64 = 0
   private var end: Int64 = 0
 
-  /// Bytes that wait.
+  /// The number of bytes that wait.
   var count: Int64 { end - start }
 
-  /// Nil where no file can be made.
-  /// - Parameter capacity: bytes that may wait; at least one.
+  /// Nil if no file can be created.
+  /// - Parameter capacity: the most bytes that may wait; at least one.
   init?(capacity: Int64) {
     self.capacity = max(1, capacity)
-    // /tmp may be memory.
+    // /tmp comes last, since it may be in memory.
     let folders = [Environment.variables["TMPDIR"], "/var/tmp", "/tmp"].compactMap { $0 }
     for folder in folders {
       let path = "\(folder)/xcache-body-\(Hex.encode(Secrets.random(16).span.bytes))"
@@ -35,14 +35,14 @@ final class SpoolFile {
   /// The file's length.
   var size: Int64 { (try? Kernel.status(file))?.size ?? 0 }
 
-  /// False where there is no room for them, or they can't be kept: none of them then is.
+  /// Appends bytes; returns false, and appends none, if there is no room for them or they can't be written.
   func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard count + Int64(bytes.count) <= capacity else { return false }
     let place = end % capacity
     let first = Int(min(Int64(bytes.count), capacity - place))
     do throws(SystemError) {
       try Kernel.write(UnsafeRawBufferPointer(rebasing: bytes[..<first]).bytes, to: file, at: place)
-      // The rest goes to the front, which was read.
+      // The rest goes to the start of the file, which has been read.
       try Kernel.write(UnsafeRawBufferPointer(rebasing: bytes[first...]).bytes, to: file, at: 0)
     } catch {
       return false
@@ -51,7 +51,7 @@ final class SpoolFile {
     return true
   }
 
-  /// The next bytes, `limit` at most; nil where they can't be had.
+  /// Returns the next bytes, at most `limit`; nil if they can't be read.
   func next(upTo limit: Int) -> [UInt8]? {
     let place = start % capacity
     let most = Int(min(count, capacity - place, Int64(limit)))

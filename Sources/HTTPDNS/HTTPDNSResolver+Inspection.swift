@@ -1,18 +1,18 @@
 import System
 
-/// What one source says of a host, for tools.
+/// What one source answers about a host, for tools.
 public struct LookupReport: Sendable {
   /// `system` or `service`.
   public let source: String
-  /// What it said.
+  /// The answer or error.
   public let outcome: Result<LookupAnswer, LookupError>
-  /// How long that took.
+  /// How long the lookup took.
   public let milliseconds: Double
 }
 
 extension HTTPDNSResolver {
-  /// Asks the system, and the service where there is one, each by itself, and keeps nothing. The call blocks until both
-  /// have answered.
+  /// Asks the system, and the service if there is one, independently of each other, and keeps nothing. The call blocks
+  /// until both have answered.
   public func inspect(_ host: String) -> [LookupReport] {
     guard let host = HostName(host) else { return [] }
     return [LookupPlan.Source.system, .service].compactMap { kind in

@@ -1,17 +1,17 @@
 import System
 
 extension HTTPDNSResolver {
-  /// Threads that wait for one source at most: the system may let them hang for minutes. Those that were sent out on another
-  /// network count for less.
+  /// The most threads that wait for one source on the current network, and on all networks together, since the system may
+  /// let them hang for minutes.
   private static let mostRunning = 16
   private static let mostRunningOnAll = 64
-  /// Milliseconds after which the service is asked anew where it is.
+  /// How often the service's addresses are refreshed, in milliseconds.
   private static let refreshEvery: Int64 = 8 * 3_600_000
 
-  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  /// Milliseconds after which a waiting thread checks whether to go on.
   private static let slice: Int64 = 200
 
-  /// Carries out a plan.
+  /// Carries out a lookup plan.
   func lookUp(_ host: HostName, from start: Int64, _ isCancelled: () -> Bool) -> Resolution? {
     let (isNoHelp, stale, network) = state.withLock { state -> (Bool, LookupAnswer?, Int) in
       let stale = state.cache.stale(host, at: start)
@@ -28,7 +28,7 @@ extension HTTPDNSResolver {
     while true {
       if isCancelled() { return nil }
       let moment = now()
-      // On another network it begins again.
+      // After a change of networks it starts over.
       if state.withLock({ $0.network }) != network {
         return isOff ? nil : lookUp(host, from: moment, isCancelled)
       }
@@ -52,7 +52,7 @@ extension HTTPDNSResolver {
     }
   }
 
-  /// To be late is a failure as well; a question counts once, whoever waits for it and whatever becomes of it later.
+  /// Counts a late service as failed; a query counts once, however many wait for it and whatever its outcome.
   private func noteLate(_ plan: LookupPlan, _ question: Question) {
     guard plan.isServiceLate else { return }
     let now = now()
@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
     }
   }
 
-  /// An answer of addresses that all failed a short while ago is none.
+  /// Turns an answer whose addresses all failed recently into a failure.
   private func filtered(_ outcomes: LookupPlan.Outcomes, _ host: HostName) -> LookupPlan.Outcomes {
     let now = now()
     return outcomes.mapValues { outcome in
@@ -79,7 +79,7 @@ extension HTTPDNSResolver {
     LookupAnswer(state.health.ordered(answer.addresses, of: host, at: now), seconds: answer.seconds)
   }
 
-  /// Asks a source on a thread of its own, unless somebody does already.
+  /// Asks a source on a separate thread, unless the same question is already being asked.
   private func ask(_ question: Question, _ waiter: Waiter) {
     let isBusy = state.withLock { state -> Bool? in
       if state.running[question] != nil {
@@ -112,7 +112,7 @@ extension HTTPDNSResolver {
   private func finish(_ question: Question, _ outcome: Result<LookupAnswer, LookupError>) {
     let now = now()
     let waiters = state.withLock { state -> [Waiter] in
-      // A late answer of another network says nothing of this one.
+      // A late answer from another network says nothing about this one.
       if question.network == state.network { note(outcome, of: question, at: now, in: &state) }
       state.late.remove(question)
       return state.running.removeValue(forKey: question) ?? []
@@ -127,7 +127,7 @@ extension HTTPDNSResolver {
     case (.service, .success(let answer)):
       state.service.answered()
       state.cache.keep(answer, of: question.host, at: now)
-    // That there is no such host is an answer.
+    // That a host doesn't exist is an answer.
     case (.service, .failure(.noAddress)):
       state.service.answered()
       state.cache.keepAbsent(question.host, at: now)
@@ -135,7 +135,7 @@ extension HTTPDNSResolver {
     case (.service, .failure):
       if !state.late.contains(question) { state.service.failed(at: now) }
     case (.system, .success(let answer)):
-      // The system keeps its own; where it goes first, or there is nobody else, one lookup does for a while.
+      // The system has its own cache. If it goes first, or there is no other source, one lookup is enough for a while.
       guard settings.order == .systemFirst || sources[.service] == nil else { return }
       state.cache.keep(answer, of: question.host, at: now)
     }
@@ -143,7 +143,7 @@ extension HTTPDNSResolver {
 
   // MARK: - Ahead of time
 
-  /// Looks hosts up before anybody asks, those of live pages at launch for example: 64 at most, on a thread of its own.
+  /// Looks up hosts in advance, for example those of live pages at launch: at most 64, on a separate thread.
   public func prepare(_ hosts: some Sequence<String>) {
     let start = now()
     let names = Array(Set(hosts.compactMap { HostName($0) }).prefix(64)).sorted { $0.text < $1.text }
@@ -156,7 +156,7 @@ extension HTTPDNSResolver {
       }
       return (missing, state.network)
     }
-    // Where all is known of an earlier start, where the service is may not be.
+    // Even if all hosts are still known, the service's own addresses may not be.
     guard !missing.isEmpty else { return refreshService() }
     _ = try? OSThread(name: "name lookups") {
       OSThread.lowerPriority(to: .awaited)
@@ -182,13 +182,13 @@ extension HTTPDNSResolver {
         return false
       }
       if isOver { return }
-      // A service that is down isn't asked for the rest.
+      // If the service is down, it isn't asked for the rest.
       if case .failure = outcome { return }
     }
     save()
   }
 
-  /// Asks the service where it is: at the first question, on another network, and every 8 hours.
+  /// Refreshes the service's addresses: with the first query, after a change of networks, and every 8 hours.
   func refreshService(waits: Bool = false) {
     guard let service = sources[.service] else { return }
     let now = now()

@@ -1,10 +1,10 @@
 import System
 
-/// Asks a service over HTTP and the system, remembers what they said and how connections went, and gives way to the system
-/// wherever it knows nothing better.
+/// Asks a service over HTTP and the system, remembers their answers and how connections went, and falls back to the system
+/// whenever it knows nothing better.
 public final class HTTPDNSResolver: Resolver {
   let settings: HTTPDNSSettings
-  /// Milliseconds that go on whatever becomes of the time of day.
+  /// Milliseconds of a clock that isn't affected by changes of the time of day.
   let now: @Sendable () -> Int64
   /// Milliseconds since 1970, for the file.
   private let unix: @Sendable () -> Int64
@@ -19,15 +19,15 @@ public final class HTTPDNSResolver: Resolver {
     var health = AddressHealth()
     var service = ServiceHealth()
     var running: [Question: [Waiter]] = [:]
-    /// Those of them that the service is known to be late with.
+    /// The running lookups for which the service is known to be late.
     var late: Set<Question> = []
-    /// Counts the networks that the device had: what was asked on another one isn't kept.
+    /// Counts the networks that the device has used: answers from an earlier one aren't kept.
     var network = 0
-    /// When it was last looked for where the service is.
+    /// When the service's own addresses were last refreshed.
     var refreshed: Int64?
   }
 
-  /// A lookup that is under way; others who want to know the same wait for it.
+  /// A running lookup; callers that want the same result wait for it.
   struct Question: Hashable, Sendable {
     let host: HostName
     let source: LookupPlan.Source
@@ -36,11 +36,11 @@ public final class HTTPDNSResolver: Resolver {
 
   typealias Waiter = Monitor<LookupPlan.Outcomes>
 
-  /// Reads what was kept.
+  /// Creates a resolver and restores the saved answers.
   ///
   /// - Parameters:
-  ///   - settings: which service is asked, when, and where answers are kept.
-  ///   - exchange: how questions reach the service.
+  ///   - settings: which service to ask, when, and where to keep answers.
+  ///   - exchange: sends queries to the service.
   /// - Throws: `HTTPDNSError`.
   public convenience init(
     _ settings: HTTPDNSSettings, exchange: any ServiceExchange
@@ -63,16 +63,16 @@ public final class HTTPDNSResolver: Resolver {
     state = Locked(State(cache: AddressCache(saved: saved ?? nil, at: now(), unix: unix())))
   }
 
-  /// Whether hosts are left to the system, as the policy may say.
+  /// Whether all hosts are left to the system, for example by policy.
   public var isOff: Bool {
     get { state.withLock { $0.isOff } }
     set { state.withLock { $0.isOff = newValue } }
   }
 
-  /// The device has another network: answers are asked for anew, also by who waits for one right now, and nothing is known of
-  /// any address.
+  /// Tells the resolver that the device changed networks: answers are fetched again, also for callers that are waiting now,
+  /// and the health of addresses is forgotten.
   public func networkChanged() {
-    // Before anybody asks anew.
+    // Before anyone asks again.
     sources[.service]?.networkChanged()
     let now = now()
     let waiting = state.withLock { state in
@@ -90,15 +90,15 @@ public final class HTTPDNSResolver: Resolver {
     if !isOff { refreshService() }
   }
 
-  /// Whether the device has the network still that an answer was given on.
+  /// Whether the device is still on the network that a resolution was made on.
   public func isCurrent(_ resolution: Resolution) -> Bool {
     state.withLock { $0.network == resolution.network }
   }
 
-  /// Where `host` is, as the order of the settings has it.
+  /// Returns the addresses of `host`, asking the sources in the order of the settings.
   public func resolve(_ host: String) -> Resolution? { resolve(host, isCancelled: { false }) }
 
-  /// The same, unless somebody has enough of waiting.
+  /// The same, but stops waiting when `isCancelled` returns true.
   public func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution? {
     guard !isOff, let host = HostName(host) else { return nil }
     let start = now()
@@ -117,20 +117,20 @@ public final class HTTPDNSResolver: Resolver {
     return resolution
   }
 
-  /// A connection to an address stood after so many milliseconds.
+  /// Records that a connection to an address was established after `milliseconds`.
   public func connected(to address: IPAddress, of host: String, after milliseconds: Int) {
     guard let host = HostName(host) else { return }
     state.withLock { $0.health.connected(address, of: host, after: milliseconds) }
   }
 
-  /// An address is avoided for a minute, and longer the more often it fails.
+  /// Records a failed connection: the address is avoided for a minute, and longer with each further failure.
   public func failed(_ address: IPAddress, of host: String) {
     guard let host = HostName(host) else { return }
     let now = now()
     state.withLock { $0.health.failed(address, of: host, at: now) }
   }
 
-  /// Writes what is held, behind everybody's back; a file that can't be written costs the next start a lookup.
+  /// Saves the answers on the calling thread; a file that can't be written only costs the next start a lookup.
   func save() {
     guard let path = settings.file else { return }
     file.withLock { _ in

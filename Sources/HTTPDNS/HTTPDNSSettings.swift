@@ -1,41 +1,41 @@
 import Manifests
 
-/// Which service is asked for addresses, and when.
+/// The settings of a resolver: which service to ask for addresses, and when.
 public struct HTTPDNSSettings: Sendable {
-  /// The language that a service speaks.
+  /// A service and the protocol that it speaks.
   public enum Service: Hashable, Sendable {
     /// DNS over HTTPS (RFC 8484): `https://dns.example.com/dns-query`.
     case dnsOverHTTPS(url: String)
-    /// The vendors' own form: `https://192.0.2.1/ACCOUNT`, to which `/d?host=…` or `/resolve?host=…` is added. With a
-    /// `secret` questions are signed (`/sign_d`, MD5 of host, secret and time). `list` is the path that gives the addresses
-    /// of the service, such as `ss`; it is asked for at the start, on another network and every 8 hours.
+    /// The vendors' own protocol: `https://192.0.2.1/ACCOUNT`, to which `/d?host=…` or `/resolve?host=…` is added. With a
+    /// `secret`, queries are signed (`/sign_d`, MD5 of host, secret and time). `list` is the path that returns the
+    /// service's addresses, such as `ss`; it is fetched at the start, after a change of networks and every 8 hours.
     case vendor(url: String, secret: String? = nil, list: String? = nil)
   }
 
-  /// Whom a host is asked of first.
+  /// The order in which the sources are asked.
   public enum Order: String, Hashable, Sendable, CaseIterable {
-    /// The service where the system fails, or is late.
+    /// The system first; the service if the system fails or is late.
     case systemFirst = "system-first"
-    /// The system where the service fails, or is late.
+    /// The service first; the system if the service fails or is late.
     case serviceFirst = "service-first"
     /// Both at once.
     case race
   }
 
-  /// The service; nil: the system alone, with a limit on its time and a memory of what failed.
+  /// The service; if nil, only the system is asked, with a time limit and a record of failed addresses.
   public var service: Service?
-  /// The service's addresses, so that nobody has to be asked where it is.
+  /// The service's addresses, so that its own name needn't be resolved.
   public var bootstrap: [String]
-  /// Whom a host is asked of first.
+  /// The order in which the sources are asked.
   public var order: Order
-  /// The file in which answers are kept from one start to the next; nil: they aren't.
+  /// The file that keeps answers between starts; nil for none.
   public var file: String?
-  /// Milliseconds after which whoever is asked first counts as late.
+  /// Milliseconds after which the first source counts as late.
   public var headStart = 400
-  /// Milliseconds that a lookup takes at most. Then the system connects as it always does.
+  /// The longest time that a lookup takes, in milliseconds. After that the system connects as usual.
   public var timeout = 3_000
 
-  /// Settings for a service that is asked first.
+  /// Creates settings; by default the service is asked first.
   public init(
     _ service: Service?, bootstrap: [String] = [], order: Order = .serviceFirst, file: String? = nil
   ) {
@@ -46,14 +46,14 @@ public struct HTTPDNSSettings: Sendable {
   }
 }
 
-/// Why a resolver can't be made.
+/// The reason why a resolver can't be created.
 public enum HTTPDNSError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Thrown when the service's URL is none, or one of DNS over HTTPS isn't https.
+  /// Thrown when the service's URL is invalid, or a DNS over HTTPS URL isn't https.
   case badURL(String)
-  /// Thrown when a bootstrap address is none.
+  /// Thrown when a bootstrap address is invalid.
   case badAddress(String)
 
-  /// What is wrong and what to do.
+  /// The error message.
   public var description: String {
     switch self {
     case .badURL(let text):

@@ -1,60 +1,60 @@
-/// Says at which addresses a host is.
+/// Resolves host names to addresses.
 ///
-/// A transport asks it before it connects, and tells it how that went. The connection goes to an address, while the name of
-/// the host stays what it was for TLS, its certificate, `Host` and cookies.
+/// A transport calls it before it connects, and reports how the connection went. The connection goes to an address, while
+/// TLS, its certificate, `Host` and cookies keep using the host's name.
 public protocol Resolver: Sendable {
-  /// Where `host` is; nil: the system is to connect as it always does. The call blocks, for some seconds at most.
+  /// Returns the addresses of `host`; nil if the system should connect as usual. The call blocks, for some seconds at most.
   func resolve(_ host: String) -> Resolution?
 
-  /// The same for somebody who may have enough of waiting.
+  /// The same, for callers that may stop waiting.
   ///
   /// - Parameters:
-  ///   - host: a name.
-  ///   - isCancelled: asked about five times a second, on the calling thread; true ends the call, which then gives nil.
+  ///   - host: the name of the host.
+  ///   - isCancelled: called about five times a second, on the calling thread; true ends the call, which then returns nil.
   func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution?
 
-  /// A connection to an address stood after so many milliseconds.
+  /// Records that a connection to an address was established after `milliseconds`.
   func connected(to address: IPAddress, of host: String, after milliseconds: Int)
 
-  /// No connection could be made to an address, or what answered there isn't the host.
+  /// Records that no connection to an address could be made, or that the server there isn't the host.
   func failed(_ address: IPAddress, of host: String)
 
-  /// Whether the device has the network still that an answer was given on; how a connection went on another one says nothing.
+  /// Whether the device is still on the network that a resolution was made on; connections on another one say nothing.
   func isCurrent(_ resolution: Resolution) -> Bool
 }
 
 extension Resolver {
-  /// Of a resolver that doesn't wait, or can't be interrupted.
+  /// For resolvers that don't wait or can't be interrupted.
   public func resolve(_ host: String, isCancelled: () -> Bool) -> Resolution? {
     isCancelled() ? nil : resolve(host)
   }
 
-  /// As far as a resolver knows that asks nobody.
+  /// Returns true, for resolvers that ask no one.
   public func isCurrent(_ resolution: Resolution) -> Bool { true }
 }
 
-/// Where a host is.
+/// The addresses of a host.
 public struct Resolution: Hashable, Sendable {
-  /// Who said so.
+  /// Where a resolution came from.
   public enum Source: String, Hashable, Sendable {
-    /// It was held and fresh.
+    /// A cached answer that was fresh.
     case cache
     /// The service over HTTP.
     case service
-    /// The system's own resolution.
+    /// The system's name resolution.
     case system
-    /// It was held and had run out, and nobody else had an answer.
+    /// A cached answer that had expired, since no source had a better one.
     case stale
   }
 
-  /// Best first, at least one.
+  /// The addresses, best first, at least one.
   public let addresses: [IPAddress]
-  /// Who said so.
+  /// Where the resolution came from.
   public let source: Source
-  /// Counts the networks that the device had.
+  /// The number of the network it was made on.
   var network = 0
 
-  /// An answer of `source`.
+  /// Creates a resolution.
   public init(_ addresses: [IPAddress], from source: Source) {
     self.addresses = addresses
     self.source = source

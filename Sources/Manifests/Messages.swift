@@ -1,4 +1,4 @@
-// The errors of this module in words: what is wrong, where, what to do.
+// The messages of this module's errors: what is wrong, where, and what to do.
 
 extension NameError: CustomStringConvertible {
   package var description: String {
@@ -35,7 +35,7 @@ extension HumanText.Problem: CustomStringConvertible {
 
 extension ResourceURLError: CustomStringConvertible {
   package var description: String {
-    // A text with a user name may hold a password, which belongs in no log.
+    // A text with a user name may contain a password, which mustn't be logged.
     if problem == .userinfo { return "a URL with a user name or password can't be used; write it without" }
     return "\(quote(text)): \(problem.message)"
   }
@@ -93,7 +93,7 @@ extension ManifestMismatch: CustomStringConvertible {
   }
 }
 
-/// The text in quotes, without control characters, at most 200 characters of it.
+/// Returns the text in quotes, without control characters, cut to 200 characters.
 private func quote(_ text: String) -> String {
   var quoted = "\""
   for scalar in text.unicodeScalars.prefix(200) {
@@ -102,7 +102,7 @@ private func quote(_ text: String) -> String {
   return quoted + (text.unicodeScalars.count > 200 ? "…\"" : "\"")
 }
 
-/// A character as a reader sees it, or its number where there is nothing to see.
+/// Returns a character in quotes, or its code point if it isn't visible.
 private func name(_ scalar: Unicode.Scalar) -> String {
   if scalar == " " { return "a space" }
   if scalar.value > 0x20 && scalar.value != 0x7F && !(0x80...0x9F).contains(scalar.value) {

@@ -2,50 +2,50 @@ import HTTPClient
 import Store
 import System
 
-/// Why a mirror could not be made, read or restored from; `description` says it to people.
+/// Why a mirror couldn't be written, read or restored from; `description` is for people.
 package enum MirrorError: Error, Sendable {
   case system(SystemError)
   case store(StoreError)
-  /// Thrown when there is no whole answer; in an origin's place, with what is to be done about it.
+  /// Thrown when there is no complete answer; for an origin, `message` says what to do.
   case unreachable(url: String, HTTPClientError, message: String? = nil)
-  /// Thrown when a server answers with a failure; its own words where it gave some.
+  /// Thrown when a server answers with a failure, with its message if it gave one.
   case refused(url: String, status: Int, message: String)
-  /// Thrown when what answers isn't an origin: `found` says what was missing, `status` is the answer's.
+  /// Thrown when the server isn't an origin: `found` says what was missing, `status` is the answer's.
   case notAnOrigin(url: String, found: String, status: Int)
-  /// Thrown when what stands in the place of `mirror.json` isn't one.
+  /// Thrown when `mirror.json` isn't one.
   case noIndex(place: String, reason: String)
-  /// Thrown when a document isn't what its name says.
+  /// Thrown when a document isn't what its name promises.
   case unreadable(path: String, reason: String)
-  /// Thrown when no channel of a mirror can be restored; with the first document that is damaged.
+  /// Thrown when no channel of a mirror can be restored, with the first damaged document.
   case damagedMirror(path: String, reason: String)
-  /// Thrown when a file isn't there that a manifest names.
+  /// Thrown when a file that a manifest names doesn't exist.
   case lacksFile(path: String)
-  /// Thrown when bytes have another sha256 or size than was said of them.
+  /// Thrown when bytes don't have the expected sha256 or size.
   case wrongBytes(path: String)
-  /// Thrown when the origin doesn't have the bytes of a file any more.
+  /// Thrown when the origin has lost the bytes of a file.
   case lost(path: String)
-  /// Thrown when files are damaged or gone that a channel can't do without.
+  /// Thrown when files that a channel needs are damaged or gone.
   case damaged([MirroredResource])
-  /// Thrown when another run works on the same mirror.
+  /// Thrown when another run is working on the same mirror.
   case locked(place: String, process: Int32?)
-  /// Thrown when no mirror is there.
+  /// Thrown when there is no mirror.
   case noMirror(place: String)
-  /// Thrown when the mirror is another origin's.
+  /// Thrown when the mirror belongs to another origin.
   case otherOrigin(place: String)
   /// Thrown when a newer xcache wrote the copy.
   case newer(place: String)
-  /// Thrown when no `mirror.json` tells of channels that are in the copy and that the run isn't about.
+  /// Thrown when the copy contains channels that the run isn't about and no `mirror.json` lists.
   case untold(place: String, [MirroredChannel])
-  /// Thrown when nothing was found to mirror.
+  /// Thrown when there is nothing to mirror.
   case noChannel(String)
-  /// Thrown when a name that was given is no channel's, of the copy or of the origin.
+  /// Thrown when a given name isn't that of any channel of the copy or the origin.
   case unknownName(String, known: [MirroredChannel])
-  /// Thrown when the mirror was written again and again while it was read.
+  /// Thrown when the mirror kept being written while it was read.
   case keepsChanging(place: String)
   /// Thrown when a destination's address or settings can't be used.
   case badPlace(String)
 
-  /// Whether a server that could not be reached, or had a bad time, is the cause.
+  /// Whether the cause is that a server couldn't be reached, or failed temporarily.
   var isOutage: Bool {
     switch self {
     case .unreachable: true
@@ -54,7 +54,7 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
-  /// Why nobody is given a file's bytes, where others of the same place may be had; nil: it isn't about one file.
+  /// Why this one file can't be read, where others in the same place may be; nil if it isn't about a single file.
   var refusal: Divergence.Kind? {
     switch self {
     case .system(let error) where error.isOfFile: .unreadable(error.reason)
@@ -63,7 +63,7 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
-  /// Whether the origin has no such document.
+  /// Whether the origin doesn't have the document.
   var isAbsence: Bool {
     switch self {
     case .refused(_, 404, _), .notAnOrigin(_, _, 404), .store(.unknownVersion), .store(.noVersion): true
@@ -71,17 +71,17 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
-  /// Whether a file's bytes at the origin turned out to be damaged or gone.
+  /// Whether a file's bytes at the origin are damaged or gone.
   var isDamage: Bool {
     switch self {
     case .lost, .damaged, .wrongBytes, .lacksFile, .store(.corruptBlob), .store(.unknownBlob): true
-    // "EIO: I/O error": the disk can't read it back.
+    // "EIO: I/O error": the disk can't read the bytes.
     case .system(let error): error.code == .ioError && ["read", "pread"].contains(error.call.description)
     default: false
     }
   }
 
-  /// Runs a call on the disk and says its error as this type.
+  /// Runs a disk operation, and converts its error.
   static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(MirrorError) -> Result
   {
     do {
@@ -91,7 +91,7 @@ package enum MirrorError: Error, Sendable {
     }
   }
 
-  /// Runs a call on the store and says its error as this type.
+  /// Runs a store operation, and converts its error.
   static func store<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(MirrorError) -> Result
   {
     do {

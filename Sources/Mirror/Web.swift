@@ -1,16 +1,16 @@
 import HTTPClient
 import System
 
-/// HTTP with timeout: what may be cured by asking again is asked again.
+/// HTTP requests with retries for temporary failures.
 struct Web: Sendable {
   var http = HTTPClient()
   var attempts = 6
 
-  /// The answer to a request, whatever its status.
+  /// Sends a request, and returns the answer, whatever its status.
   ///
   /// - Parameters:
-  ///   - final: statuses that asking again doesn't cure.
-  ///   - make: makes the request, and the place for its answer, anew for each attempt.
+  ///   - final: Statuses that aren't retried.
+  ///   - make: Makes the request and the sink for its answer, anew for each attempt.
   func send(final: Set<Int> = [], _ make: () throws(MirrorError) -> (HTTPRequest, HTTPSink))
     throws(MirrorError) -> HTTPReply
   {
@@ -37,13 +37,13 @@ struct Web: Sendable {
     }
   }
 
-  /// `https://cdn.example.com` of a URL, for messages.
+  /// Returns the scheme and host of a URL, such as `https://cdn.example.com`, for messages.
   private static func server(of url: String) -> String {
     guard let scheme = url.firstRange(of: "://") else { return url }
     return String(url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { !"/?#".contains($0) })
   }
 
-  /// The body of a GET, at most `limit` bytes; nil where nothing is there.
+  /// Returns the answer to a GET, with a body of at most `limit` bytes, or nil if nothing is there.
   /// - Throws: `refused` for every status but 200 and 404.
   func get(_ url: String, limit: Int = 1 << 30, fields: [HTTPField] = []) throws(MirrorError) -> HTTPReply? {
     let reply = try send { () throws(MirrorError) in
@@ -54,7 +54,7 @@ struct Web: Sendable {
     return reply
   }
 
-  /// Fetches a file; false where nothing is there.
+  /// Downloads a file; returns false if nothing is there.
   func download(
     _ url: String, to path: String, limit: Int64, fields: [HTTPField] = [], final: Set<Int> = []
   ) throws(MirrorError) -> Bool {
@@ -70,7 +70,7 @@ struct Web: Sendable {
   }
 }
 
-/// A new file that an answer is written to.
+/// A new file for an answer's body.
 final class WrittenFile {
   private let file: Descriptor
 

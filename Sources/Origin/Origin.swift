@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import System
 
-/// Everything that an origin answers, over one store.
+/// The origin: everything that it answers, from one store.
 package final class Origin: Sendable {
   let store: Store
   let catalog: Published<Catalog>
@@ -20,55 +20,59 @@ package final class Origin: Sendable {
   private let backlog: BacklogWorker
   let builder: AnswerBuilder
   let renderer: AnswerRenderer
-  private let keeper: MaintenanceService
+  private let maintenance: MaintenanceService
   private let scrubber: Scrubber?
   let pages = Pages.embedded
-  /// What `/metrics` shows.
+  /// Returns the text of `/metrics`.
   let metrics: @Sendable () -> String
   let openFiles: Int
   private let stopping = Atomic<Bool>(false)
 
-  /// How an origin is set up.
+  /// An origin's configuration.
   package struct Options: Sendable {
-    /// Where devices download from, for channels that are new.
+    /// The base URL from which devices download, for new channels.
     package var publicURL: BaseURL
-    /// Files that one event loop keeps open; as many again until they make way (see ``DescriptorBudget``).
+    /// The number of files that each event loop keeps open, plus as many again until they are evicted (see
+    /// ``DescriptorBudget``).
     package var openFiles = 256
-    /// Seconds that a release waits for its deltas, and threads for those on older versions; nil: the defaults.
+    /// The seconds that a release waits for its deltas, and the number of threads for deltas from older versions; nil means
+    /// the defaults.
     package var deltaWait: Double?
     package var deltaThreads: Int?
-    /// Bytes of one published file at most.
+    /// The maximum size of one published file, in bytes.
     package var largestUpload: UInt64 = 64 << 30
-    /// What the zips of all channels may take of the disk.
-    package var zipRoom = ZipRoom.standard
-    /// What packs may take.
+    /// The disk space for the zips of all channels.
+    package var zipQuota = ZipQuota.standard
+    /// The limits for packs.
     package var packs = PackLimits()
-    /// Tells the deltas of an update's zip; nil: those that this origin makes.
+    /// The deltas in an update's zip; nil means those that this origin makes.
     package var zipDeltas: ZipDeltas.Source?
     package var metrics: @Sendable () -> String = { "" }
-    /// Seconds in which every file is read back once; nil: none is.
+    /// The period, in seconds, in which every file is read back once; nil disables the scrub.
     package var scrub: Double?
-    /// When garbage is collected each day; nil: only when asked.
+    /// When garbage is collected each day; nil means only on request.
     package var gc: DailyCollection?
-    /// Brings a release's files to where devices download them before any device is told of it; nil: the CDN fetches
-    /// what it lacks. What it throws, the release is refused with.
+    /// Uploads a release's files to where devices download them before any device learns of it; nil if the CDN fetches what
+    /// it lacks. An error that it throws refuses the release.
     package var push: ReleasePush?
-    /// Where errors of the origin itself are told, one line each.
+    /// Receives the origin's own errors, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
     package init(publicURL: BaseURL) { self.publicURL = publicURL }
   }
 
-  /// Reads what polls with nothing new need, for every channel; manifests are read when they are asked for, or in the
-  /// background.
+  /// Creates an origin and loads, for every channel, what polls with nothing new need. Manifests are read on demand or in
+  /// the background.
   package init(store: Store, options: Options) throws(StoreError) {
     self.store = store
     catalog = Published(try Catalog(store))
-    var wishes = DeltaService.Options()
-    if let wait = options.deltaWait { wishes.wait = wait }
-    if let threads = options.deltaThreads { wishes.threads = threads }
-    (wishes.packs, wishes.isPushing, wishes.log) = (options.packs, options.push != nil, options.log)
-    let service = DeltaService(store: store, options: wishes)
+    var deltaOptions = DeltaService.Options()
+    if let wait = options.deltaWait { deltaOptions.wait = wait }
+    if let threads = options.deltaThreads { deltaOptions.threads = threads }
+    (deltaOptions.packs, deltaOptions.isPushing, deltaOptions.log) = (
+      options.packs, options.push != nil, options.log
+    )
+    let service = DeltaService(store: store, options: deltaOptions)
     let builder: AnswerBuilder
     do throws(SystemError) {
       builder = try AnswerBuilder(
@@ -93,7 +97,7 @@ package final class Origin: Sendable {
       (channel) throws(StoreError) in
       try service.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
     }
-    zipOptions.room = options.zipRoom
+    zipOptions.quota = options.zipQuota
     zipOptions.log = options.log
     do throws(SystemError) {
       zips = ZipEndpoint(service: try ZipService(store: store, zipOptions), store: store, log: options.log)
@@ -109,7 +113,7 @@ package final class Origin: Sendable {
       fleet: FleetService(store: store, adoption: adoption, backlog: service.backlog),
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
-    keeper = MaintenanceService(
+    maintenance = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
@@ -117,8 +121,10 @@ package final class Origin: Sendable {
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, service: service, push: options.push, log: options.log
     )
-    // A delta or pack that was found damaged, or gone, is told of no more, and made again.
-    store.changes.subscribe { [catalog, service] in
+    // A delta or pack that was found damaged or missing is no longer offered, and is made again.
+    // Weak: the store, which both hold, keeps the listener.
+    store.changes.subscribe { [weak catalog, weak service] in
+      guard let catalog, let service else { return }
       for channel in catalog.current.channels {
         service.backlog.add(channel.channel.id, at: channel.version, isStale: true)
       }
@@ -131,38 +137,37 @@ package final class Origin: Sendable {
     openFiles = options.openFiles
   }
 
-  /// Makes deltas on older versions, renders what devices will ask for and keeps house from now on, each on a thread of
-  /// its own.
+  /// Starts the background threads: deltas from older versions, rendering what devices will ask for, and maintenance.
   package func startBackgroundWork() throws(SystemError) {
     try renderer.start()
     try backlog.start()
-    try keeper.start()
+    try maintenance.start()
     try scrubber?.start()
   }
 
-  /// Answers for one event loop; called on that loop's thread.
+  /// Returns the handler of one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
 
-  /// From now on `/readyz` says that this origin takes no more work.
+  /// Makes `/readyz` report from now on that this origin takes no more work.
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
     service.stop()
     renderer.beginStopping()
-    keeper.beginStopping()
+    maintenance.beginStopping()
     scrubber?.beginStopping()
   }
 
-  /// Writes what was counted last, once no event loop runs any more.
+  /// Writes the last counts, once no event loop is running any more.
   package func finish() {
     scrubber?.finish()
-    keeper.finish()
+    maintenance.finish()
   }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
 }
 
 extension Catalog {
-  /// Every channel of a store, without its manifest.
+  /// Loads every channel of a store, without its manifest.
   init(_ store: Store) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
     for (channel, extras) in try store.channelsWithExtras() {
@@ -172,7 +177,7 @@ extension Catalog {
 }
 
 extension ManifestMap {
-  /// The manifest of a kept version, from its rows.
+  /// Builds the manifest of a kept version from its rows.
   /// - Throws: `unknownVersion`.
   init(_ store: Store, _ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) {
     var builder = Builder()

@@ -1,23 +1,23 @@
 import Manifests
 import System
 
-/// A refusal of the API, as RFC 9457 tells problems.
+/// A refusal by the API, as an RFC 9457 problem.
 package struct Problem: Error, Hashable, Sendable {
   /// The status of the answer (RFC 9110 §15).
   package let status: Int
-  /// A word that stays the same, for programs, e.g. `url-conflict`.
+  /// A stable identifier for programs, e.g. `url-conflict`.
   package let code: String
   /// The status in words.
   package let title: String
-  /// What is wrong and what to do, for people. Nil: whoever answered had no more to say.
+  /// What is wrong and what to do, for people; nil if the server had no more to say.
   package let detail: String?
-  /// Members of this kind of problem alone.
+  /// The members specific to this kind of problem.
   package var members: JSONObject
-  /// The methods that are answered instead: the Allow field.
+  /// The methods that are allowed instead: the Allow field.
   package var allow: String?
-  /// Seconds after which it is worth another try: the Retry-After field.
+  /// Seconds after which a retry may succeed: the Retry-After field.
   package var retryAfter: Int?
-  /// Where the client that was refused had its token from; nil: it sent none, or nobody said.
+  /// Where the refused client got its token from; nil if it sent none, or didn't say.
   package var tokenSource: String?
 
   package init(
@@ -30,7 +30,7 @@ package struct Problem: Error, Hashable, Sendable {
     self.members = members
   }
 
-  /// What an answer's body says; nil for one that is no problem document.
+  /// Parses an answer's body; nil if it isn't a problem document.
   package init?(status: Int, body: [UInt8]) {
     guard let json = try? JSONValue.parse(body), var members = json.object, let code = json["code"]?.string
     else {
@@ -39,7 +39,7 @@ package struct Problem: Error, Hashable, Sendable {
     self.status = status
     self.code = code
     title = Self.line(json["title"]?.string ?? code)
-    // Lists have a line for each; a line of somebody else's begins as no line of this program does.
+    // Lists have a line each; indentation keeps foreign lines from looking like this program's own.
     detail = json["detail"]?.string.map { text in
       text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.line(String($0)) }
         .joined(separator: "\n  ").replacing("\n    ", with: "\n  ")
@@ -48,7 +48,7 @@ package struct Problem: Error, Hashable, Sendable {
     self.members = members
   }
 
-  /// A text of whatever answers there, for a terminal: no character in it moves the cursor or begins a line of its own.
+  /// Makes a server's text safe for a terminal: no character in it moves the cursor or starts a new line.
   private static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
       return text
@@ -71,10 +71,10 @@ package struct Problem: Error, Hashable, Sendable {
     return .object(document)
   }
 
-  /// A URL that another bundle of the channel holds with other bytes.
+  /// A URL that another bundle of the channel holds with different bytes.
   package struct Conflict: Hashable, Sendable, Codable {
     package let bundle: String
-    /// Of those bytes, as hexadecimal digits.
+    /// The SHA-256 of those bytes, in hexadecimal.
     package let sha256: String?
     package let url: String
 
@@ -100,10 +100,10 @@ package struct Problem: Error, Hashable, Sendable {
   package var conflicts: [Conflict] { list("conflicts") }
   /// For `duplicate-url`.
   package var duplicates: [Duplicate] { list("duplicates") }
-  /// The digests that the origin still lacks; for `missing-blobs`.
+  /// For `missing-blobs`: the digests that the origin still lacks.
   package var missing: [SHA256] { list("missing") }
 
-  /// An older origin's members may be others: what can't be read says less, not nothing.
+  /// An older origin's members may differ: elements that can't be read are left out.
   private func list<Element: Decodable>(_ key: String) -> [Element] {
     (members[key]?.array ?? []).compactMap { try? $0.decode(Element.self) }
   }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import System
 
-/// Another program, started with pipes to its standard streams, in a process group of its own: whatever it starts ends with it.
+/// A child process with pipes to its standard streams, in its own process group: whatever it starts ends with it.
 package final class ChildProcess: Sendable {
   /// How a process ended.
   package enum End: Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// What is written to it, until nothing more is.
+  /// The pipe to its standard input; nil once that is closed.
   private let input: Locked<Descriptor?>
   private let output: Descriptor
   private let errors: Descriptor
@@ -25,10 +25,10 @@ package final class ChildProcess: Sendable {
   private let end = Locked<End?>(nil)
 
   /// Milliseconds from SIGTERM to SIGKILL.
-  private static let patience = 2_000
+  private static let killDelay = 2_000
 
-  /// Starts a program with these arguments and variables and no others; of this process's descriptors it gets none.
-  /// - Parameter path: not looked up in PATH.
+  /// Starts the program at `path`, which isn't looked up in PATH, with only these arguments and environment variables.
+  /// It inherits none of this process's descriptors.
   package init(_ path: String, _ arguments: [String] = [], environment: [String: String])
     throws(SystemError)
   {
@@ -45,7 +45,7 @@ package final class ChildProcess: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // What this process does about signals isn't what the program expects to find.
+    // The program must not inherit this process's signal mask and handlers.
     var (none, all) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     sigfillset(&all)
@@ -82,7 +82,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// Writes to its standard input.
-  /// - Throws: EPIPE, where it reads no more, or its input is closed.
+  /// - Throws: EPIPE if it no longer reads, or its input is closed.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     try input.withLock { (input) throws(SystemError) in
       switch input {
@@ -92,37 +92,37 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Ends its standard input.
+  /// Closes its standard input.
   package func closeInput() { input.withLock { $0 = nil } }
 
-  /// What came on its standard output, at most a buffer full of it; 0 at the end, nil where nothing came in time.
+  /// Reads from its standard output, up to the size of the buffer; 0 at the end, nil if nothing came in time.
   package func read(into buffer: UnsafeMutableRawBufferPointer, milliseconds: Int) throws(SystemError) -> Int?
   {
     guard Kernel.wait(output.raw, for: .reading, milliseconds: milliseconds) else { return nil }
     return try Kernel.read(output, into: buffer)
   }
 
-  /// What it wrote to standard error, once there is something; 0 at the end.
+  /// Waits for and reads from its standard error; 0 at the end.
   package func readErrors(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     try Kernel.read(errors, into: buffer)
   }
 
-  /// Whether it has ended, though what it started may still run.
+  /// Whether it has ended, even if processes that it started still run.
   package var hasEnded: Bool { end.withLock { $0 != nil || isOver } }
 
-  /// Closes its input, waits for its end, then asks for it (SIGTERM) and at last forces it, with all that it started.
-  /// - Parameter milliseconds: that it may take by itself.
+  /// Closes its input and waits for it to end; after `milliseconds` ends it with SIGTERM and then SIGKILL, along with
+  /// everything that it started.
   @discardableResult
   package func finish(within milliseconds: Int) -> End {
     closeInput()
     return end.withLock { end in
       if let end { return end }
       if !wait(milliseconds) {
-        // It alone at first: what it started is what it ends with order by.
+        // Only the process itself at first: it may need what it started to shut down cleanly.
         kill(id, SIGTERM)
-        if !wait(Self.patience) { kill(-id, SIGKILL) }
+        if !wait(Self.killDelay) { kill(-id, SIGKILL) }
       }
-      // It keeps its number, and so the group's, until it is waited for below.
+      // Its process id, and so the group's, stays reserved until waitpid below.
       while !isOver { Clock.sleep(for: .milliseconds(5)) }
       kill(-id, SIGKILL)
       var status: Int32 = 0
@@ -143,7 +143,7 @@ package final class ChildProcess: Sendable {
     return true
   }
 
-  /// Looks without taking its number away.
+  /// Whether it has ended; checks without reaping it.
   private var isOver: Bool {
     var info = siginfo_t()
     return waitid(P_PID, id_t(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == SIGCHLD

@@ -2,22 +2,22 @@ import CLinux
 import Glibc
 import System
 
-/// A file that is read from the disk itself, to learn whether its bytes are still there.
+/// A file that is read from the disk itself, to find out whether its bytes are still there.
 ///
-/// A hash of pages in memory says nothing of the disk. So the page cache is passed by (O_DIRECT), which also leaves in
-/// it what others read. Where the file system can't do that, a page is dropped from memory before it is read; one that
-/// is being written or sent stays, and then its bytes in memory are what is read.
+/// A hash of cached pages says nothing about the disk. So the page cache is bypassed (O_DIRECT), which also leaves in
+/// it what others read. If the file system doesn't support that, a page is dropped from the cache before it is read; a
+/// page that is being written or sent stays, and is then read from memory.
 package struct DiskFile: ~Copyable {
   private var file: Descriptor
   private let path: String
   private var isDirect: Bool
-  /// As it was when the file was opened.
+  /// The status of the file when it was opened.
   package let status: FileStatus
 
-  /// What offsets and counts are multiples of, up to the end of the file.
+  /// Offsets and counts are multiples of this, up to the end of the file.
   package static let alignment = 4096
 
-  /// nil where nothing has that name.
+  /// Opens a file; nil if there is none.
   package init?(_ path: String) throws(SystemError) {
     let direct = xcache_open_direct(path)
     let opened =
@@ -34,7 +34,7 @@ package struct DiskFile: ~Copyable {
     self.status = status
   }
 
-  /// How many bytes were read into `buffer`, which is aligned as `offset` is; 0 at the end of the file.
+  /// Reads into `buffer`, which must be aligned like `offset`, and returns the number of bytes; 0 at the end of the file.
   package mutating func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError)
     -> Int
   {
@@ -42,7 +42,7 @@ package struct DiskFile: ~Copyable {
       do {
         return try Kernel.read(file, at: offset, into: buffer)
       } catch  where error.code == .invalidArgument {
-        // Opened so, but with another alignment or not read so (open(2), "O_DIRECT").
+        // The file system allowed opening it, but not reading, or not with this alignment (open(2), "O_DIRECT").
         guard let plain = try Kernel.openExisting(path, .read) else { throw error }
         file = plain
         isDirect = false
@@ -54,10 +54,10 @@ package struct DiskFile: ~Copyable {
 }
 
 extension Kernel {
-  /// Lets the disk begin with what a file has, so that the sync to come waits less; it promises nothing.
+  /// Starts writing a file's cached data to the disk, so that a later sync waits less. It guarantees nothing.
   package static func startWriting(_ file: borrowing Descriptor) { _ = xcache_start_writing(file.raw) }
 
-  /// Gives a file blocks for `bytes` bytes, which are zeros; "after a successful call to posix_fallocate(), subsequent
+  /// Allocates blocks for `bytes` zero bytes to a file; "after a successful call to posix_fallocate(), subsequent
   /// writes to bytes in the specified range are guaranteed not to fail because of lack of disk space".
   package static func allocate(_ file: borrowing Descriptor, bytes: Int64, path: String) throws(SystemError) {
     let raw = file.raw

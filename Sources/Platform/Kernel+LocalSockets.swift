@@ -3,8 +3,8 @@ import Glibc
 import System
 
 extension Kernel {
-  /// A stream to who listens at a path of this machine (unix(7)); a read or write that takes longer than `seconds` gives
-  /// EAGAIN. Nil where nobody listens there.
+  /// Connects to a Unix socket (unix(7)); nil if nobody listens there. A read or write that takes longer than `seconds`
+  /// fails with EAGAIN.
   package static func connect(toLocal path: String, seconds: Int) throws(SystemError) -> Descriptor? {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let socket = Descriptor(owning: try retrying("socket", on: path) { Glibc.socket(AF_UNIX, type, 0) })

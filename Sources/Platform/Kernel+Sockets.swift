@@ -2,29 +2,29 @@ import CLinux
 import Glibc
 import System
 
-/// What an accept came to.
+/// The result of an accept.
 package enum Accepted: ~Copyable {
   case connection(Descriptor, SocketAddress)
-  /// Nobody waits.
+  /// No connection is waiting.
   case none
-  /// Somebody came and went, or the network failed for that one only: try again.
+  /// A connection was closed or failed before it was accepted: try again.
   case lost
   /// No descriptors or memory left (EMFILE, ENFILE, ENOBUFS, ENOMEM).
   case exhausted
 }
 
 extension Kernel {
-  /// A non-blocking socket that listens on `address`; its connections inherit TCP_NODELAY.
+  /// Creates a non-blocking socket that listens on `address`; its connections inherit TCP_NODELAY.
   ///
-  /// - Throws: EADDRINUSE where another process listens there.
+  /// - Throws: EADDRINUSE if another process listens there.
   package static func listen(_ address: SocketAddress, backlog: Int32) throws(SystemError) -> Descriptor {
     let subject = address.description
     let family = address.isIPv4 ? AF_INET : AF_INET6
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let socket = Descriptor(owning: try retrying("socket", on: subject) { Glibc.socket(family, type, 0) })
-    // SO_REUSEADDR passes over connections of an earlier run in TIME_WAIT, never over a listener.
+    // SO_REUSEADDR ignores connections of an earlier run in TIME_WAIT, but never a listener.
     try set(socket.raw, SOL_SOCKET, SO_REUSEADDR)
-    // `[::]` stands for every address of the machine, IPv4 included, whatever the system's default is.
+    // `[::]` means every address of the machine, including IPv4, whatever the system's default is.
     if !address.isIPv4 {
       try set(socket.raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: address.isUnspecified ? 0 : 1)
     }
@@ -43,7 +43,7 @@ extension Kernel {
     return found.address
   }
 
-  /// Takes the next waiting connection, as a non-blocking socket.
+  /// Accepts the next waiting connection, as a non-blocking socket.
   package static func accept(_ listener: Int32) -> Accepted {
     let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     while true {
@@ -51,7 +51,7 @@ extension Kernel {
       if found.result >= 0 { return .connection(Descriptor(owning: found.result), found.address) }
       switch xcache_errno() {
       case EINTR: continue
-      // EINVAL: it has stopped listening.
+      // EINVAL: the socket has stopped listening.
       case EAGAIN, EINVAL: return .none
       case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
       case EBADF, EFAULT, ENOTSOCK: fatalError("accept4 on what doesn't listen")
@@ -60,17 +60,17 @@ extension Kernel {
     }
   }
 
-  /// Says to the other side that nothing more will be sent; what it still sends can be read.
+  /// Tells the peer that nothing more will be sent; what it still sends can be read.
   package static func shutdownSending(_ socket: Int32) {
     _ = Glibc.shutdown(socket, Int32(SHUT_WR))
   }
 
-  /// Stops listening: nobody new can connect, and those who wait to be accepted are turned away.
+  /// Stops listening: new connections are refused, and those that wait to be accepted are rejected.
   package static func stopListening(_ socket: Int32) {
     _ = Glibc.shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  /// Bytes that were sent and aren't acknowledged by the other side yet (SIOCOUTQ).
+  /// The number of bytes that were sent and that the peer hasn't acknowledged yet (SIOCOUTQ).
   package static func unacknowledged(_ socket: Int32) -> Int { Int(max(xcache_outq(socket), 0)) }
 
   private static func set(

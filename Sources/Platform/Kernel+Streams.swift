@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 import System
 
-/// What a socket is waited for.
+/// What to wait for on a socket.
 package enum SocketWait: Sendable {
   case reading, writing
 }
 
 extension Kernel {
-  /// Waits until a socket can be read or written, or has ended; false where it can't within so many milliseconds.
+  /// Waits until a socket can be read or written, or has ended; false after `milliseconds`.
   package static func wait(_ socket: Int32, for what: SocketWait, milliseconds: Int) -> Bool {
     var entry = pollfd(fd: socket, events: Int16(what == .reading ? POLLIN : POLLOUT), revents: 0)
     let end = Clock.monotonicNanoseconds() &+ UInt64(clamping: milliseconds) &* 1_000_000
@@ -21,17 +21,17 @@ extension Kernel {
     }
   }
 
-  /// Whether the other side has closed a connection, or the connection is broken.
+  /// Whether the peer has closed a connection, or the connection is broken.
   package static func isHungUp(_ socket: Int32) -> Bool {
-    // POLLRDHUP (poll(2)), which Glibc shows for _GNU_SOURCE alone.
+    // POLLRDHUP (poll(2)), which Glibc exposes only with _GNU_SOURCE.
     let hungUp: Int16 = 0x2000
     var entry = pollfd(fd: socket, events: hungUp, revents: 0)
     return poll(&entry, 1, 0) > 0 && entry.revents & (hungUp | Int16(POLLHUP) | Int16(POLLERR)) != 0
   }
 
-  /// A non-blocking connection to an address; the call waits for it so many milliseconds at most.
+  /// Connects to an address and returns a non-blocking socket; waits at most `milliseconds`.
   ///
-  /// - Throws: what connect(2) has, ETIMEDOUT among it.
+  /// - Throws: the errors of connect(2), including ETIMEDOUT.
   package static func connect(
     to address: SocketAddress, milliseconds: Int
   ) throws(SystemError) -> Descriptor {
@@ -40,7 +40,7 @@ extension Kernel {
     return socket
   }
 
-  /// A non-blocking socket that is being connected to an address, for `finishConnecting`.
+  /// Begins to connect a non-blocking socket to an address, for `finishConnecting`.
   package static func beginConnecting(to address: SocketAddress) throws(SystemError) -> Descriptor {
     let subject = address.description
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -51,16 +51,16 @@ extension Kernel {
       socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY, &value, socklen_t(MemoryLayout<Int32>.size))
     if address.withSockaddr({ Glibc.connect(socket.raw, $0, $1) }) == 0 { return socket }
     let code = xcache_errno()
-    // A signal doesn't end what it began (connect(2)).
+    // An interrupted connect continues in the background (connect(2)).
     guard code == EINPROGRESS || code == EINTR else {
       throw SystemError("connect", on: subject, code: Errno(rawValue: code))
     }
     return socket
   }
 
-  /// Waits so many milliseconds at most until a socket is connected; `shutdown` ends that.
+  /// Waits at most `milliseconds` until a socket is connected; `shutdown` ends the wait.
   ///
-  /// - Throws: what connect(2) has, ETIMEDOUT among it.
+  /// - Throws: the errors of connect(2), including ETIMEDOUT.
   package static func finishConnecting(
     _ socket: Int32, to address: SocketAddress, milliseconds: Int
   ) throws(SystemError) {
@@ -74,12 +74,11 @@ extension Kernel {
     guard failure == 0 else { throw SystemError("connect", on: subject, code: Errno(rawValue: failure)) }
   }
 
-  /// Ends both directions of a connection; who waits for it comes back.
+  /// Shuts down both directions of a connection; whoever waits for it wakes up.
   package static func shutdown(_ socket: Int32) { _ = Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
 
-  /// Breaks a connection off: the other side meets a reset in place of an end, and what it hasn't taken is lost. Who waits for it
-  /// comes back.
-  package static func breakOff(_ socket: Int32) {
+  /// Aborts a connection: the peer gets a reset, and data that it hasn't read is lost. Whoever waits for it wakes up.
+  package static func abortConnection(_ socket: Int32) {
     var nowhere = sockaddr()
     nowhere.sa_family = sa_family_t(AF_UNSPEC)
     // "Connect to an address with the sa_family member of sockaddr set to AF_UNSPEC" dissolves it (connect(2)).

@@ -2,7 +2,7 @@ import Glibc
 import System
 
 extension Signals {
-  /// Ends the process as a signal that was waited for would have, so that a shell sees which it was.
+  /// Ends the process by the signal that was received, so that a shell sees which one it was.
   package static func end(by request: Request) -> Never {
     let number =
       switch request {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// An IP address and a port, IPv4 as `::ffff:a.b.c.d`.
+/// An IP address and a port; an IPv4 address is stored as `::ffff:a.b.c.d`.
 package struct SocketAddress: Sendable, Hashable {
   /// The first eight bytes of the IPv6 address.
   package let high: UInt64
-  /// The other eight.
+  /// The last eight bytes of the IPv6 address.
   package let low: UInt64
-  /// 0: one that the kernel chooses.
+  /// The port; 0 lets the kernel choose one.
   package let port: UInt16
 
   package init(high: UInt64, low: UInt64, port: UInt16) {
@@ -15,10 +15,10 @@ package struct SocketAddress: Sendable, Hashable {
     self.port = port
   }
 
-  /// `::`, which stands for every address of the machine.
+  /// Whether it is `::`, which means every address of the machine.
   package var isUnspecified: Bool { high == 0 && low == 0 }
 
-  /// Whether it leads to the machine itself: `::1`, or 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+  /// Whether it is the machine itself: `::1`, or 127.0.0.0/8 (RFC 1122 §3.2.1.3).
   package var isLoopback: Bool { high == 0 && (low == 1 || (isIPv4 && low >> 24 & 0xFF == 127)) }
 
   /// Whether it is an IPv4 address.
@@ -26,7 +26,7 @@ package struct SocketAddress: Sendable, Hashable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-  /// The address that `text` spells: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil for anything else.
+  /// Parses an address: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil for any other text.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       return nil
@@ -47,7 +47,7 @@ extension SocketAddress: CustomStringConvertible {
 
   package var description: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 
-  /// The address without port and brackets.
+  /// The address without its port and brackets.
   package var host: String {
     var text = [CChar](repeating: 0, count: 64)
     if isIPv4 {
@@ -73,7 +73,7 @@ extension SocketAddress {
     self.init(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1), port: port)
   }
 
-  /// Runs `body` with the address as the kernel takes it.
+  /// Calls `body` with the address in the kernel's form.
   func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     if isIPv4 {
       var address = sockaddr_in()
@@ -97,7 +97,7 @@ extension SocketAddress {
     }
   }
 
-  /// The address that `body` makes the kernel write; nil where `body` gives a negative number.
+  /// The address that the kernel writes in `body`, with the result of `body`; the address means nothing if that is negative.
   static func filled(
     _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) -> (result: Int32, address: SocketAddress) {

@@ -1,17 +1,17 @@
 import Glibc
 import System
 
-/// What a person types, or what is piped into the program.
+/// The standard input, typed by a person or piped into the program.
 package enum StandardInput {
-  /// Whether a person can be asked.
+  /// Whether it is a terminal, so that a person can be asked.
   package static var isTerminal: Bool { isatty(0) == 1 }
 
-  /// The next line, without its end; nil where there is no more.
+  /// Reads the next line, without its end; nil if there is none.
   ///
   /// - Parameters:
-  ///   - limit: bytes that it may have.
-  ///   - echoes: whether what is typed is shown; a secret is not.
-  /// - Throws: also EFBIG, for a longer line.
+  ///   - limit: the most bytes that it may have.
+  ///   - echoes: whether to show what is typed; false for a secret.
+  /// - Throws: the errors of read(2); EFBIG for a longer line.
   package static func line(limit: Int = 4096, echoes: Bool = true) throws(SystemError) -> String? {
     var settings = termios()
     let hides = !echoes && isTerminal && tcgetattr(0, &settings) == 0

@@ -1,12 +1,12 @@
 import System
 
-/// Work that is done on a thread of its own while its owner does something else.
+/// Work done on its own thread while its owner does something else.
 final class Beside<Value: Sendable>: Sendable {
   private let work: @Sendable () throws(PublishError) -> Value
   private let result = Locked<Result<Value, PublishError>?>(nil)
   private let thread: OSThread?
 
-  /// Begins it; without a thread to be had it is done when its value is asked for.
+  /// Starts the work. If no thread can be started, it runs in `value()`.
   init(_ work: @escaping @Sendable () throws(PublishError) -> Value) {
     self.work = work
     let result = result
@@ -16,7 +16,7 @@ final class Beside<Value: Sendable>: Sendable {
     }
   }
 
-  /// What came of it; asked for once, also where nobody wants it any more: the thread has ended then.
+  /// Returns the result; the thread has ended then. Must be called exactly once, even if nobody needs the result any more.
   func value() throws(PublishError) -> Value {
     thread?.join()
     if let made = result.withLock({ $0 }) { return try made.get() }

@@ -1,4 +1,4 @@
-/// Numbers and texts as the caches write them: little-endian, texts after their length.
+/// Encodes numbers and texts for the caches: little-endian, texts with a length prefix.
 enum ByteCoding {
   static func append(_ word: UInt64, to out: inout [UInt8]) {
     withUnsafeBytes(of: word.littleEndian) { out.append(contentsOf: $0) }
@@ -15,7 +15,7 @@ enum ByteCoding {
   }
 }
 
-/// Reads what `ByteCoding` wrote; each member is nil where the bytes end early.
+/// Reads what `ByteCoding` wrote; each method returns nil if the bytes end early.
 struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var at: Int

@@ -1,7 +1,7 @@
 import Manifests
 import OriginAPI
 
-/// A resource as it is to be: its URL, its bytes and the file they are in.
+/// A resource to be published: its URL, its content and its file.
 package struct BuildFile: Hashable, Sendable {
   package let url: ResourceURL
   package let content: ResourceContent
@@ -14,22 +14,20 @@ package struct BuildFile: Hashable, Sendable {
   }
 }
 
-/// What a release has to change in a bundle so that it holds the local files and nothing else.
+/// The changes that make a bundle equal to the local files.
 package struct Plan: Hashable, Sendable {
   package let bundle: BundleName
   /// The bundle's version that the plan starts from.
   package let base: ManifestVersion
-  /// New, or with other bytes, another type or other headers; by URL.
+  /// New resources, and those with a changed content, type or headers; by URL.
   package private(set) var put: [BuildFile] = []
-  /// URLs that are to go, sorted.
+  /// URLs to remove, sorted.
   package private(set) var remove: [String] = []
   package private(set) var added = 0
   package private(set) var changed = 0
   package private(set) var unchanged = 0
 
-  /// - Parameters:
-  ///   - local: by URL, each once.
-  ///   - remote: what the origin holds now.
+  /// Compares the `local` files, by URL and each URL once, with what the origin has now.
   package init(_ bundle: BundleName, local: [BuildFile], remote: RemoteBundle) {
     self.bundle = bundle
     base = remote.version
@@ -51,14 +49,14 @@ package struct Plan: Hashable, Sendable {
     remove.append(contentsOf: old.map(\.url))
   }
 
-  /// A plan that changes nothing.
+  /// Creates a plan that changes nothing.
   init(unchanged bundle: BundleName, base: ManifestVersion, resources: Int) {
     self.bundle = bundle
     self.base = base
     unchanged = resources
   }
 
-  /// What the request says of it.
+  /// The change in the release request.
   var change: ReleaseRequest.Change {
     .update(bundle, base: base, set: put.map { ($0.url, $0.content) }, remove: remove)
   }

@@ -1,16 +1,16 @@
 import System
 
-/// Files that make a publish quick and may be lost at any time: `$XDG_CACHE_HOME/xcache`, else `~/.cache/xcache`.
+/// Files that speed up publishing and can be deleted at any time, in `$XDG_CACHE_HOME/xcache` or `~/.cache/xcache`.
 ///
-/// A file begins with its kind and format and ends with the SHA-256 of all before, so that one that is damaged or
-/// cut short is as good as none. Its name is a digest of its key, which is in the file, too.
+/// A file begins with its kind and format and ends with the SHA-256 of the rest, so that a damaged or truncated one is
+/// ignored. Its name is a digest of its key, which is also in the file.
 package struct PublishCache: Sendable {
   private let path: String?
 
-  /// `path` nil: nothing is kept.
+  /// Creates a cache in a folder; with nil, nothing is stored.
   package init(path: String?) { self.path = path }
 
-  /// The folder that the XDG base directory specification gives; none without a home.
+  /// Uses the folder of the XDG base directory specification; nothing is stored if there is no home.
   package init(environment: [String: String]) {
     if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
       path = base + "/xcache"
@@ -33,7 +33,7 @@ package struct PublishCache: Sendable {
     }
   }
 
-  /// What was kept last under `key`; nil where nothing was, or it can't be trusted.
+  /// Returns what was last stored under `key`, or nil if there is nothing, or it is invalid.
   func read(_ kind: Kind, _ key: String) -> [UInt8]? {
     guard let path, let file = try? DurableFile.read(name(path, kind, key), limit: 1 << 30) else {
       return nil
@@ -45,7 +45,7 @@ package struct PublishCache: Sendable {
     return Array(file[head.count..<end])
   }
 
-  /// Keeps `bytes` under `key`. Not synced: a file that a power cut damages is as good as none.
+  /// Stores `bytes` under `key`. Not synced: a file damaged by a power cut is ignored.
   func write(_ kind: Kind, _ key: String, _ bytes: [UInt8]) throws(SystemError) {
     guard let path else { return }
     let name = name(path, kind, key)

@@ -4,8 +4,8 @@ import Manifests
 import OriginAPI
 
 extension PublishError {
-  /// What is wrong, where, and what to do: one sentence or two, without a full stop's worth of ceremony. Long lists
-  /// follow on lines of their own.
+  /// What is wrong, where, and what to do, in one or two sentences without a final full stop. Long lists follow on lines
+  /// of their own.
   package var message: String {
     switch self {
     case .noFolder(let folder): "no such folder: \(folder)"
@@ -45,7 +45,7 @@ extension PublishError {
     }
   }
 
-  /// 3 where the origin refuses what is asked, 2 where it can't be meant, 1 for all else.
+  /// The exit code: 3 if the request was refused, 2 if it makes no sense, 1 for everything else.
   package var exitCode: Int32 {
     switch self {
     case .overBudget, .costUnknown, .alwaysOvertaken, .broken: 3
@@ -65,7 +65,7 @@ extension PublishError {
 }
 
 extension ResourceURLError {
-  /// What is wrong with the text.
+  /// What is wrong with the URL.
   package var message: String {
     switch problem {
     case .relative: "\(text) has no scheme: write https://… or http://…"

@@ -4,15 +4,15 @@ import Manifests
 import OriginAPI
 import System
 
-/// Why nothing was published. `words` says it to people, `exitCode` to scripts.
+/// Why nothing was published. `message` is for people, `exitCode` for scripts.
 package enum PublishError: Error, Sendable {
   // What is to be published
-  /// Thrown when the folder isn't there.
+  /// Thrown when the folder doesn't exist.
   case noFolder(String)
   case notAFolder(String)
-  /// Thrown when a zip can't be read, or holds what is refused.
+  /// Thrown when a zip can't be read, or contains something that is refused.
   case archive(String, ArchiveError)
-  /// Thrown when a folder is empty, or nothing in it is let through.
+  /// Thrown when a folder is empty, or everything in it is excluded.
   case nothingToPublish(String)
   case unreadable(String, SystemError)
   /// Thrown for sockets, pipes and devices.
@@ -22,40 +22,40 @@ package enum PublishError: Error, Sendable {
   case linkToNothing(String)
   case linkInCircle(String)
   case linkLeaves(String, target: String)
-  /// Thrown when a file was written to while it was read or sent.
+  /// Thrown when a file was modified while it was read or sent.
   case changedWhileRead(String)
   /// Thrown when a file's name can't be part of a URL.
   case noURL(file: String, ResourceURLError)
-  /// Thrown when files of one bundle have URLs that match: for each URL, its files.
+  /// Thrown when files of one bundle have matching URLs, with the files of each URL.
   case duplicates([Duplicate])
   case bundleTwice(BundleName)
   /// Thrown when the check of the build found errors.
   case broken(CheckReport)
 
   // The origin
-  /// Thrown when the origin can't be reached, isn't one, or says no.
+  /// Thrown when the origin can't be reached, isn't an origin, or refuses.
   case origin(OriginError)
-  /// Thrown when the update costs a device more bytes than it may.
+  /// Thrown when the update would cost a device more bytes than the limit.
   case overBudget(bytes: Int64, limit: Int64)
-  /// Thrown when an update may cost no more than so much, and the origin can't say what it costs.
+  /// Thrown when the update's cost is limited, and the origin can't determine it.
   case costUnknown
-  /// Thrown when other releases came between each time that it was worked out what an update costs, which has a limit.
+  /// Thrown when the update's cost is limited, and another release intervened each time it was determined.
   case alwaysOvertaken
-  /// Thrown when a body arrives broken again and again though the file is as it was.
+  /// Thrown when a body repeatedly arrives damaged though the file hasn't changed.
   case damagedOnTheWay(String)
 
-  /// What `body` asks of the origin.
+  /// Runs a request to the origin, and turns its errors into errors of this module.
   static func asking<Value>(_ body: () throws(OriginError) -> Value) throws(PublishError) -> Value {
     do {
       return try body()
     } catch {
-      // A file that could not be read while it was sent.
+      // A file that couldn't be read while it was sent.
       if case .body(let cause as PublishError) = error { throw cause }
       throw .origin(error)
     }
   }
 
-  /// Files that would all be one URL.
+  /// Files that would all have the same URL.
   package struct Duplicate: Hashable, Sendable {
     package let url: String
     package let files: [String]

@@ -3,38 +3,37 @@ import Manifests
 import OriginAPI
 import System
 
-/// What a publish did, for the words that tell of it.
+/// What a publish did, for its report.
 package struct PublishResult: Sendable {
   package let release: OriginAnswer<ReleaseAnswer>
-  /// What was found to change, bundle by bundle, before the origin was asked.
+  /// The planned changes of each bundle.
   package let plans: [Plan]
-  /// Resources in all bundles, and how many files were read because nothing was kept of them.
+  /// The number of resources in all bundles, and how many files had to be read because their digests weren't cached.
   package let files: Int
   package let filesRead: Int
-  /// Bytes of all resources.
+  /// The size of all resources, in bytes.
   package let bytes: Int64
-  /// Files that the origin lacked, and their bytes. In a dry run: what would be sent.
+  /// The files that the origin lacked, and their bytes; in a dry run, what would be sent.
   package let uploaded: Int
   package let uploadedBytes: Int64
-  /// Body bytes of all requests, attempts that failed included.
+  /// The body bytes of all requests, including failed attempts.
   package let bytesSent: Int64
-  /// What the check of the build found; nil where nothing changed, so that no file was checked, and all patterns match.
+  /// The report of the build's check; nil if nothing changed, so that no file was checked, and all patterns match.
   package let check: CheckReport?
-  /// What devices download; nil where the origin could not say.
+  /// What devices download; nil if the origin couldn't tell.
   package let preparation: OriginAnswer<PreparationAnswer>?
-  /// Why the origin could not be asked about the release that it had made; nil where it could.
+  /// Why the origin couldn't be asked about the finished release; nil if it could.
   package let afterwards: PublishError?
 
-  /// Whether `maxUpdate` was asked for, and nothing was there to be updated.
+  /// Whether `maxUpdate` was given but there was no update that it could limit.
   package let hasNoLimit: Bool
 
-  /// Whether the files were sent that the origin lacked.
+  /// Whether the files that the origin lacked were sent.
   package let sendsFiles: Bool
 
   package var answer: ReleaseAnswer { release.value }
 
-  /// Whether another release came between, so that what was worked out beforehand is about a version that this one doesn't
-  /// replace.
+  /// Whether another release intervened, so that the preparation is about a version that this release doesn't replace.
   package var isOvertaken: Bool {
     guard answer.isChanged, let base = preparation?.value.base else { return false }
     return base != answer.previous
@@ -46,7 +45,7 @@ package struct PublishResult: Sendable {
 }
 
 extension PublishResult {
-  /// - Parameter uploads: what the origin lacked.
+  /// Creates a result; `uploads` are the files that the origin lacked.
   init(
     _ release: OriginAnswer<ReleaseAnswer>, _ plans: [Plan], _ local: Publisher.LocalBundles,
     _ uploads: [HashedFile], check: CheckReport?, preparation: OriginAnswer<PreparationAnswer>? = nil,

@@ -2,13 +2,12 @@ import Manifests
 import OriginAPI
 import System
 
-// Deltas are made while the release is planned; the publisher asks how far they are, so that no request hangs.
+// The origin makes deltas while the publisher polls for their progress, so that no request hangs.
 extension Publisher {
-  /// Prepares a release, and makes it. One that has a limit names the version that its cost is about: where another release
-  /// came between, devices would pay for something else, so that it is prepared again.
-  /// - Parameters:
-  ///   - document: the request as JSON.
-  ///   - newest: of the channel, when the release was planned.
+  /// Prepares a release, and makes it. A release with a limit names the version that its cost refers to: if another release
+  /// intervened, devices would download something else, so it is prepared again.
+  ///
+  /// `document` is the request as JSON; `newest` is the channel's version when the release was planned.
   /// - Throws: `overBudget`, `costUnknown`, `alwaysOvertaken`.
   func releasePrepared(
     _ request: ReleaseRequest, _ document: [UInt8], _ plans: [Plan], _ channel: ChannelAddress,
@@ -34,21 +33,22 @@ extension Publisher {
     throw .alwaysOvertaken
   }
 
-  /// How often a release with a limit is prepared.
+  /// How often a release with a limit is prepared at most.
   private static let attempts = 5
 
-  /// Has the origin make the deltas of a release, and waits for those on the version that it replaces, as long as the
-  /// origin wants releases to wait. nil: nothing changes, or the origin can't.
-  /// - Parameter isOvertaken: another release came between; this one may undo it, whatever was planned.
+  /// Makes the origin prepare a release's deltas, and waits for those from the version that it replaces, for as long as the
+  /// origin wants releases to wait. Returns nil if nothing changes, or if the origin can't prepare releases.
+  ///
+  /// `isOvertaken` means that another release intervened, which this one may undo, whatever was planned.
   /// - Throws: `overBudget`, `costUnknown`.
   private func prepare(
     _ request: [UInt8], _ plans: [Plan], _ channel: ChannelAddress, _ options: PublishOptions,
     isOvertaken: Bool
   ) throws(PublishError) -> Prepared? {
-    // What takes files away alone is a small answer, which only a limit needs to know of.
+    // A release that only removes files is a small update; only a limit needs its cost.
     let changes = plans.contains { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }
     guard changes || isOvertaken else { return nil }
-    // An origin that was started anew knows no preparation; it is told again.
+    // An origin that was restarted has lost its preparations, so the release is prepared again.
     for _ in 0..<3 {
       do {
         return try prepareOnce(request, channel, options)
@@ -59,10 +59,10 @@ extension Publisher {
     return try prepareOnce(request, channel, options)
   }
 
-  /// What came of a preparation.
+  /// The result of a preparation.
   struct Prepared {
     let answer: OriginAnswer<PreparationAnswer>
-    /// By what the release names what the preparation was given; nil: it is sent again.
+    /// Refers the release to the prepared request; nil means that the request is sent again.
     let plan: SHA256?
   }
 
@@ -73,13 +73,13 @@ extension Publisher {
     do {
       answer = try PublishError.asking { () throws(OriginError) in try api.prepare(request, in: channel) }
     } catch .origin(.refused(let problem)) where problem.status == 404 && options.maxUpdate == nil {
-      // An older origin has no preparations; an app that isn't there is the release's to report.
+      // Older origins have no preparations; if the app doesn't exist, the release reports that.
       return nil
     }
     let plan = answer.value.plan
     let isDryRun = options.release.dryRun == true
     if let limit = options.maxUpdate {
-      // However late it is: who sets a limit wants it kept. The origin comes to an end with every preparation.
+      // Even if it takes long: a limit must be kept. The origin completes every preparation.
       answer = try wait(answer, channel) { $0.done || !isDryRun && $0.cost.last1 != nil }
       try check(answer.value.cost, limit)
     } else if options.release.now != true {
@@ -88,22 +88,23 @@ extension Publisher {
     return Prepared(answer: answer, plan: plan)
   }
 
+  /// Checks the cost of an update against a limit.
   /// - Throws: `overBudget`, `costUnknown`.
   private func check(_ cost: PreparationAnswer.Costs, _ limit: Int64) throws(PublishError) {
-    // There is no device that could download more than it may.
+    // There is no device yet that could exceed the limit.
     if cost.isFirst { return }
     guard let bytes = cost.last1?.wireBytes else { throw .costUnknown }
     if bytes > limit { throw .overBudget(bytes: bytes, limit: limit) }
   }
 
-  /// The preparation with its costs, which are worked out to the end after the release is visible: a dry run waits for all of
-  /// them, a release no more than a moment.
+  /// Returns the preparation with its final costs, which are completed after the release is visible: a dry run waits for all of
+  /// them, a release only for a moment.
   func finish(
     _ preparation: OriginAnswer<PreparationAnswer>?, _ channel: ChannelAddress, _ options: ReleaseOptions
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer>? {
     guard let preparation else { return nil }
     let end = Clock.monotonicNanoseconds() + Self.moment
-    // What was known of it is from before the release: it may have come to its end since.
+    // The known state is from before the release; it may be complete by now.
     return try wait(preparation, channel, pause: 0) {
       if $0.done { return true }
       if options.dryRun == true { return $0.late }
@@ -111,11 +112,10 @@ extension Publisher {
     }
   }
 
-  /// Nanoseconds.
+  /// How long a release waits, in nanoseconds.
   private static let moment: UInt64 = 2_000_000_000
 
-  /// Asks again until a preparation is as far as wanted.
-  /// - Parameter pause: milliseconds until it is asked for first.
+  /// Polls a preparation until it has got far enough; `pause` is the time before the first request, in milliseconds.
   private func wait(
     _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress, pause: UInt32 = 20,
     until isFarEnough: (PreparationAnswer) -> Bool
@@ -133,7 +133,7 @@ extension Publisher {
     return answer
   }
 
-  /// Returns when no older version is left from which deltas are to be made.
+  /// Waits until the origin has made all deltas from older versions.
   package func waitForDeltas(_ channel: ChannelAddress) throws(PublishError) {
     while true {
       let deltas = try PublishError.asking { () throws(OriginError) in

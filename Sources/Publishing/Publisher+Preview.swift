@@ -2,14 +2,14 @@ import Manifests
 import OriginAPI
 import System
 
-// What the origin says of a release before it has the files.
+// Asking the origin about a release before it has the files.
 extension Publisher {
-  /// Bytes to send from which the origin is asked first whether it would take the release: fewer are sent as quickly.
+  /// The bytes to send from which the origin is first asked whether it would accept the release; fewer are sent just as fast.
   static let asksFirst: Int64 = 1 << 20
-  /// URLs of a bundle that it is asked with, at most: a plan of 100,000 is a request of its own weight.
+  /// The most URLs of a bundle to ask with: a plan with 100,000 is a heavy request itself.
   static let mostAsked = 5_000
 
-  /// What a release would be; the origin need not have its files.
+  /// Returns what a release would be; the origin needn't have its files.
   func preview(_ request: ReleaseRequest, _ channel: ChannelAddress) throws(PublishError)
     -> OriginAnswer<ReleaseAnswer>
   {
@@ -19,8 +19,7 @@ extension Publisher {
     return try PublishError.asking { () throws(OriginError) in try api.release(request, in: channel) }
   }
 
-  /// Has a publish refused that would be refused before its files are sent: by the check of the build, or by the origin, which is
-  /// asked with a dry run.
+  /// Throws if a publish would be refused before its files are sent: by the build's check, or by the origin in a dry run.
   /// - Throws: `PublishError`, as `publish` does.
   package func rehearse(
     _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions
@@ -33,7 +32,7 @@ extension Publisher {
     if options.release.dryRun != true, let freeze { throw .origin(.refused(Problem(freeze, channel))) }
   }
 
-  /// Says what is sent next, and has the origin refuse a release that it wouldn't take before much of it is on its way.
+  /// Reports what is sent next. If it is much, first lets the origin refuse a release that it wouldn't accept.
   func announce(_ uploads: [HashedFile], _ request: ReleaseRequest, _ channel: ChannelAddress)
     throws(PublishError)
   {
@@ -48,9 +47,9 @@ extension Publisher {
       } catch .origin(.refused(let problem)) where Self.isRefusal(problem, ofAll: isWhole) {
         throw .origin(.refused(problem))
       } catch {
-        // The release itself is still to come, and says it where it counts.
+        // The release itself follows, and its errors are those that count.
       }
-      // A dry run isn't refused for it, and the release will be.
+      // A freeze doesn't refuse a dry run, but will refuse the release.
       if request.options.dryRun != true, let freeze {
         throw .origin(.refused(Problem(freeze, channel)))
       }
@@ -58,9 +57,8 @@ extension Publisher {
     progress(.lacking(files: uploads.count, bytes: bytes))
   }
 
-  /// Whether the release would be refused, too.
-  /// - Parameter ofAll: whether all of it was asked about. What one bundle takes away, another may bring, so that a conflict in
-  ///   a part may be none.
+  /// Whether the release would be refused, too. `ofAll` says whether all of it was asked about: in a part, a conflict may be
+  /// only apparent, since one bundle may add what another removes.
   private static func isRefusal(_ problem: Problem, ofAll: Bool) -> Bool {
     let codes = [
       "frozen", "if-version", "foreign-hosts", "app-name-taken", "unknown-app", "unknown-channel",
@@ -71,7 +69,7 @@ extension Publisher {
 }
 
 extension Problem {
-  /// What an origin says of a release into a frozen channel.
+  /// The refusal of a release to a frozen channel.
   fileprivate init(_ freeze: FreezeInfo, _ channel: ChannelAddress) {
     self.init(
       status: 409, title: "Conflict", code: "frozen",
@@ -83,7 +81,7 @@ extension Problem {
 }
 
 extension ReleaseRequest {
-  /// The same with so many URLs of each bundle.
+  /// Returns the request with at most `count` URLs of each bundle.
   fileprivate func part(_ count: Int) -> ReleaseRequest {
     let changes = changes.map { change in
       guard case .update(let bundle, let base, let set, _) = change else { return change }
@@ -94,7 +92,7 @@ extension ReleaseRequest {
 }
 
 extension ReleaseRequest.Change {
-  /// URLs that it names.
+  /// The number of URLs in it.
   fileprivate var count: Int {
     if case .update(_, _, let set, let remove) = self { set.count + remove.count } else { 0 }
   }

@@ -3,10 +3,10 @@ import Manifests
 import OriginAPI
 import System
 
-// A publish of what is there already: every file is asked for its status, and none is mapped, hashed or compared.
+// Publishing unchanged folders: each file's status is read, but nothing is mapped, hashed or compared.
 extension Publisher {
-  /// Makes the release of folders that are as they were when the origin was last seen to hold the same; nil where they
-  /// aren't, or the origin holds something else by now.
+  /// Releases folders that haven't changed since the origin was last seen to have the same content. Returns nil if they have,
+  /// or if the origin has different content now.
   func publishUnchanged(
     _ found: FoundFiles, to channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) -> PublishResult? {
@@ -33,7 +33,7 @@ extension Publisher {
     return try release(unchanged: plans, seen, idle, channel, options, newest: overview.version)
   }
 
-  /// Problems that a publish which looks at every file gets over: it plans anew, and sends what is missing.
+  /// Problems that a full publish solves: it makes a new plan, and sends what is missing.
   private static let leadsToWholeWay: Set<String> = ["unknown-base", "other-version", "missing-blobs"]
 
   private func release(
@@ -41,7 +41,7 @@ extension Publisher {
     _ options: PublishOptions, newest: ManifestVersion
   ) throws(PublishError) -> PublishResult? {
     var release = options.release
-    // Where someone changes a bundle just now, this release undoes it, and that has its cost.
+    // If somebody is changing a bundle right now, this release undoes that, which has its cost.
     if options.maxUpdate != nil { release.replaces = newest }
     let request = ReleaseRequest(changes: plans.map(\.change), options: release)
     let answer: OriginAnswer<ReleaseAnswer>

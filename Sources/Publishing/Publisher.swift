@@ -4,53 +4,57 @@ import Manifests
 import OriginAPI
 import System
 
-/// How a publish is carried out.
+/// The options of a publish.
 package struct PublishOptions: Sendable {
-  /// What the release itself says.
+  /// The options of the release itself.
   package var release: ReleaseOptions
-  /// Refused when an update from the version it replaces costs a device more than this many bytes. A channel's first
-  /// release replaces none.
+  /// The most bytes that an update from the replaced version may cost a device; else the release is refused. A channel's
+  /// first release replaces none.
   package var maxUpdate: Int64?
-  /// Returns when the deltas on older versions are made, too.
+  /// Whether to wait until the deltas from older versions are made.
   package var waitsForDeltas = false
   package var check = CheckOptions.all
-  /// Every file is read and all entries are asked for, whatever was kept of earlier publishes.
+  /// Whether to read every file and fetch all entries, ignoring the caches.
   package var rehash = false
-  /// Files that the origin lacks are sent; a dry run may do without, and says less then.
+  /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
   package var sendsFiles = true
 
   package init(_ release: ReleaseOptions = ReleaseOptions()) { self.release = release }
 }
 
-/// Publishes folders and zips: scan, map, hash, compare with the origin, send what it lacks, release.
+/// Publishes folders and zips: scans, maps and hashes them, compares with the origin, sends what it lacks, and releases.
 package struct Publisher: Sendable {
-  /// What a publish is at, for progress lines.
+  /// The progress of a publish.
   package enum Progress: Hashable, Sendable {
-    /// Files whose digests are known, of all; bytes that were read for it.
+    /// Files whose digests are known, out of all, and the bytes read for that.
     case hashing(done: Int, of: Int, bytes: Int64)
-    /// The build is checked.
+    /// Checking the build.
     case checking
-    /// The origin lacks so many files, and their bytes, which are sent next; told once, where there are any.
+    /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
-    /// Bytes of files sent, of those that the origin lacks; more than these where attempts failed.
+    /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
     case sending(Int64, of: Int64)
-    /// The origin makes deltas on what devices have: files done, of all that are new.
+    /// The origin makes deltas from what devices have: files done, out of all new ones.
     case preparing(done: Int64, of: Int64)
-    /// All is there; the origin makes the release.
+    /// Everything is sent; the origin makes the release.
     case releasing
-    /// The release is visible; deltas on older versions are made.
+    /// The release is visible; deltas from older versions are being made.
     case waitingForDeltas(left: Int64)
   }
 
   let api: OriginClient
   let cache: PublishCache
-  /// Name and version of what publishes.
+  /// The publishing program's name and version.
   let program: String
   let progress: @Sendable (Progress) -> Void
 
+  /// Creates a publisher.
+  ///
   /// - Parameters:
-  ///   - program: name and version of what publishes: what another one found unchanged isn't believed.
-  ///   - progress: called often, from any thread, one call at a time for each kind.
+  ///   - api: The origin.
+  ///   - cache: The cache of earlier publishes.
+  ///   - program: The publishing program's name and version; another one's cached scan results aren't used.
+  ///   - progress: Called often, from any thread, one call at a time for each kind.
   package init(
     _ api: OriginClient, cache: PublishCache, program: String = "",
     progress: @escaping @Sendable (Progress) -> Void = { _ in }
@@ -61,13 +65,13 @@ package struct Publisher: Sendable {
     self.progress = progress
   }
 
-  /// Makes one release of all `bundles`.
-  /// - Throws: `PublishError`; then the origin is as it was, but for files that it keeps for the next attempt.
+  /// Publishes all `bundles` as one release.
+  /// - Throws: `PublishError`; the origin is then unchanged, except for files that it keeps for the next attempt.
   package func publish(
     _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions = PublishOptions()
   ) throws(PublishError) -> PublishResult {
     let unpacked = try UnpackedZips(bundles)
-    // Its folders are there until the last file is sent.
+    // Keeps its folders until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
     let found = try FoundFiles(unpacked.bundles, program: program)
     if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
@@ -76,7 +80,7 @@ package struct Publisher: Sendable {
     do {
       return try publish(local, to: channel, options, trustsCache: !options.rehash)
     } catch {
-      // What was kept is of a version that this origin has forgotten, or never had.
+      // The cached version is one that this origin has forgotten, or never had.
       guard !options.rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base"
       else {
         throw error
@@ -95,7 +99,7 @@ package struct Publisher: Sendable {
     let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
     let asked = Result { () throws(PublishError) in try missing(plans, healing) }
-    // Before anything is sent.
+    // Fail before anything is sent.
     let found = try checking.value()
     let uploads = try asked.get()
     guard options.sendsFiles else {
@@ -109,7 +113,7 @@ package struct Publisher: Sendable {
     let json = try document.value()
     try sent.get()
     let newest = remote.overview?.version ?? .none
-    // What is kept of the bundles is put together while the origin makes the release.
+    // Encodes the bundles' cache entries while the origin makes the release.
     let entries = Beside { () throws(PublishError) in
       zip(local.bundles, plans).map { bundle, plan in
         isDryRun || plan.isEmpty
@@ -122,7 +126,7 @@ package struct Publisher: Sendable {
     let kept = try entries.value()
     var (answer, preparation) = try released.get()
     if !isDryRun {
-      // Of a channel that this release made, the origin's id isn't known yet.
+      // If this release created the channel, the origin's ID isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
       if let remote { keep(answer.value, local, plans, kept, remote) }
     }
@@ -131,7 +135,7 @@ package struct Publisher: Sendable {
       preparation = try finish(preparation, channel, options.release)
       if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
     } catch {
-      // The release stands, whatever can't be asked about it any more, e.g. since the origin was started anew.
+      // The release stands, even if the origin can't be asked about it any more, e.g. after a restart.
       if isDryRun { throw error }
       afterwards = error
       preparation = nil
@@ -142,7 +146,7 @@ package struct Publisher: Sendable {
       hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
-  /// What each bundle has to become.
+  /// Returns the plan of each bundle.
   private func plans(_ local: LocalBundles, _ remote: RemoteChannel, trustsCache: Bool) throws(PublishError)
     -> [Plan]
   {
@@ -154,7 +158,7 @@ package struct Publisher: Sendable {
     return plans
   }
 
-  /// Makes one release that takes whole bundles away.
+  /// Makes one release that removes whole bundles.
   package func unpublish(
     _ bundles: [BundleName], from channel: ChannelAddress, _ options: ReleaseOptions = ReleaseOptions()
   ) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
@@ -165,20 +169,20 @@ package struct Publisher: Sendable {
 
   // MARK: Local files
 
-  /// What is here: the resources of each bundle by URL, and how many files were read for it.
+  /// The local files: the resources of each bundle by URL, and how many files were read.
   struct LocalBundles {
     var bundles: [(source: BundleSource, resources: [BuildFile], state: LocalState)] = []
     var filesRead = 0
     /// Patterns that match nothing.
     var idle: [BundleSource.WrittenPattern] = []
-    /// Of small files that were read.
+    /// The bytes of small files that were read.
     let kept = RetainedBytes()
-    /// What is kept for the next publish, while it is written.
+    /// The cache writes in progress.
     var caching: [Beside<Void>] = []
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 
-    /// One file for each of these contents that is here.
+    /// Returns one local file for each of `contents` that is here.
     func files(of contents: Set<SHA256>) -> [SHA256: HashedFile] {
       var files: [SHA256: HashedFile] = [:]
       if contents.isEmpty { return files }
@@ -206,7 +210,7 @@ package struct Publisher: Sendable {
     return local
   }
 
-  /// The digests of `files`, with the help of what was kept for the bundle's folders.
+  /// Returns the digests of `files`, using the cache of the bundle's folders.
   private func hash(
     _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: RetainedBytes, rehash: Bool
   ) throws(PublishError) -> (files: [HashedFile], read: Int, caching: Beside<Void>?) {
@@ -220,7 +224,7 @@ package struct Publisher: Sendable {
     if bundle.folders.contains(where: \.isUnpacked) { return (hashed.files, hashed.read, nil) }
     let caching = Beside { [cache] () throws(PublishError) in
       let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
-      // A cache that can't be written only costs time.
+      // Failing to write the cache only costs time.
       if records != kept { try? cache.write(.hashes, key, records) }
     }
     return (hashed.files, hashed.read, caching)
@@ -228,10 +232,10 @@ package struct Publisher: Sendable {
 
   // MARK: Origin
 
-  /// What the origin lacks of the plans and of what it lost.
+  /// Returns the files of the plans, and of those that the origin lost, that it lacks.
   private func missing(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile]
   {
-    // By URL, so that the files of a folder come together; each content once.
+    // By URL, so that the files of a folder stay together; each content once.
     var files: [HashedFile] = []
     var seen: Set<SHA256> = []
     for plan in plans {
@@ -242,14 +246,14 @@ package struct Publisher: Sendable {
     for file in healing.values.sorted(by: { $0.source.location < $1.source.location })
     where seen.insert(file.digest.sha256).inserted { files.append(file) }
     if files.isEmpty { return [] }
-    // In their own order, in which the origin finds them side by side.
+    // Sorted, as the origin stores them, so that its look-ups are adjacent.
     let digests = files.map(\.digest.sha256).sorted()
     let lacking = try PublishError.asking { () throws(OriginError) in try api.missing(of: digests) }
     return files.filter { lacking.contains($0.digest.sha256) }
   }
 
-  // For a dry run, too, files are sent: what devices would download is worked out where the older files are. What no release
-  // takes is dropped there after a day.
+  // Dry runs send files, too: the origin determines what devices would download, since it has the older files. It drops files
+  // that no release uses after a day.
   private func send(_ files: [HashedFile], _ kept: RetainedBytes) throws(PublishError) {
     if files.isEmpty { return }
     let total = files.reduce(0) { $0 + $1.digest.size }
@@ -257,7 +261,7 @@ package struct Publisher: Sendable {
     try UploadJob.send(files, kept, api) { progress(.sending($0, of: total)) }
   }
 
-  /// One file for each content that the plans bring.
+  /// Returns one file for each content that the plans add.
   private static func contents(of plans: [Plan]) -> [SHA256: HashedFile] {
     var files: [SHA256: HashedFile] = [:]
     for plan in plans {
@@ -266,8 +270,8 @@ package struct Publisher: Sendable {
     return files
   }
 
-  /// Makes the release, sending what the origin finds missing after all: files that it kept for an earlier
-  /// attempt are dropped after a day, and a damaged one when it is found.
+  /// Makes the release, and sends what the origin then reports as missing: it drops files of an earlier attempt after a
+  /// day, and damaged ones when it finds them.
   func release(
     _ request: ReleaseRequest, _ plans: [Plan], _ channel: ChannelAddress, plan: SHA256?,
     _ kept: RetainedBytes
@@ -293,15 +297,15 @@ package struct Publisher: Sendable {
     }
   }
 
-  /// Keeps what each bundle now holds, so that the next publish need not ask.
-  /// - Parameter entries: of each bundle that was to change, as the cache keeps them.
+  /// Caches the new content of each bundle, so that the next publish needn't ask. `entries` are the encoded entries of each
+  /// bundle that was to change.
   private func keep(
     _ answer: ReleaseAnswer, _ local: LocalBundles, _ plans: [Plan], _ entries: [[UInt8]?],
     _ remote: RemoteChannel
   ) {
     for (((source, resources, state), plan), entries) in zip(zip(local.bundles, plans), entries) {
       let isChanged = answer.bundles.contains { $0.bundle == source.name.text && $0.isChanged }
-      // What nobody changed, though it was to be, somebody else did.
+      // If the release didn't change a bundle that it was to change, somebody else did.
       guard isChanged || plan.isEmpty else { continue }
       if isChanged, let entries { remote.keep(entries, at: answer.version, as: source.name) }
       guard state.isSettled else { continue }

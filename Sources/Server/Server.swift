@@ -2,7 +2,7 @@ import HTTP
 import Platform
 import System
 
-/// An HTTP/1.1 server: event loops on threads of their own, each with a handler of its own.
+/// An HTTP/1.1 server: event loops, each with its own thread and handler.
 package final class Server: Sendable {
   private enum Stage {
     case ready
@@ -12,12 +12,12 @@ package final class Server: Sendable {
 
   private let context: ServerContext
   private let stage = Locked<Stage>(.ready)
-  /// Where it listens, with the port that the kernel chose for port 0.
+  /// The address that it listens on, with the port that the kernel chose for port 0.
   package let address: SocketAddress
 
-  /// Listens, but answers nothing before `start`.
+  /// Listens, but doesn't accept connections before `start`.
   ///
-  /// - Throws: `listen` where the address is taken, `resources` where the kernel has none left.
+  /// - Throws: `listen` if the address can't be listened on, `resources` if the kernel is out of resources.
   package init(configuration: ServerConfiguration) throws(ServerError) {
     Signals.ignorePipe()
     context = try ServerContext(configuration)
@@ -28,7 +28,7 @@ package final class Server: Sendable {
     }
   }
 
-  /// The counters of all loops, now.
+  /// The current counters of all loops.
   package var metrics: ServerMetrics {
     let configuration = context.configuration
     return ServerMetrics(context.metrics, configuration.accessLog, speaksTLS: configuration.tls != nil)
@@ -37,7 +37,7 @@ package final class Server: Sendable {
   /// Starts the loops.
   ///
   /// - Parameter makeHandler: called once on each loop's thread, with the loop's index.
-  /// - Throws: `resources` where the kernel gives no thread or epoll.
+  /// - Throws: `resources` if the kernel gives no thread or epoll.
   package func start(makeHandler: @escaping @Sendable (Int) -> any Handler) throws(ServerError) {
     var threads: [OSThread] = []
     do throws(SystemError) {
@@ -51,22 +51,23 @@ package final class Server: Sendable {
   }
 
   /// Seconds that a loop has to hand over its access lines.
-  private static let handOverSeconds = 5
+  private static let flushSeconds = 5
 
-  /// Goes on with another file for the access log, such as a new one after logrotate moved the old one away: what was
-  /// answered before the call stands in the old one.
-  package func continueAccessLog(in file: consuming Descriptor) {
+  /// Continues the access log in another file, such as a new one after logrotate moved the old one away. Requests answered
+  /// before the call are logged in the old one.
+  package func reopenAccessLog(in file: consuming Descriptor) {
     guard let log = context.configuration.accessLog else { return }
     let left = Monitor(context.mailboxes.count)
     for mailbox in context.mailboxes {
-      mailbox.post(.handOverLines { left.signalling { $0 -= 1 } })
+      mailbox.post(.flushLog { left.signalling { $0 -= 1 } })
     }
-    // A loop that is stuck for so long has worse to be told of than lines in the next file.
-    _ = left.waiting(for: .seconds(Self.handOverSeconds)) { $0 == 0 ? true : nil }
-    log.continue(in: file)
+    // If a loop is stuck for that long, lines in the wrong file are the smaller problem.
+    _ = left.waiting(for: .seconds(Self.flushSeconds)) { $0 == 0 ? true : nil }
+    log.reopen(in: file)
   }
 
-  /// Stops: no new connections, answers in flight get `graceSeconds` to finish. Returns when all is over.
+  /// Stops the server: accepts no new connections and gives answers in flight `graceSeconds` to finish. Returns once
+  /// everything has ended.
   package func stop(graceSeconds: Int = 10) {
     let threads: [OSThread]? = stage.withLock { stage in
       defer { stage = .stopped }
@@ -108,13 +109,13 @@ package enum ServerError: Error, Sendable, Equatable {
   case resources(SystemError)
 }
 
-/// What all loops of a server share; nothing in it changes.
+/// What all loops of a server share; immutable.
 final class ServerContext: Sendable {
   let configuration: ServerConfiguration
   let listener: Descriptor
   let admission: Admission
   let pool: WorkerPool
-  /// For requests that the handler has them reserved for.
+  /// For requests for which the handler asks for reserved workers.
   let reservedPool: WorkerPool
   let mailboxes: [Mailbox]
   let metrics: [LoopMetrics]
@@ -140,7 +141,7 @@ final class ServerContext: Sendable {
     }
   }
 
-  /// The loop with the fewest connections, where `index` has clearly more than that one.
+  /// Returns the loop with the fewest connections, if `index` has clearly more.
   func lessBusy(than index: Int) -> Int? {
     guard metrics.count > 1 else { return nil }
     let own = metrics[index].open.value

@@ -2,39 +2,39 @@ import HTTP
 import Platform
 import TLS
 
-/// How a server listens, and how much it lets its clients have.
+/// A server's configuration: where it listens, and its limits.
 package struct ServerConfiguration: Sendable {
-  /// Where it listens; port 0 lets the kernel choose.
+  /// The address to listen on; port 0 lets the kernel choose.
   package var address: SocketAddress
-  /// Event loops, each on a thread of its own.
+  /// The number of event loops, each on its own thread.
   package var loops = 1
-  /// Threads for answers that take blocking work.
+  /// The number of threads for answers that need blocking work.
   package var workers = 4
-  /// More for requests that the handler has reserved workers for: of the origin's, four may wait for long at a time (two for
-  /// deltas, two for a push).
+  /// The number of additional threads for requests for which the handler reserves workers: of the origin's, four may wait
+  /// for long at a time (two for deltas, two for a push).
   package var reservedWorkers = 6
-  /// Answers that may wait for a worker of either kind; more get 503.
+  /// How many answers may wait for a worker of either kind; further ones get 503.
   package var workerQueue = 1_024
-  /// The Server field of every answer; empty leaves it out.
+  /// The Server field of every answer; omitted if empty.
   package var name = ""
-  /// How much its clients may have.
+  /// What its clients may use.
   package var limits = ServerLimits()
-  /// How long they may take.
+  /// How long clients may take.
   package var timeouts = Timeouts()
-  /// Proxies whose X-Forwarded-For is believed, and which aren't held to the limit per address.
+  /// Proxies whose X-Forwarded-For is trusted, and which are exempt from the limit per address.
   package var trustedProxies: [AddressRange] = []
-  /// The body of an answer that the server itself makes up, such as 400, 413 or 503; given the status and,
-  /// where one was read, the path.
+  /// Returns the body of an answer made by the server itself, such as 400, 413 or 503, given its status and the path, if
+  /// one was read.
   package var errorBody: @Sendable (Status, String?) -> ErrorBody = ErrorBody.plain
-  /// Where access lines go; nil writes none.
+  /// The access log; nil disables it.
   package var accessLog: AccessLog?
-  /// Begins TLS with each client; nil: plain HTTP.
+  /// Starts TLS with each client; nil means plain HTTP.
   package var tls: TLSAcceptor?
 
-  /// A server of one loop on `address`.
+  /// Creates the configuration of a server with one loop on `address`.
   package init(address: SocketAddress) { self.address = address }
 
-  /// What each of its connections is held to.
+  /// The rules for each of its connections.
   var rules: ConnectionRules {
     ConnectionRules(
       request: limits.request, requests: limits.requestsPerConnection, discardedBody: limits.discardedBody,
@@ -42,39 +42,40 @@ package struct ServerConfiguration: Sendable {
   }
 }
 
-/// How much a server holds at once.
+/// Limits on what clients may use.
 package struct ServerLimits: Sendable {
-  /// How much of a head is read.
+  /// The limits for a request's head.
   package var request = RequestLimits()
-  /// Open connections in all; more get 503.
+  /// The maximum number of open connections; further ones get 503.
   package var connections = 20_000
-  /// Refused clients that are kept until they have read the answer; more are closed behind it.
+  /// How many refused connections are kept until the client has read the answer; further ones are closed right after
+  /// sending it.
   package var refused = 256
-  /// Open connections of one address; loopback and trusted proxies are exempt.
+  /// The maximum number of connections per address; loopback and trusted proxies are exempt.
   package var connectionsPerAddress = 256
-  /// Requests on one connection, after which it is closed.
+  /// The number of requests after which a connection is closed.
   package var requestsPerConnection = 10_000
-  /// A body that nobody wants is read up to this size to keep its connection.
+  /// The maximum size of an unwanted body that is read in order to keep its connection.
   package var discardedBody: UInt64 = 65_536
 
-  /// The limits of a server that is not told otherwise.
+  /// Creates the default limits.
   package init() {}
 }
 
-/// The content of an answer that the server itself makes up.
+/// The body of an answer made by the server itself.
 package struct ErrorBody: Sendable {
   /// Its media type.
   package let contentType: String
-  /// Its words.
+  /// The text.
   package let text: String
 
-  /// A text of a media type.
+  /// Creates a body with a text of a media type.
   package init(contentType: String, text: String) {
     self.contentType = contentType
     self.text = text
   }
 
-  /// The status in plain text.
+  /// Returns the status as plain text.
   package static let plain: @Sendable (Status, String?) -> ErrorBody = { status, _ in
     ErrorBody(contentType: "text/plain; charset=utf-8", text: "\(status.code) \(status.reason)\n")
   }

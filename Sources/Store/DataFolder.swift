@@ -1,55 +1,55 @@
 import System
 
-/// A folder that stood where only files of this program belong.
+/// A folder found where only this program's files belong.
 package struct UnexpectedFolder: Hashable, Sendable {
   /// Where it was found.
   package let path: String
-  /// Where it was put; nil: it stays, since it couldn't be moved.
+  /// Where it was moved to; nil if it couldn't be moved.
   package let place: String?
 }
 
-/// Where things are in an origin's data folder.
+/// The paths inside an origin's data folder.
 package struct DataFolder: Sendable {
-  /// The folder itself.
+  /// The path of the folder itself.
   package let path: String
 
   package init(path: String) { self.path = path }
 
-  /// Everything but bytes (SQLite).
+  /// The SQLite database, which holds everything but the files' bytes.
   package var database: String { path + "/xcache.db" }
-  /// Held by the one process that writes.
+  /// The lock file, held by the one process that writes.
   package var lock: String { path + "/lock" }
-  /// The first admin token, for the person who owns the folder (mode 0600).
+  /// The first admin token, for the folder's owner (mode 0600).
   package var adminToken: String { path + "/admin.token" }
-  /// Bytes by their sha256.
+  /// The blobs, each named by its SHA-256.
   package var blobs: String { path + "/blobs" }
-  /// Room that is given up when others have filled the disk (`DiskReserve`).
+  /// Disk space that is given up when other programs have filled the disk (`DiskReserve`).
   package var reserve: String { path + "/reserve" }
-  /// What is arriving.
+  /// Files that are being received.
   package var temporary: String { path + "/tmp" }
-  /// Files that arrived whole and belong to no release yet, by sha256.
+  /// Files that arrived complete but belong to no release yet, by SHA-256.
   package var whole: String { path + "/tmp/whole" }
-  /// An empty file whose time says when files were last made under `blobs/` ahead of their release.
+  /// An empty file whose modification time says when files were last created under `blobs/` before their release.
   var unreleased: String { path + "/unreleased" }
-  /// Blobs whose bytes were found to be others than their name says.
+  /// Blobs whose bytes don't match their name.
   package var quarantine: String { path + "/quarantine" }
-  /// Files that can be made again.
+  /// Files that can be rebuilt.
   package var derived: String { path + "/derived" }
-  /// What is known of those (SQLite).
+  /// The SQLite database about the files in `derived`.
   package var derivedDatabase: String { path + "/derived.db" }
-  /// Zips of bundles, by channel.
+  /// The folder of zips, with one folder per channel.
   package var zips: String { path + "/derived/zips" }
 
-  /// Packs, by channel.
+  /// The folder of packs, with one folder per channel.
   package var packs: String { path + "/derived/packs" }
 
-  /// A channel's packs, which can be made again.
+  /// The folder of a channel's packs, which can be rebuilt.
   func packs(of channel: Int64) -> String { "\(packs)/\(channel)" }
 
-  /// Zips of a channel's files, which can be made again.
+  /// The folder of zips of a channel's files, which can be rebuilt.
   package func zips(of channel: ChannelInfo) -> String { "\(zips)/\(channel.id)" }
 
-  /// `blobs/ab`, where the blobs live whose digest begins with `ab`.
+  /// `blobs/ab`, the folder of the blobs whose digest begins with `ab`.
   package func blobFolder(_ sha256: SHA256) -> String { "\(blobs)/\(sha256.hex.prefix(2))" }
 
   /// `blobs/ab/cdef…`
@@ -63,7 +63,7 @@ package struct DataFolder: Sendable {
 
   func whole(_ sha256: SHA256) -> String { "\(whole)/\(sha256.hex)" }
 
-  /// Removes a file; a folder in its place is someone's, and set aside.
+  /// Removes a file. A folder in its place isn't this program's, and is moved to `quarantine/`.
   func remove(_ path: String, as name: String, now: Int64) throws(SystemError) {
     do {
       try Kernel.remove(path)
@@ -72,16 +72,15 @@ package struct DataFolder: Sendable {
     }
   }
 
-  /// Puts what isn't this program's under `quarantine/`.
-  /// - Returns: where it is then.
+  /// Moves something that isn't this program's to `quarantine/`.
+  /// - Returns: its new path.
   func setAside(_ path: String, as name: String, now: Int64) throws(SystemError) -> String {
     let place = "\(quarantine)/\(name)-\(now)"
     try Kernel.rename(path, to: place)
     return place
   }
 
-  /// Makes the folders that are missing, durably, all of `blobs/00` to `blobs/ff` among them: a release then has
-  /// none to make.
+  /// Creates the missing folders durably, including all of `blobs/00` to `blobs/ff`, so that a release has none to create.
   func makeFolders() throws(SystemError) {
     for folder in [path, blobs, temporary, whole, quarantine] where try Kernel.status(folder) == nil {
       try Kernel.makeFolder(folder, mode: 0o750)
@@ -93,8 +92,8 @@ package struct DataFolder: Sendable {
     try Kernel.syncFolder(DurableFile.parent(of: path))
   }
 
-  /// Makes `blobs/00` to `blobs/ff` where they are missing.
-  /// - Returns: whether one was made.
+  /// Creates those of `blobs/00` to `blobs/ff` that are missing.
+  /// - Returns: whether any was created.
   @discardableResult
   func makeBlobFolders() throws(SystemError) -> Bool {
     var made = false

@@ -1,17 +1,17 @@
 import System
 
-/// The steps by which bytes become durable, each of which a test can make fail.
+/// The steps that make bytes durable. A test can make each of them fail.
 package struct Disk: Sendable {
-  /// Called with a step's name and path before it is done; what it throws, the step throws.
+  /// Called with a step's name and path before the step; an error that it throws is the step's error.
   let before: @Sendable (StaticString, String) throws(SystemError) -> Void
 
-  /// How much room is on the file system that holds a path.
+  /// Returns the space on the file system that holds a path.
   let space: @Sendable (String) throws(SystemError) -> DiskSpace
 
-  /// The disk as it is.
+  /// The real disk.
   package static let real = Disk { _, _ in }
 
-  /// A disk whose steps fail as `before` says, and that has the room that `space` says.
+  /// Creates a disk whose steps fail as `before` decides and whose space is what `space` returns.
   package init(
     space: @escaping @Sendable (String) throws(SystemError) -> DiskSpace = Kernel.space,
     before: @escaping @Sendable (StaticString, String) throws(SystemError) -> Void
@@ -20,13 +20,15 @@ package struct Disk: Sendable {
     self.space = space
   }
 
-  /// What uploads leave free of a file system: 32 MB, or a sixteenth where that is less. The database, the next start and the
-  /// release that takes bundles away need it when everything else is used up.
+  /// The space that uploads leave free on a file system: 32 MB, or a sixteenth if that is less. The database, the next
+  /// start and a release that removes bundles need it once everything else is used up.
   static func reserve(of space: DiskSpace) -> Int64 { min(32_000_000, space.size / 16) }
 
-  /// Refuses an upload that would take what is left for the database.
-  /// - Parameter bytes: of the upload; 0 where that isn't known.
-  func checkRoom(for bytes: Int64, in folder: String) throws(StoreError) {
+  /// Refuses an upload that would use the space left for the database.
+  /// - Parameters:
+  ///   - bytes: the size of the upload; 0 if it isn't known.
+  ///   - folder: a folder on the file system.
+  func checkSpace(for bytes: Int64, in folder: String) throws(StoreError) {
     let space: DiskSpace
     do {
       space = try self.space(folder)
@@ -37,8 +39,8 @@ package struct Disk: Sendable {
     guard !overflow, left >= Self.reserve(of: space) else { throw .diskFull(folder) }
   }
 
-  /// Whether a file system has so little room that what may go is to go soon: less than a twentieth, or than twice what
-  /// uploads leave.
+  /// Whether a file system is short of space, so that whatever can be removed should go soon: less than a twentieth is
+  /// free, or less than twice what uploads leave.
   func isShort(_ path: String) -> Bool {
     guard let space = try? space(path) else { return false }
     return space.available < max(space.size / 20, 2 * Self.reserve(of: space))

@@ -1,20 +1,20 @@
 import Platform
 import System
 
-/// Room that a data folder keeps for the hour in which others fill its disk: a file that is removed when the start or an act
-/// that can't wait finds none, and made again once there is room.
+/// Disk space that a data folder holds in reserve in case other programs fill its disk: a file that is removed when the
+/// start, or an act that can't wait, finds no space, and created again once there is some.
 ///
-/// What uploads leave free (`Disk.reserve`) is for an origin that fills the disk itself; this is for the logs, backups and
-/// downloads of whatever shares it.
+/// What uploads leave free (`Disk.reserve`) is for an origin that fills the disk itself; this is for logs, backups and
+/// downloads of other programs on the same disk.
 package final class DiskReserve: Sendable {
   private struct State {
-    /// How often the room was given up: whoever found the disk full before that tries again with it.
+    /// How often the reserve was given up. An act that found the disk full before the latest time tries again.
     var releases = 0
-    /// Why it couldn't be made the last time; nil: it could.
+    /// Why the file couldn't be created the last time; nil if it could.
     var failure: SystemError?
   }
 
-  /// Where it is.
+  /// The path of the reserve file.
   package let path: String
   private let disk: Disk
   private let state = Locked(State())
@@ -24,20 +24,20 @@ package final class DiskReserve: Sendable {
     self.disk = disk
   }
 
-  /// How much of a file system it takes: 4 MB, or a thirty-second where that is less.
+  /// The size of the reserve on a file system: 4 MB, or a thirty-second if that is less.
   static func size(of space: DiskSpace) -> Int64 { min(4 << 20, space.size / 32) }
 
-  /// Bytes that are kept now; 0: they are spent, or there never was room for them. A copy of a folder may have the file's
-  /// length and no blocks (`cp --sparse=always`, `tar -S`): those count.
+  /// The bytes held now; 0 if they were given up or there never was space for them. A copy of a folder may have the
+  /// file's length but no blocks (`cp --sparse=always`, `tar -S`), so blocks are what counts.
   package var bytes: Int64 {
     guard let named, named.kind == .file else { return 0 }
     return min(named.size, named.allocated)
   }
 
-  /// What has the file's name, of a link itself.
+  /// The status of whatever is at `path`; of a link, the link's own.
   private var named: FileStatus? { (try? Kernel.status(path, followLinks: false)) ?? nil }
 
-  /// What has the file's name and is none, so that no room can be kept: `a folder`; nil: nothing is in the way.
+  /// What is at `path` instead of a file, so that nothing can be held, such as `a folder`; nil if nothing is in the way.
   package var obstacle: String? {
     switch named?.kind {
     case nil, .file?: nil
@@ -47,7 +47,7 @@ package final class DiskReserve: Sendable {
     }
   }
 
-  /// Whether nothing is kept because the disk has too little room.
+  /// Whether nothing is held because the disk has too little space.
   package var isDiskFull: Bool {
     guard bytes == 0, obstacle == nil else { return false }
     if state.withLock({ $0.failure?.isDiskFull ?? false }) { return true }
@@ -55,15 +55,15 @@ package final class DiskReserve: Sendable {
     return space.available / 2 < Self.size(of: space)
   }
 
-  /// Why nothing is kept on a disk that has room; nil: something is, or the disk is full.
+  /// Why nothing is held on a disk that has space; nil if something is held, or the disk is full.
   package var fault: String? {
     if let obstacle { return "\(path) is \(obstacle); remove it" }
     guard bytes == 0, !isDiskFull else { return nil }
     return state.withLock { $0.failure?.description }
   }
 
-  /// Makes the file where it is missing or has too few blocks, and the disk has twice the room that this takes.
-  /// - Returns: whether there is one now.
+  /// Creates the file if it is missing or has too few blocks, and the disk has twice the space that this takes.
+  /// - Returns: whether anything is held now.
   @discardableResult
   package func fill() -> Bool {
     state.withLock { state in
@@ -74,14 +74,14 @@ package final class DiskReserve: Sendable {
       let size = Self.size(of: space)
       guard held < size, space.available / 2 >= size - held else { return held > 0 }
       do throws(SystemError) {
-        // Something else may have the name by now: a pipe would be waited for, and a link's file be written.
+        // Something else may be at the path by now: opening a pipe would block, and a link's target would be written to.
         let file = try Kernel.open(path, [.write, .create, .noFollow, .nonBlocking], mode: 0o600)
         guard try Kernel.status(file).kind == .file else { return false }
         do throws(SystemError) {
           try Kernel.allocate(file, bytes: size, path: path)
           return true
         } catch {
-          // Half of it may be what is missing elsewhere; the next try is made in a while.
+          // A partly allocated file may take the space that is needed elsewhere. The next attempt comes later.
           try? Kernel.remove(path)
           throw error
         }
@@ -92,8 +92,8 @@ package final class DiskReserve: Sendable {
     }
   }
 
-  /// Gives the room up.
-  /// - Returns: whether there was any.
+  /// Gives up the reserve.
+  /// - Returns: whether there was anything to give up.
   func release() -> Bool {
     state.withLock { state in
       guard bytes > 0, (try? Kernel.remove(path)) != nil else { return false }
@@ -102,27 +102,29 @@ package final class DiskReserve: Sendable {
     }
   }
 
-  /// Runs `body`, and where the disk is full, once more with this room, or with what another act gave up of it meanwhile.
+  /// Runs `body`. If the disk is full, runs it once more with the reserve, or with what another act freed of it meanwhile.
   func lending<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     let before = state.withLock { $0.releases }
     do {
       return try body()
     } catch {
       let wasReleased = state.withLock { $0.releases } != before
-      guard wasReleased ? mayBeForRoom(error) : isForRoom(error) && release() else { throw error }
+      guard wasReleased ? mayBeOutOfSpace(error) : isOutOfSpace(error) && release() else { throw error }
     }
     return try body()
   }
 
-  /// Whether more room may help. SQLite calls a log that it can't make one that it can't open, and one that it can't map an
-  /// input/output error.
-  private func isForRoom(_ error: StoreError) -> Bool {
+  /// Whether more space may help. SQLite reports a log that it can't create as one that it can't open, and one that it
+  /// can't map as an I/O error.
+  private func isOutOfSpace(_ error: StoreError) -> Bool {
     if case .diskFull = error { return true }
-    guard mayBeForRoom(error), let space = try? disk.space(DurableFile.parent(of: path)) else { return false }
+    guard mayBeOutOfSpace(error), let space = try? disk.space(DurableFile.parent(of: path)) else {
+      return false
+    }
     return space.available < Self.size(of: space) / 4
   }
 
-  private func mayBeForRoom(_ error: StoreError) -> Bool {
+  private func mayBeOutOfSpace(_ error: StoreError) -> Bool {
     switch error {
     case .diskFull, .database, .system: true
     default: false

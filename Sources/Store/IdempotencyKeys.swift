@@ -1,15 +1,15 @@
 import System
 
-/// What a sender calls one request, so that a retry is told from a new one.
+/// The sender's name for one request, which tells a retry from a new request.
 package struct IdempotencyKey: Hashable, Sendable {
-  /// The id of the token that it was sent with.
+  /// The id of the token with which the request was sent.
   package let token: String
-  /// What the sender made up.
+  /// The key, chosen by the sender.
   package let text: String
-  /// sha256 of everything that makes it this request and no other.
+  /// The SHA-256 of everything that identifies the request.
   package let request: SHA256
 
-  /// A request by what it was sent with.
+  /// Creates the key of a request.
   package init(token: String, text: String, request: SHA256) {
     self.token = token
     self.text = text
@@ -17,48 +17,48 @@ package struct IdempotencyKey: Hashable, Sendable {
   }
 }
 
-/// What a request was answered, to be answered again. It holds no secret.
+/// The answer to a request, kept to be given again. It holds no secret.
 package struct StoredAnswer: Hashable, Sendable {
   /// The HTTP status.
   package let status: Int
-  /// JSON.
+  /// The body, as JSON.
   package let body: [UInt8]
 
-  /// An answer with this status and body.
+  /// Creates an answer with this status and body.
   package init(status: Int, body: [UInt8]) {
     self.status = status
     self.body = body
   }
 }
 
-/// Has an act keep its answer under the request's key, in its own transaction.
+/// Makes an act keep its answer under the request's key, in the act's own transaction.
 package struct AnswerRecord<Outcome>: Sendable {
   let key: IdempotencyKey
-  /// The answer to what the act came to; nil: it was a refusal, which isn't kept.
+  /// Returns the answer for the act's outcome; nil for a refusal, which isn't kept.
   let answer: @Sendable (Outcome) -> StoredAnswer?
 
-  /// Has the answer that `answer` makes of the outcome kept under `key`.
+  /// Keeps the answer that `answer` returns for the outcome under `key`.
   package init(_ key: IdempotencyKey, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
     self.key = key
     self.answer = answer
   }
 }
 
-/// How long, and how many, answers are kept for retries.
+/// How long answers are kept for retries, and how many.
 enum AnswerLimits {
-  /// Milliseconds: as long as a CI job may be tried again.
+  /// Milliseconds, as long as a CI job may be retried.
   static let age: Int64 = 86_400_000
-  /// Of one token, so that nobody fills the database; its oldest go first.
+  /// The most answers of one token, so that no token fills the database; the oldest are deleted first.
   static let count = 10_000
-  /// Bytes of one token's answers.
+  /// The most bytes of one token's answers.
   static let bytes = 64 << 20
-  /// Rows that go at once: enough to keep up, too few to be felt.
+  /// Rows deleted at a time: enough to keep up, too few to be noticed.
   static let step = 100
 }
 
 extension Database {
-  /// What a request was answered when it was carried out; nil: it wasn't, or too long ago.
-  /// - Throws: `requestKeyReused` where the key was another request's.
+  /// The answer that a request got when it was carried out; nil if it wasn't, or was too long ago.
+  /// - Throws: `requestKeyReused` if the key belongs to another request.
   func keptAnswer(to key: IdempotencyKey, now: Int64) throws(StoreError) -> StoredAnswer? {
     let kept = try first(
       "SELECT request, status, answer FROM request_key WHERE token_id = ? AND key = ? AND at > ?",
@@ -71,14 +71,14 @@ extension Database {
 
   fileprivate func keep(_ answer: StoredAnswer, for key: IdempotencyKey, now: Int64) throws(StoreError) {
     try forgetAnswers(now: now)
-    // The one that it replaces is too old to be answered again.
+    // An answer that this replaces is too old to be given again.
     try run(
       "INSERT OR REPLACE INTO request_key (token_id, key, request, at, status, answer) VALUES (?, ?, ?, ?, ?, ?)",
       key.token, key.text, key.request, now, answer.status, answer.body)
     try trimAnswers(of: key.token)
   }
 
-  /// Drops a token's oldest answers while it has too many; never the newest, whose act is about to be committed.
+  /// Deletes a token's oldest answers while it has too many. The newest stays, because its act is about to be committed.
   private func trimAnswers(of token: String) throws(StoreError) {
     while true {
       let (count, bytes) =
@@ -92,7 +92,7 @@ extension Database {
     }
   }
 
-  /// Drops some of the answers that are too old to be given again.
+  /// Deletes some of the answers that are too old to be given again.
   func forgetAnswers(now: Int64) throws(StoreError) {
     try run(
       "DELETE FROM request_key WHERE id IN (SELECT id FROM request_key WHERE at <= ? ORDER BY at LIMIT ?)",
@@ -101,13 +101,14 @@ extension Database {
 }
 
 extension Connections {
-  /// Runs an act as one transaction that keeps its answer, too: a crash leaves both or neither.
+  /// Runs an act and keeps its answer in one transaction: a crash leaves both or neither.
   /// - Parameters:
-  ///   - record: keeps the answer for retries; nil: nobody asked for that.
+  ///   - record: keeps the answer for retries; nil if it isn't to be kept.
   ///   - now: milliseconds since 1970.
-  ///   - isUrgent: whether it may use the room that is kept for when the disk is full.
+  ///   - isUrgent: whether the act may use the reserve when the disk is full.
   ///   - committed: called after the commit, before anything else can be written.
-  /// - Throws: `alreadyDone` where the request was carried out before.
+  ///   - act: what the transaction does.
+  /// - Throws: `alreadyDone` if the request was carried out before.
   func transaction<Outcome: Sendable>(
     keeping record: AnswerRecord<Outcome>?, now: Int64, isUrgent: Bool = true,
     then committed: (Outcome) throws(StoreError) -> Void = { _ in },
@@ -116,7 +117,7 @@ extension Connections {
     let body = { (db: Database) throws(StoreError) -> Outcome in
       let outcome = try db.write { () throws(StoreError) in
         guard let record else { return try act(db) }
-        // A staged release may have been carried out between the look-up and now.
+        // A staged release may have been carried out since the key was looked up.
         guard try db.keptAnswer(to: record.key, now: now) == nil else { throw .alreadyDone }
         let outcome = try act(db)
         if let answer = record.answer(outcome) { try db.keep(answer, for: record.key, now: now) }
@@ -130,8 +131,8 @@ extension Connections {
 }
 
 extension Store {
-  /// What a request was answered when it was carried out, at most a day ago; nil: it wasn't.
-  /// - Throws: `requestKeyReused` where the key was another request's.
+  /// The answer that a request got when it was carried out, at most a day ago; nil if it wasn't.
+  /// - Throws: `requestKeyReused` if the key belongs to another request.
   package func keptAnswer(to key: IdempotencyKey) throws(StoreError) -> StoredAnswer? {
     try connections.reading { (db) throws(StoreError) in try db.keptAnswer(to: key, now: clock()) }
   }

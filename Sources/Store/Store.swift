@@ -1,51 +1,51 @@
 import System
 
-/// Everything an origin keeps, and the only way to it: the database and the blobs of one data folder.
+/// Everything an origin stores, and the only access to it: the database and the blobs of one data folder.
 ///
-/// Any thread may call it. Reads run beside each other and beside the one release that commits at a time.
+/// Any thread may call it. Reads run concurrently with each other and with the one release that commits at a time.
 package final class Store: Sendable {
-  /// Where everything is.
+  /// The paths in the data folder.
   package let folder: DataFolder
-  /// Whether this call made the folder's first admin token, which then is in `folder.adminToken`.
+  /// Whether opening the store created the folder's first admin token, in `folder.adminToken`.
   package let madeAdminToken: Bool
-  /// Folders in the way of what arrives, as they were found at the start.
-  package var strays: [UnexpectedFolder] { blobs.strays }
-  /// What can be made again.
+  /// Folders in the place of incoming files, as found at the start.
+  package var unexpectedFolders: [UnexpectedFolder] { blobs.unexpectedFolders }
+  /// Files that can be rebuilt.
   package let derived: DerivedStore
-  /// Room for when others have filled the disk.
+  /// Disk space held in reserve for when other programs have filled the disk.
   package let reserve: DiskReserve
-  /// Tells of files that are to be opened anew.
+  /// Announces files that have to be opened again.
   package let changes = FileChanges()
   let connections: Connections
   let blobs: BlobStore
   let clock: @Sendable () -> Int64
-  /// Held by the one garbage collection that runs.
+  /// Held by the one garbage collection that runs at a time.
   let collecting = Locked<Void>(())
   let lastPlan = RecentPlan()
   let tokenUses = Locked<[String: Int64]>([:])
-  // Held as long as the store lives; the kernel lifts it when the process ends, however it ends.
+  // Held as long as the store lives. The kernel releases it when the process ends, however it ends.
   private let lock: FileLock?
 
   /// How a store is opened.
   package struct Options: Sendable {
-    /// Make the folder where it is missing.
+    /// Whether to create the folder if it is missing.
     package var creates = true
-    /// Read beside the process that has the folder, without its lock. Such a store is for reading, for leases and for
-    /// registering mirrors; a lease keeps what is read from being removed meanwhile.
+    /// Whether to open the folder alongside the process that has it, without its lock. Such a store is for reading, for
+    /// leases and for registering mirrors; a lease keeps what is being read from being removed.
     package var isSecondary = false
-    /// Keep room on the disk for when others fill it.
+    /// Whether to hold disk space in reserve for when other programs fill the disk.
     package var keepsReserve = true
-    /// The steps by which bytes become durable.
+    /// The steps that make bytes durable.
     package var disk = Disk.real
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
 
-    /// For the one process that has the folder.
+    /// Options for the one process that has the folder.
     package init() {}
   }
 
-  /// Opens the data folder at `path` for this process alone.
-  /// - Throws: `noDataFolder`, `inUse`, what `Migrations` throws, `system`, `diskFull`.
+  /// Opens the data folder at `path`, for this process alone unless it is secondary.
+  /// - Throws: `noDataFolder`, `inUse`, `lostDatabase`, the errors of `Migrations`, `system`, `diskFull`.
   package init(path: String, options: Options = Options()) throws(StoreError) {
     let folder = DataFolder(path: path)
     let reserve = DiskReserve(folder, options.disk)
@@ -60,7 +60,7 @@ package final class Store: Sendable {
       return
     }
     lock = try reserve.lending { () throws(StoreError) in
-      try Self.takeFolder(folder, creates: options.creates)
+      try Self.lockFolder(folder, creates: options.creates)
     }
     try Self.refuseLostDatabase(folder)
     let (changes, now) = (changes, options.clock())
@@ -73,7 +73,7 @@ package final class Store: Sendable {
     if options.keepsReserve { reserve.fill() }
   }
 
-  /// What is opened of a data folder.
+  /// The parts of a store that are opened with its data folder.
   private struct Parts {
     let connections: Connections
     let derived: DerivedStore
@@ -97,7 +97,8 @@ package final class Store: Sendable {
     guard status != nil else { throw .noDataFolder(path: folder.path) }
   }
 
-  /// A new database beside files that an older one knew would begin again with version 1, and gc would take the files for nobody's.
+  /// Refuses to start a new database next to files of a lost one: it would begin again with version 1, and gc would
+  /// remove the files as unneeded.
   private static func refuseLostDatabase(_ folder: DataFolder) throws(StoreError) {
     let isLost = try StoreError.disk { () throws(SystemError) in
       if let database = try Kernel.status(folder.database), database.size > 0 { return false }
@@ -110,7 +111,7 @@ package final class Store: Sendable {
     if isLost { throw .lostDatabase(path: folder.path) }
   }
 
-  private static func takeFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
+  private static func lockFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
     if !creates { try require(folder) }
     let lock = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(folder.path, mode: 0o750)
@@ -121,10 +122,10 @@ package final class Store: Sendable {
     return lock
   }
 
-  /// The time as everything here is dated, in milliseconds since 1970.
+  /// The current time by the store's clock, in milliseconds since 1970.
   package var now: Int64 { clock() }
 
-  /// Gives back memory that only makes the next reading faster; for quiet moments.
+  /// Frees memory that only makes later reads faster; for quiet moments.
   package func releaseMemory() {
     lastPlan.drop()
     connections.releaseMemory()
@@ -134,9 +135,9 @@ package final class Store: Sendable {
 
   // MARK: - Blobs
 
-  /// Begins to receive a file.
+  /// Starts receiving a file.
   package func receive(_ claim: BlobClaim) throws(StoreError) -> IncomingBlob {
-    try blobs.checkRoom(for: claim.size ?? 0)
+    try blobs.checkSpace(for: claim.size ?? 0)
     return try IncomingBlob(claim, in: blobs)
   }
 
@@ -147,8 +148,8 @@ package final class Store: Sendable {
     return try incoming.finish()
   }
 
-  /// Receives small files that are in memory, up to the first that isn't what its sender says.
-  /// - Throws: `digestMismatch`; those before it are stored.
+  /// Receives small files that are in memory, up to the first whose bytes don't match its claim.
+  /// - Throws: `digestMismatch`; the files before that one are stored.
   package func receive(_ files: [SmallFile]) throws(StoreError) { try blobs.receive(files) }
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
@@ -156,19 +157,19 @@ package final class Store: Sendable {
     try blobs.missing(of: digests)
   }
 
-  /// Opens a blob whose bytes were hashed since the start of this process, now if not before.
-  /// - Throws: `unknownBlob`; `corruptBlob`, and the file is set aside.
+  /// Opens a blob, hashing its bytes unless that was done since this process started.
+  /// - Throws: `unknownBlob`; `corruptBlob`, after moving the file to quarantine.
   package func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try blobs.open(sha256) }
 
-  /// Opens a blob whose bytes were hashed just now: for whoever makes something of them that is kept.
-  /// - Throws: as above.
+  /// Opens a blob and hashes its bytes now, for callers that store something made from them.
+  /// - Throws: as `open(_:)`.
   package func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
     try blobs.openChecked(sha256)
   }
 
-  /// Removes files that arrived more than a day ago and that no release took; where the disk is short of room, those of
-  /// publishes that are over.
-  /// - Returns: how many, and their bytes.
+  /// Removes files that arrived more than a day ago and that no release used; if the disk is short of space, also those
+  /// of publishes that are over.
+  /// - Returns: the number of files, and their bytes.
   @discardableResult
   package func sweepUploads() throws(StoreError) -> (files: Int, bytes: Int64) {
     let sizes = try blobs.sweep()

@@ -1,2 +1,2 @@
-// Whoever imports System has them, too.
+// Modules that import System get the backports, too.
 @_exported import Backports

@@ -1,7 +1,7 @@
-// Counts that others tell may be anything. What is shown or compared stays at the type's end; it must not trap.
+// Counts received from others can have any value. Sums that are displayed or compared clamp; they must not trap.
 
 extension FixedWidthInteger {
-  /// The sum, or the type's greatest or least value where it doesn't fit.
+  /// Returns the sum, clamped to the type's range.
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
@@ -9,7 +9,7 @@ extension FixedWidthInteger {
 }
 
 extension Sequence {
-  /// The sum of what `value` gives, or the type's greatest or least value where it doesn't fit.
+  /// Returns the sum of `value` over all elements, clamped to the type's range.
   package func clampedSum<Number: FixedWidthInteger>(_ value: (Element) -> Number) -> Number {
     reduce(0) { $0.addingClamped(value($1)) }
   }

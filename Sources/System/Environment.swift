@@ -1,8 +1,8 @@
 import Libc
 
-/// What the process was started with and what it may use.
+/// The process's environment and resources.
 package enum Environment {
-  /// The environment variables; those whose text isn't UTF-8 are left out.
+  /// The environment variables, without those that aren't valid UTF-8.
   package static var variables: [String: String] {
     var variables: [String: String] = [:]
     var next = Native.environment
@@ -15,13 +15,13 @@ package enum Environment {
     return variables
   }
 
-  /// This process's number.
+  /// This process's ID.
   package static var processID: Int32 { getpid() }
 
-  /// Cores that this process may run on.
+  /// The number of cores available to this process.
   package static var cores: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-  /// Raises the limit of open descriptors as far as it goes without being root, and gives it.
+  /// Raises the descriptor limit as far as possible without being root, and returns the new limit.
   package static func raiseDescriptorLimit() -> Int {
     var limit = Native.descriptorLimit
     limit.rlim_cur = limit.rlim_max
@@ -29,10 +29,10 @@ package enum Environment {
     return descriptorLimit
   }
 
-  /// How many descriptors the process may have open.
+  /// The maximum number of descriptors that the process may have open.
   package static var descriptorLimit: Int { Int(clamping: Native.descriptorLimit.rlim_cur) }
 
-  /// Ends the process with `code`, which whoever started it reads.
+  /// Ends the process with the exit status `code`.
   package static func exit(_ code: Int32) -> Never { Native.exit(code) }
 }
 
@@ -41,11 +41,11 @@ package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
-  /// Whether a person looks at it.
+  /// Whether the stream is a terminal.
   package var isTerminal: Bool { isatty(rawValue) == 1 }
 
-  /// Takes the numbers of standard streams that the process was started without, before a file gets one and results are written
-  /// into it. What is read from or written to such a stream fails as it did: EBADF.
+  /// Occupies the numbers of standard streams that the process was started without, so that no file opened later gets one and
+  /// has output written into it. Reading from or writing to such a stream still fails with EBADF.
   package static func reserve() {
     for number: Int32 in 0...2 {
       let copy = dup(number)
@@ -53,16 +53,16 @@ package enum StandardStream: Int32, Sendable {
         _ = close(copy)
         continue
       }
-      // The lowest number that is free, which is this one.
+      // Takes the lowest free number, which is this one.
       _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY, 0)
     }
   }
 
-  /// A descriptor of its own to where it leads, be that a file, a pipe or a socket.
+  /// Returns a new descriptor for the stream's file, pipe or socket.
   ///
-  /// - Throws: EBADF, where the process was started without it.
+  /// - Throws: EBADF if the process was started without the stream.
   package func duplicate() throws(SystemError) -> Descriptor {
-    // What `reserve` put there takes no bytes, not even none (write(2), EBADF).
+    // `reserve` opened /dev/null the wrong way around, so that even a write of no bytes fails (write(2), EBADF).
     guard Libc.write(rawValue, "", 0) >= 0 else {
       throw SystemError("write", code: Errno(rawValue: Native.errorNumber))
     }
@@ -71,9 +71,9 @@ package enum StandardStream: Int32, Sendable {
     return Descriptor(owning: number)
   }
 
-  /// Writes all of `bytes`, however many calls it takes.
+  /// Writes all of `bytes`, in as many calls as it takes.
   ///
-  /// - Throws: EPIPE too, where whoever read has gone, and EBADF, where the process was started without it.
+  /// - Throws: Also EPIPE if the reader has gone, and EBADF if the process was started without the stream.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -85,23 +85,23 @@ package enum StandardStream: Int32, Sendable {
   }
 }
 
-/// The signals that a server acts upon, taken by waiting for them instead of by handlers.
+/// The signals that a server handles. They are waited for; there are no signal handlers.
 package enum Signals {
   /// What a signal asks for.
   package enum Request: Sendable {
-    /// SIGTERM or SIGINT, by its name: end.
+    /// SIGTERM or SIGINT, by name: shut down.
     case end(String)
-    /// SIGHUP: open log files anew.
+    /// SIGHUP: reopen the log files.
     case reopen
   }
 
-  /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts; called before any thread is started.
+  /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts. Must be called before any thread is started.
   package static func block() {
     var set = awaited
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Waits for one of them.
+  /// Waits for one of these signals.
   package static func wait() -> Request {
     var set = awaited
     var number: Int32 = 0
@@ -109,10 +109,10 @@ package enum Signals {
     return number == SIGHUP ? .reopen : .end(number == SIGINT ? "SIGINT" : "SIGTERM")
   }
 
-  /// Lets a write to a closed connection fail with EPIPE instead of ending the process.
+  /// Makes a write to a closed connection fail with EPIPE instead of ending the process.
   package static func ignorePipe() { _ = signal(SIGPIPE, SIG_IGN) }
 
-  /// Lets a write beyond the process's largest file (`ulimit -f`, `LimitFSIZE=`) fail with EFBIG instead of ending it.
+  /// Makes a write beyond the process's file size limit (`ulimit -f`, `LimitFSIZE=`) fail with EFBIG instead of ending it.
   package static func ignoreFileSizeLimit() { _ = signal(SIGXFSZ, SIG_IGN) }
 
   private static var awaited: sigset_t {

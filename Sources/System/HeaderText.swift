@@ -1,13 +1,13 @@
-/// The bytes of a header as text, and back, none of them lost: a header may hold any (obs-text, RFC 9110 §5.5).
+/// Converts a header's bytes to text and back without loss: a header may hold any bytes (obs-text, RFC 9110 §5.5).
 ///
-/// What is UTF-8 reads as such. Each other byte is a character for private use, U+10FF80 to U+10FFFF, and so are those of such
-/// characters themselves.
+/// UTF-8 is decoded as such. Every other byte becomes a private-use character, U+10FF80 to U+10FFFF; the bytes of such
+/// characters in the header are escaped the same way.
 package enum HeaderText {
   private static let own: ClosedRange<UInt32> = 0x10_FF80...0x10_FFFF
-  /// Their first byte in UTF-8.
+  /// The first UTF-8 byte of these characters.
   private static let lead: UInt8 = 0xF4
 
-  /// The text of what came.
+  /// Returns the text of received bytes.
   package static func text(_ bytes: some Collection<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(lead) { return text }
     var text = String.UnicodeScalarView()
@@ -26,7 +26,7 @@ package enum HeaderText {
     return String(text)
   }
 
-  /// What is sent for a text.
+  /// Returns the bytes to send for a text.
   package static func bytes(_ text: String) -> [UInt8] {
     guard text.utf8.contains(lead) else { return Array(text.utf8) }
     var bytes: [UInt8] = []

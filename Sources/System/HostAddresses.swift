@@ -1,13 +1,13 @@
 import Libc
 
-/// The system's own name resolution (getaddrinfo(3)).
+/// The system's name resolution (getaddrinfo(3)).
 package enum HostAddresses {
-  /// The addresses of a name, 4 or 16 bytes each, in the order in which the system would try them; none where the system
-  /// knows none. The call blocks, for minutes where the system's servers don't answer.
+  /// Returns the addresses of a name, 4 or 16 bytes each, in the order in which the system would try them; empty if the
+  /// system knows none. Blocks, for minutes if the system's name servers don't answer.
   package static func of(_ name: String) -> [[UInt8]] {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
-    // Else each address comes once for each kind of socket.
+    // Otherwise each address is listed once per socket type.
     hints.ai_socktype = Native.streamSocket
     var first: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(name, nil, &hints, &first) == 0, let first else { return [] }
@@ -21,7 +21,7 @@ package enum HostAddresses {
     return addresses
   }
 
-  /// An address stands behind family and port, and in IPv6 the flow (ip(7), ipv6(7)): at 4, or at 8.
+  /// Returns the address itself, which follows family, port and, in IPv6, the flow label (ip(7), ipv6(7)): at byte 4 or 8.
   private static func bytes(of found: addrinfo) -> [UInt8]? {
     let place: Range<Int>
     switch found.ai_family {

@@ -1,13 +1,13 @@
 import Libc
 
-/// System calls, here and in Platform's extensions of it, and nowhere else. `errno` is read at once; EINTR is tried
-/// again; EAGAIN is a value for the calls that expect it; EBADF and EFAULT are our own bugs and trap.
+/// System calls; they are made only here and in Platform's extensions. `errno` is read at once, EINTR is retried,
+/// EAGAIN is a value for the calls that expect it, and EBADF and EFAULT, our own bugs, trap.
 package enum Kernel {
-  /// Repeats `body` while a signal interrupts it, and turns -1 into an error.
+  /// Repeats `body` while a signal interrupts it, and throws if it returns -1.
   ///
   /// - Parameters:
-  ///   - call: the call's name, as in its manual page.
-  ///   - subject: the path, address or name that it is made on; asked for once it failed.
+  ///   - call: The call's name, as in its manual page.
+  ///   - subject: The path, address or name that the call is made on; evaluated only on failure.
   @inlinable @inline(__always)
   package static func retrying<N: SignedInteger>(
     _ call: StaticString, on subject: @autoclosure () -> String? = nil, _ body: () -> N
@@ -19,7 +19,7 @@ package enum Kernel {
     }
   }
 
-  /// What errno says of a call that gave -1; nil where a signal interrupted it.
+  /// Returns the errno of a call that returned -1, or nil if a signal interrupted it.
   @usableFromInline package static func failure(_ call: StaticString) -> Errno? {
     let code = Errno(rawValue: Native.errorNumber)
     if code == .interrupted { return nil }
@@ -30,12 +30,12 @@ package enum Kernel {
   }
 }
 
-/// The number of an error (errno(3)); names as in Swift System.
+/// An error number (errno(3)), named as in Swift System.
 package struct Errno: RawRepresentable, Hashable, Sendable {
   package let rawValue: Int32
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// The disk is full, or what this user may have of it.
+  /// Whether the disk, or this user's quota, is full.
   package var isDiskFull: Bool { self == .noSpace || self == .diskQuotaExceeded }
 
   package static let notPermitted = Errno(rawValue: EPERM)
@@ -70,6 +70,6 @@ package struct Errno: RawRepresentable, Hashable, Sendable {
   package static let diskQuotaExceeded = Errno(rawValue: EDQUOT)
   package static let badMessage = Errno(rawValue: EBADMSG)
   package static let noData = Errno(rawValue: ENODATA)
-  /// EUCLEAN of Linux: the file system found itself damaged.
+  /// EUCLEAN on Linux: the file system is damaged.
   package static let structureNeedsCleaning = Errno(rawValue: Native.damagedFileSystem)
 }

@@ -1,12 +1,12 @@
 import Libc
 
-/// The process's own memory, as those who run it see it.
+/// The process's memory, as its operators see it.
 package enum ProcessMemory {
-  /// Bytes that are in memory (VmRSS), the program's own among them; nil where the system doesn't tell.
+  /// Bytes resident in memory (VmRSS), including the program's code; nil where the system doesn't tell.
   package static var resident: Int? { statm(1) }
 
-  /// Of these, the bytes of files, such as the program's own, which the system shares with its cache and takes back at will;
-  /// nil where it doesn't tell.
+  /// The part of `resident` that is backed by files, such as the program itself: it is shared with the page cache, and the system
+  /// can reclaim it at will. nil where the system doesn't tell.
   package static var fileBacked: Int? { statm(2) }
 
   private static func statm(_ field: Int) -> Int? {
@@ -21,26 +21,26 @@ package enum ProcessMemory {
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  /// Bytes that were asked for and not freed, whether or not all of them are in memory; 0 where the system doesn't tell.
+  /// Bytes allocated and not freed, resident or not; 0 where the system doesn't tell.
   package static var heapInUse: Int { Native.heapInUse }
 
-  /// For a process that runs for months and does large work now and then: what is freed goes back to the system as soon as
-  /// it can. To be called before there are threads.
+  /// Makes freed memory return to the system as soon as possible, for a process that runs for months with occasional heavy work.
+  /// Must be called before there are threads.
   package static func keepHeapSmall() { Native.keepHeapSmall() }
 
-  /// Gives the system back what was freed and is kept for later, wherever it lies in the heap (malloc_trim(3)).
-  /// Whoever wants memory meanwhile waits for it: some milliseconds where it is some hundred megabytes.
+  /// Returns freed memory from anywhere in the heap to the system (malloc_trim(3)).
+  /// Allocations block meanwhile: for some milliseconds if it is some hundred megabytes.
   package static func trim() { Native.trimMemory() }
 }
 
-/// What the process takes of the machine besides memory.
+/// What the process uses besides memory.
 package enum ProcessUse {
-  /// Seconds of processor time, of all threads, the kernel's work for them among it.
+  /// Processor time in seconds, of all threads, including the kernel's work for them.
   package static var processorSeconds: Double { Clock.processorSeconds() }
 
-  /// Open descriptors; nil where the system doesn't tell.
+  /// The number of open descriptors; nil where the system doesn't tell.
   package static var openDescriptors: Int? {
-    // proc(5): one name for each descriptor, that of the folder which is read here among them.
+    // proc(5): one name per descriptor, including that of the folder being read.
     (try? Folder.textNames("/proc/self/fd")).map { max(0, $0.count - 1) }
   }
 }

@@ -1,12 +1,12 @@
 import Libc
 
-/// A kernel call that failed: which, on what, and its errno.
+/// A failed system call: its name, its subject and its errno.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The call's name, as in its manual page.
   package let call: StaticString
-  /// The path, address or name it was made on, where there is one.
+  /// The path, address or name that it was made on, if any.
   package let subject: String?
-  /// What the kernel said.
+  /// The errno.
   package let code: Errno
 
   package init(_ call: StaticString, on subject: String? = nil, code: Errno) {
@@ -15,19 +15,19 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.code = code
   }
 
-  /// The kernel's own words, e.g. `No space left on device`.
+  /// The system's message, e.g. `No space left on device`.
   package var reason: String { String(cString: strerror(code.rawValue)) }
 
-  /// The process, or the machine, has no descriptor left: it may have one in a moment.
+  /// Whether the process or the machine has no descriptor left, which may soon change.
   package var isOutOfDescriptors: Bool { code == .tooManyOpenFiles || code == .tooManyOpenFilesInSystem }
 
-  /// The disk is full, or what this user may have of it.
+  /// Whether the disk, or this user's quota, is full.
   package var isDiskFull: Bool { code.isDiskFull }
 
-  /// The disk can't give back what was written to it.
+  /// Whether the disk can't return what was written to it.
   package var isDamage: Bool { code == .ioError || code == .structureNeedsCleaning }
 
-  /// What has the name gives no bytes: it is damaged, no file, or nobody's to read. Others on the same disk may.
+  /// Whether only this file can't be read: it is damaged, not a file, or not permitted. Others on the disk may be fine.
   package var isOfFile: Bool {
     isDamage
       || [
@@ -42,7 +42,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     return if let subject { "\(subject): \(reason) (\(call))" } else { "\(reason) (\(call))" }
   }
 
-  /// The kernel's own words for a folder that can't be made tell of names that are there or missing, not of why.
+  /// Says why a folder can't be created; the system's own message says only that a name exists or is missing.
   private static func folderMessage(_ path: String, _ code: Errno, _ reason: String) -> String {
     switch code {
     case _ where path.isEmpty: "the folder name is empty"

@@ -1,23 +1,23 @@
-/// Finds tokens in what others wrote, so that no message, file or log repeats one.
+/// Finds tokens in text from outside, so that no message, file or log repeats one.
 ///
-/// A token is `xcache_`, 12 hexadecimal digits, `_` and a secret in base64url. It is found in any case, with `%5F` in place of
-/// `_` as URLs may have it, and where its end was cut off but for a few characters.
+/// A token is `xcache_`, 12 hexadecimal digits, `_` and a secret in base64url. It is recognised in any case, with `%5F` instead
+/// of `_` as in URLs, and when cut off, if a few characters of its secret remain.
 package enum TokenMask {
-  /// Where a token is, and what may be told of it.
+  /// A token's range, and the part of it that may be shown.
   package struct Found: Hashable, Sendable {
     package let range: Range<Int>
-    /// Its id, in lowercase.
+    /// The token's ID, in lowercase.
     package let id: String
   }
 
   private static let name = Array("xcache".utf8)
   private static let idCount = 12
-  /// Of the secret; fewer characters, left of one that was cut, open nothing.
+  /// The fewest characters of a secret that are recognised; fewer, left of one that was cut off, grant nothing.
   private static let leastSecret = 7
-  /// The shortest text that may hold one.
+  /// The length of the shortest text that can hold a token.
   private static let leastCount = name.count + 1 + idCount + 1 + leastSecret
 
-  /// The first token in `bytes` from `start` on; nil where there is none.
+  /// Returns the first token in `bytes` from `start` on, or nil if there is none.
   package static func first(in bytes: [UInt8], from start: Int = 0) -> Found? {
     var from = start
     while from + leastCount <= bytes.count {
@@ -27,7 +27,7 @@ package enum TokenMask {
     return nil
   }
 
-  /// `bytes` with `xcache_1a2b3c4d5e6f_…` in place of tokens, `…` as `ellipsis` says.
+  /// Returns `bytes` with tokens replaced by `xcache_1a2b3c4d5e6f_…`, where `ellipsis` stands for `…`.
   package static func masked(_ bytes: [UInt8], ellipsis: String = "…") -> [UInt8] {
     guard var found = first(in: bytes) else { return bytes }
     var result: [UInt8] = []
@@ -68,7 +68,7 @@ package enum TokenMask {
     return Found(range: start..<end, id: String(decoding: id, as: UTF8.self).lowercased())
   }
 
-  /// Behind an underscore, written so or as `%5F`; nil where there is none.
+  /// Returns the index after an underscore, literal or `%5F`, or nil if there is none.
   private static func separator(in bytes: [UInt8], at index: Int) -> Int? {
     guard index < bytes.count else { return nil }
     if bytes[index] == UInt8(ascii: "_") { return index + 1 }

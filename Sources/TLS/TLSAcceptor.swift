@@ -1,25 +1,25 @@
 import System
 
-/// Begins TLS with those who connect, and takes a new certificate while they do.
+/// Starts TLS with new connections; the certificate can be replaced at run time.
 package final class TLSAcceptor: Sendable {
   private struct State {
     var credentials: TLSCredentials
     var context: TLSContext
-    /// Sessions may be resumed across a change of the certificate, since these stay.
+    /// Kept when the certificate changes, so that sessions can still be resumed.
     var ticketKeys: [UInt8]
-    /// When other keys take their place, a monotonic time.
+    /// When the keys are replaced, as a monotonic time.
     var keysEnd: UInt64
   }
 
-  /// Nobody who finds the keys of tickets reads what was sent more than a day before.
+  /// Limits the damage of leaked ticket keys: they don't expose what was sent more than a day before.
   private static let keyLife: UInt64 = 86_400_000_000_000
 
   private let certificatePath: String
-  /// The file of the key.
+  /// The path of the key's file.
   package let keyPath: String
   private let state: Locked<State>
 
-  /// Reads a certificate, with those that it is signed by behind it, and its key.
+  /// Reads a certificate, followed by its chain, and its key.
   package init(certificate: String, key: String) throws(TLSError) {
     certificatePath = certificate
     keyPath = key
@@ -32,10 +32,10 @@ package final class TLSAcceptor: Sendable {
         keysEnd: Clock.monotonicNanoseconds() &+ Self.keyLife))
   }
 
-  /// What those who connect now are shown.
+  /// The credentials for new connections.
   package var credentials: TLSCredentials { state.withLock { $0.credentials } }
 
-  /// Reads both files anew, for those who connect from now on; where that fails, the old certificate stays.
+  /// Reads both files again, for new connections; if that fails, the old certificate stays.
   package func reload() throws(TLSError) {
     let credentials = try TLSCredentials(certificate: certificatePath, key: keyPath)
     let keys = state.withLock { $0.ticketKeys }
@@ -46,7 +46,7 @@ package final class TLSAcceptor: Sendable {
     }
   }
 
-  /// The server's side of a new connection; nil where there is no memory.
+  /// Returns the server's side of a new connection; nil if out of memory.
   package func session(on socket: Int32) -> TLSSession? { current.session(on: socket) }
 
   private var current: TLSContext {
@@ -55,7 +55,7 @@ package final class TLSAcceptor: Sendable {
       if now >= state.keysEnd {
         let keys = Secrets.random(TLSContext.ticketKeySize)
         state.keysEnd = now &+ Self.keyLife
-        // The same certificate was taken before.
+        // This certificate was accepted before.
         if let context = try? TLSContext(state.credentials, path: certificatePath, ticketKeys: keys) {
           state.context = context
           state.ticketKeys = keys

@@ -1,23 +1,23 @@
 import CSSL
 import System
 
-/// What sessions of one certificate begin with: protocols, ciphers, the certificate, the keys of tickets.
+/// What all sessions of one certificate share: protocols, ciphers, the certificate and the ticket keys.
 final class TLSContext: @unchecked Sendable {
-  // Unchecked: nothing is changed once the initialiser is done, and SSL_new(3) counts references by atomics.
+  // Unchecked: immutable after the initialiser, and SSL_new(3) counts references atomically.
   private let context: OpaquePointer
 
   /// How long a session may be resumed, in seconds.
   static let sessionSeconds = 43_200
-  /// Bytes of the keys of tickets.
+  /// The size of the ticket keys, in bytes.
   static let ticketKeySize = 80
 
-  // Unsafe: made once, and never changed.
+  // Unsafe: created once and never changed.
   nonisolated(unsafe) private static let method: OpaquePointer = {
     guard let method = xcache_wire_method() else { fatalError("libssl has no memory for a transport") }
     return method
   }()
 
-  /// - Throws: `refused` where libssl doesn't take the certificate.
+  /// - Throws: `refused` if libssl doesn't accept the certificate.
   init(_ credentials: TLSCredentials, path: String, ticketKeys: [UInt8]) throws(TLSError) {
     guard let context = SSL_CTX_new(TLS_server_method()),
       xcache_tls_rules(context, Self.sessionSeconds) == 1
@@ -36,10 +36,10 @@ final class TLSContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(context) }
 
-  /// The server's side of a new connection; nil where there is no memory.
+  /// Returns the server's side of a new connection; nil if out of memory.
   func session(on socket: Int32) -> TLSSession? { TLSSession(context, Self.method, socket) }
 
-  /// libssl's words for what it refused last.
+  /// libssl's reason for its latest refusal.
   private static var reason: String {
     guard let text = ERR_reason_error_string(ERR_peek_last_error()) else { return "no reason given" }
     return String(cString: text)

@@ -1,25 +1,25 @@
 import CSSL
 import System
 
-/// A certificate, those that it is signed by, and its key.
+/// A certificate, its chain and its key.
 package final class TLSCredentials: @unchecked Sendable {
-  // Unchecked: what libcrypto read is never changed, and libcrypto counts its references by atomics.
+  // Unchecked: what libcrypto has parsed is never changed, and libcrypto counts references atomically.
   let leaf: OpaquePointer
   let chain: [OpaquePointer]
   let key: OpaquePointer
-  /// What a person knows it by: the first host name that it is for, or its subject.
+  /// The name shown to people: the certificate's first host name, or its subject.
   package let name: String
-  /// The host names that it is for, wildcards among them.
+  /// The certificate's host names, including wildcards.
   package let hosts: [String]
-  /// When it ends, in seconds since 1970.
+  /// When the certificate expires, in seconds since 1970.
   package let expires: Int64
-  /// Whether anybody on the machine may read the key's file.
+  /// Whether every user of the machine may read the key's file.
   package let isKeyOpenToAll: Bool
 
-  /// A chain and a key are a few kilobytes.
+  /// In bytes; a chain and a key are a few kilobytes.
   private static let limit = 1 << 20
 
-  /// Reads both files, in PEM form; they may be one and the same.
+  /// Reads both files, in PEM format; they may be the same file.
   package init(certificate path: String, key keyPath: String) throws(TLSError) {
     var certificates = Certificates()
     try certificates.read(path)
@@ -27,14 +27,14 @@ package final class TLSCredentials: @unchecked Sendable {
     key = try Self.key(keyPath)
     hosts = Self.hosts(of: leaf)
     name = hosts.first ?? Self.subject(of: leaf)
-    expires = Self.end(of: leaf)
+    expires = Self.notAfter(of: leaf)
     isKeyOpenToAll = ((try? Kernel.status(keyPath))??.mode ?? 0) & 0o007 != 0
     self.leaf = leaf
-    chain = Array(certificates.taken.dropFirst())
-    certificates.taken = []
+    chain = Array(certificates.owned.dropFirst())
+    certificates.owned = []
     defer { ERR_clear_error() }
     if X509_check_private_key(leaf, key) != 1 {
-      throw .otherKey(certificate: path, key: keyPath, name: name)
+      throw .keyMismatch(certificate: path, key: keyPath, name: name)
     }
   }
 
@@ -44,31 +44,31 @@ package final class TLSCredentials: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// Whether it is for a host name or an address.
+  /// Whether the certificate is valid for a host name or an address.
   package func covers(host: String) -> Bool {
     X509_check_ip_asc(leaf, host, 0) == 1 || X509_check_host(leaf, host, host.utf8.count, 0, nil) == 1
   }
 
   // MARK: Reading
 
-  /// Certificates that were read and that nobody else frees yet.
+  /// Certificates that were read and that nothing else frees yet.
   private struct Certificates: ~Copyable {
-    var taken: [OpaquePointer] = []
+    var owned: [OpaquePointer] = []
 
-    var first: OpaquePointer? { taken.first }
+    var first: OpaquePointer? { owned.first }
 
     mutating func read(_ path: String) throws(TLSError) {
       let text = try TLSCredentials.text(path)
       try TLSCredentials.withBuffer(text) { (buffer) throws(TLSError) in
-        while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) { taken.append(certificate) }
+        while let certificate = PEM_read_bio_X509(buffer, nil, nil, nil) { owned.append(certificate) }
         defer { ERR_clear_error() }
         if xcache_ended_without_more() == 0 {
-          throw .damagedCertificate(path: path, number: taken.count + 1)
+          throw .damagedCertificate(path: path, number: owned.count + 1)
         }
       }
     }
 
-    deinit { for certificate in taken { X509_free(certificate) } }
+    deinit { for certificate in owned { X509_free(certificate) } }
   }
 
   private static func key(_ path: String) throws(TLSError) -> OpaquePointer {
@@ -77,7 +77,7 @@ package final class TLSCredentials: @unchecked Sendable {
     defer { ERR_clear_error() }
     if let key { return key }
     throw String(decoding: text, as: UTF8.self).contains("ENCRYPTED")
-      ? .sealedKey(path: path) : .noKey(path: path)
+      ? .encryptedKey(path: path) : .noKey(path: path)
   }
 
   private static func text(_ path: String) throws(TLSError) -> [UInt8] {
@@ -97,7 +97,7 @@ package final class TLSCredentials: @unchecked Sendable {
     _ text: [UInt8], _ body: (OpaquePointer?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let buffer = text.withUnsafeBytes { bytes -> OpaquePointer? in
-      // BIO_new_mem_buf(3) reads where the bytes are; these have to outlive it, so a buffer of its own is written.
+      // BIO_new_mem_buf(3) doesn't copy the bytes, which would have to outlive it, so they are written to a buffer.
       let buffer = BIO_new(BIO_s_mem())
       if let buffer, !bytes.isEmpty { BIO_write(buffer, bytes.baseAddress, Int32(bytes.count)) }
       return buffer
@@ -108,22 +108,22 @@ package final class TLSCredentials: @unchecked Sendable {
 
   private static func hosts(of certificate: OpaquePointer) -> [String] {
     var hosts: [String] = []
-    var room = [CChar](repeating: 0, count: 256)
+    var buffer = [CChar](repeating: 0, count: 256)
     while hosts.count < 1_000 {
-      let length = Int(xcache_host_name(certificate, Int32(hosts.count), &room, Int32(room.count)))
+      let length = Int(xcache_host_name(certificate, Int32(hosts.count), &buffer, Int32(buffer.count)))
       guard length > 0 else { break }
-      hosts.append(String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+      hosts.append(String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
     return hosts
   }
 
   private static func subject(of certificate: OpaquePointer) -> String {
-    var room = [CChar](repeating: 0, count: 1024)
-    let length = Int(xcache_subject(certificate, &room, Int32(room.count)))
-    return String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    var buffer = [CChar](repeating: 0, count: 1024)
+    let length = Int(xcache_subject(certificate, &buffer, Int32(buffer.count)))
+    return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  private static func end(of certificate: OpaquePointer) -> Int64 {
+  private static func notAfter(of certificate: OpaquePointer) -> Int64 {
     var (days, seconds): (Int32, Int32) = (0, 0)
     guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return 0 }
     return Clock.unixMilliseconds() / 1000 + Int64(days) * 86_400 + Int64(seconds)

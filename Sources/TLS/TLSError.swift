@@ -4,21 +4,21 @@ import System
 package enum TLSError: Error, Sendable, Equatable {
   /// Thrown when a file can't be read.
   case unreadable(SystemError)
-  /// Thrown for a pipe or a device: it can't be read again when the certificate is renewed.
+  /// Thrown for anything but a regular file, such as a pipe: it can't be read again when the certificate is renewed.
   case notAFile(path: String)
-  /// Thrown when a file is larger than a chain or a key is.
+  /// Thrown when a file is larger than any chain or key.
   case tooLarge(path: String)
-  /// Thrown when a file has no certificate in PEM form.
+  /// Thrown when a file has no certificate in PEM format.
   case noCertificate(path: String)
-  /// Thrown when a certificate of the file, counted from 1, is damaged.
+  /// Thrown when the file's certificate with this number, counted from 1, is damaged.
   case damagedCertificate(path: String, number: Int)
-  /// Thrown when a file has no private key in PEM form.
+  /// Thrown when a file has no private key in PEM format.
   case noKey(path: String)
-  /// Thrown when the key is sealed by a pass phrase.
-  case sealedKey(path: String)
+  /// Thrown when the key is encrypted with a passphrase.
+  case encryptedKey(path: String)
   /// Thrown when the key belongs to another certificate.
-  case otherKey(certificate: String, key: String, name: String)
-  /// Thrown when libssl takes the certificate for unsafe, in its own words.
+  case keyMismatch(certificate: String, key: String, name: String)
+  /// Thrown when libssl considers the certificate insecure, with its reason.
   case refused(path: String, reason: String)
 }
 
@@ -37,10 +37,10 @@ extension TLSError: CustomStringConvertible {
       "certificate \(number) in \(path) is damaged; get the file again from its issuer"
     case .noKey(let path):
       "\(path) contains no PEM private key, which begins with -----BEGIN PRIVATE KEY-----"
-    case .sealedKey(let path):
+    case .encryptedKey(let path):
       "the key in \(path) is encrypted with a passphrase, which can't be entered here; decrypt it: "
         + "openssl pkey -in \(path) -out plain.pem"
-    case .otherKey(let certificate, let key, let name):
+    case .keyMismatch(let certificate, let key, let name):
       "the key in \(key) doesn't match the certificate in \(certificate) (\(name)); give the key that the certificate "
         + "was issued for, and put the server's own certificate first in the file, followed by its chain"
     case .refused(let path, let reason):

@@ -1,48 +1,48 @@
 import System
 
-/// Why a device could not do what it was asked; nothing it held before is lost or changed by it.
+/// An error that stopped a device from doing what it was asked; what it held before is neither lost nor changed.
 public enum ClientError: Error, Hashable, Sendable {
-  /// Thrown when a server could not be reached, or its answer didn't arrive whole.
+  /// Thrown when a server couldn't be reached, or its answer was cut short.
   case noAnswer(url: String, TransportError)
-  /// Thrown for an HTTP status other than 200, or a document whose `code` is another; `message` is the
-  /// server's, where it gave one.
+  /// Thrown for an HTTP status other than 200, or a document whose `code` isn't 200; `message` is the server's, if it
+  /// gave one.
   case status(url: String, code: Int, message: String?)
-  /// Thrown when a document isn't what the design says; `reason` names the place.
+  /// Thrown when a document doesn't follow the protocol; `reason` names the place.
   case unreadable(url: String, reason: String)
-  /// Thrown when a manifest's `digest` is not that of the resourcemap it leads to.
+  /// Thrown when a manifest's `digest` doesn't match the resourcemap that it leads to.
   case wrongDigest(url: String, version: String, expected: String, computed: String)
-  /// Thrown when a manifest's entry can't be kept safely: its `download` isn't an http(s) URL, or gives no
+  /// Thrown when a manifest's entry can't be kept safely: its `download` isn't an http(s) URL, or doesn't end in a
   /// safe file name.
   case unsafeEntry(url: String, download: String)
-  /// Thrown when two entries with different bytes want one file name.
+  /// Thrown when two entries with different bytes need the same file name.
   case sameName(name: String, urls: [String])
-  /// Thrown when what came from `download` is not the bytes that the manifest lists.
+  /// Thrown when the bytes received from `download` aren't those that the manifest lists.
   case wrongBytes(url: String, download: String, expected: Bytes, received: Bytes)
-  /// Thrown when more came from `download` than the `size` bytes that the manifest lists.
+  /// Thrown when `download` sent more than the `size` bytes that the manifest lists.
   case tooLong(url: String, download: String, size: Int64)
   /// Thrown when a preset zip can't be used; `reason` says what is wrong with it.
   case preset(path: String, reason: String)
-  /// Thrown when a zip's delta of `url` is damaged, or the device lacks the file that it is over; `instead` names the
-  /// origin's zips that have the file itself.
+  /// Thrown when a zip's delta for `url` is damaged, or the device lacks its base file; `instead` names the origin's
+  /// zips that contain the file itself.
   case presetDelta(path: String, url: String, instead: String)
-  /// Thrown when the device was closed.
+  /// Thrown when the device has been closed.
   case closed(folder: String)
   /// Thrown when another process has the device's folder open.
   case inUse(folder: String, process: Int32?)
-  /// Thrown when the folder is that of another app or channel.
+  /// Thrown when the folder belongs to another app or channel, or holds other files.
   case otherContents(folder: String, holds: String, asked: String)
-  /// Thrown when a setting can't be right, such as a server without scheme.
+  /// Thrown when a setting is invalid, such as a server without a scheme.
   case badSetting(name: String, value: String)
-  /// Thrown when the kernel refused: `call` is the system call, `code` its errno, `reason` the kernel's words.
+  /// Thrown when a system call failed: `call` is its name, `code` its errno, `reason` the kernel's message.
   case file(path: String, call: String, code: Int32, reason: String)
 
-  /// What is known of a file's bytes.
+  /// The hashes and the size of a file.
   public struct Bytes: Hashable, Sendable {
     /// 32 hexadecimal digits.
     public let md5: String
     /// 64 hexadecimal digits.
     public let sha256: String
-    /// How many there are.
+    /// In bytes.
     public let size: Int64
 
     init(_ digest: FileDigest) {
@@ -59,7 +59,7 @@ public enum ClientError: Error, Hashable, Sendable {
 }
 
 extension ClientError: CustomStringConvertible {
-  /// What is wrong, where, and what to do.
+  /// What is wrong, where, and what to do about it.
   public var description: String {
     switch self {
     case .noAnswer(let url, let error):

@@ -1,28 +1,28 @@
-/// What an app knows of the moment: how much of the network and of the battery an update may take.
+/// The current network and power conditions, which limit how much an update may use.
 ///
-/// What a page asks for is fetched in any of them, as it would be without this library.
+/// Whatever a page requests is fetched under any conditions, as it would be without this library.
 public struct Conditions: Hashable, Sendable {
   /// What it costs to use the network.
   public enum Network: String, Hashable, Sendable, CaseIterable {
-    /// There is none: no update asks for anything.
+    /// There is no network: updates make no requests.
     case offline
-    /// Its bytes are paid for, such as a phone's: an update above `DeviceSettings.meteredLimit` changes the manifest alone,
-    /// and its files come when pages ask for them, or once the network costs nothing.
+    /// Traffic is paid for, as on a mobile network: an update above `DeviceSettings.meteredLimit` changes only the
+    /// manifest, and its files are fetched when pages request them, or once the network is unmetered.
     case metered
-    /// Its bytes cost nothing, such as those of a network at home.
+    /// Traffic is free, as on a home network.
     case unmetered
   }
 
   /// What it costs to use the network.
   public var network = Network.unmetered
-  /// The user asked the system for less traffic; as with a metered network.
+  /// Whether the user asked the system to save data; treated like a metered network.
   public var savesData = false
-  /// The battery is to be spared: as with a metered network, since it is the radio that takes most of it.
+  /// Whether the device is in low-power mode; treated like a metered network, since the radio uses most of the battery.
   public var isLowPower = false
-  /// Whether the user sees the app. While not, polls are made at `Trigger.launch` and `Trigger.push` alone.
+  /// Whether the app is in the foreground. In the background, only `Trigger.launch` and `Trigger.push` cause polls.
   public var isForeground = true
 
-  /// An unmetered network, and nothing to spare.
+  /// An unmetered network, with no need to save data or power.
   public init() {}
 
   /// Whether there is no network.

@@ -1,10 +1,9 @@
 import System
 
 extension Device {
-  /// Reads every listed file, and fetches each that is missing or has other bytes than listed, as far as the disk limit has
-  /// room for it.
+  /// Verifies every listed file, and fetches those that are missing or damaged, as far as the disk limit allows.
   ///
-  /// - Throws: `ClientError`, at the first file that can't be had; those put right until then stay.
+  /// - Throws: `ClientError`, at the first file that can't be fetched; those repaired before it stay.
   public func complete(
     progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> CompletionReport {
@@ -14,10 +13,7 @@ extension Device {
   private func completeAlone(
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> CompletionReport {
-    let index = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      return cache.index
-    }
+    let index = try mend()
     var names: Set<CachedName> = []
     let entries = index.entries.filter { names.insert($0.name).inserted }
     let (bad, wrong) = try survey(entries)
@@ -38,7 +34,7 @@ extension Device {
       }
     }
     report.fetched = fetched.count
-    // Those with the bytes of one that was just fetched.
+    // Entries with the same bytes as one that was just fetched.
     let twins = absent.filter { entry in !cache.withLock { $0.has(entry) } }
     for entry in try copyingHeld(twins, &report) {
       report.bytesFetched += try supply(entry, until: StopSignal()) ?? 0
@@ -47,7 +43,7 @@ extension Device {
     return report
   }
 
-  /// The entries whose file isn't there or isn't right, and how many were there; those are removed.
+  /// Returns the entries whose file is missing or wrong, and how many of those files existed; they are removed.
   private func survey(_ entries: [HeldEntry]) throws(ClientError) -> (bad: [HeldEntry], wrong: Int) {
     let bad = Locked<Set<CachedName>>([])
     let (folder, cache) = (folder, cache)
@@ -69,7 +65,7 @@ extension Device {
     return (entries.filter { names.contains($0.name) }, wrong)
   }
 
-  /// Puts in place what the device holds under another key, and gives the rest.
+  /// Copies the files that the device holds under another name into place, and returns the entries that remain.
   func copyingHeld(
     _ entries: [HeldEntry], _ report: inout CompletionReport
   ) throws(ClientError) -> [HeldEntry] {
@@ -91,7 +87,7 @@ extension Device {
     return rest
   }
 
-  /// Those for which the disk limit has room, small ones first.
+  /// Returns the entries that fit within the disk limit, the smallest first.
   func fitting(_ entries: [HeldEntry]) -> [HeldEntry] {
     let index = index
     var room = cache.withLock { $0.room(for: index) }

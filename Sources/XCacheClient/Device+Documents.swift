@@ -8,24 +8,24 @@ extension Device {
   /// The policy that the device holds.
   public var runtimePolicy: RuntimePolicy { documents.withLock { $0.policy } }
 
-  /// What to send when a page opens, before it asks; nothing for one that must not be intercepted.
+  /// Returns the requests to send ahead when a page opens; none for a page that must not be intercepted.
   ///
-  /// Requests to hosts that the app doesn't name are left out.
+  /// Requests to hosts that aren't in the app's list are left out.
   public func prefetchRequests(for page: String) -> [PrefetchRequest] {
     guard intercepts(page), isAllowed(page) else { return [] }
     return prefetch.requests(for: page).filter { isAllowed($0.url) }
   }
 
-  /// Whether a URL's host is one of those that the app names.
+  /// Whether a URL's host is in the app's list.
   public func isAllowed(_ url: String) -> Bool {
     (try? ResourceURL(url)).map { settings.hosts.contains($0) } ?? false
   }
 
-  /// Whether the policy lets a page be answered from the device; `page` and `resource(for:on:)` ask it themselves.
+  /// Whether the policy allows a page to be answered from the device; `page(for:)` and `resource(for:on:)` check this
+  /// themselves.
   public func intercepts(_ page: String) -> Bool { runtimePolicy.intercepts(page, at: now()) }
 
-  /// The file for something that a page asks for, as `resource(for:)`; nil where the policy wants the page left
-  /// alone.
+  /// Returns the file for a URL that a page requests, like `resource(for:)`; nil if the policy excludes the page.
   public func resource(for url: String, on page: String) throws(ClientError) -> LocalResource? {
     intercepts(page) ? try resource(for: url) : nil
   }
@@ -34,8 +34,8 @@ extension Device {
 // MARK: - Following
 
 extension Device {
-  /// Fetches the documents whose numbers in an answer differ from those held. What fails is told in `report` and
-  /// tried again at the next poll: it keeps no manifest from being taken.
+  /// Fetches the documents whose versions in an answer differ from those held. Failures are listed in `report` and
+  /// retried at the next poll; they don't keep the manifest from being updated.
   func follow(_ extras: AnswerExtras, from source: PollPolicy.Source, _ report: inout DocumentReport) {
     report.policy = follow(.policy, extras.policy, source, &report.failures)
     report.prefetch = follow(.prefetch, extras.prefetch, source, &report.failures)
@@ -57,7 +57,7 @@ extension Device {
     }
   }
 
-  /// As with manifests, a mirror only moves a device upwards.
+  /// As with manifests, a mirror only moves a device to newer versions.
   private static func takes(_ version: Int64, over held: Int64, from source: PollPolicy.Source) -> Bool {
     source == .origin ? version != held : version > held
   }
@@ -71,10 +71,10 @@ extension Device {
     return try Poller(transport: transport, settings: settings).document(url, limit: limit)
   }
 
-  /// Puts a document in the place of the one held; gives the version that is held then.
+  /// Replaces a document, and returns the version that is held afterwards.
   ///
-  /// It holds from here on, also where the disk can't be written: the kill switch must act in any case.
-  /// - Throws: `file`, after which the next poll tries to write it again.
+  /// It takes effect even if it can't be written to the disk: the kill switch must always work.
+  /// - Throws: `unreadable`; `file`, after which the next poll tries to write it again.
   private func keep(
     _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ source: PollPolicy.Source
   ) throws(ClientError) -> Int64 {
@@ -84,7 +84,7 @@ extension Device {
       let url = settings.url(kind, from: source)
       throw .unreadable(url: url, reason: "it is not the expected document")
     }
-    // A cache in between may still have an older one.
+    // A cache in between may still serve an older one.
     let isUnwritten = next.unwritten.contains(kind) && next.version(kind) == held
     guard isUnwritten || Self.takes(next.version(kind), over: held, from: source) else { return held }
     next.unwritten.insert(kind)
@@ -96,22 +96,23 @@ extension Device {
 }
 
 extension Device {
-  /// A script that the policy names, fetched where the device hasn't got it; nil where it names none so, or has
-  /// interception off.
+  /// Returns a script that the policy names, fetched if the device doesn't have it; nil if there is none of that
+  /// name, or interception is off.
   ///
-  /// Its bytes have the policy's sha256 and a signature by the key of the settings, whatever served them.
-  /// - Throws: `badSetting` without a key, `noAnswer`, `status`, `unreadable` for other bytes or another's signature.
+  /// Its SHA-256 is checked against the policy, and its signature against the key in the settings.
+  /// - Throws: `badSetting` without a key; `noAnswer`; `status`; `unreadable` for wrong bytes or a wrong signature.
   public func script(_ name: String) throws(ClientError) -> [UInt8]? {
     try script(name, until: StopSignal())
   }
 
-  /// The names of the policy's scripts, in its order; none where interception is off, or the app has no key for them.
+  /// The names of the policy's scripts, in its order; empty if interception is off, or the app has no key to verify
+  /// them.
   package var scripts: [String] {
     let policy = runtimePolicy
     return settings.scriptKey == nil || policy.isKilled(at: now()) ? [] : policy.scripts.map(\.name)
   }
 
-  /// As `script`; it ends where `stop(signal)` is called.
+  /// Like `script(_:)`, but `stop(signal)` cancels it.
   package func script(_ name: String, until signal: StopSignal) throws(ClientError) -> [UInt8]? {
     let policy = runtimePolicy
     guard !policy.isKilled(at: now()), let script = policy.scripts.first(where: { $0.name == name }) else {

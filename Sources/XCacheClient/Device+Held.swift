@@ -5,23 +5,23 @@ import System
 package struct HeldFile: Sendable {
   /// The URL under which the manifest lists it.
   package let url: String
-  /// Bytes, as listed.
+  /// The listed size in bytes.
   package let size: Int64
-  /// As listed, in hexadecimal.
+  /// The listed hash, in hexadecimal.
   package let sha256: String
-  /// Where its bytes are; nil where the device hasn't got them.
+  /// The path of its file; nil if the device doesn't have it.
   package let path: String?
 }
 
 extension Device {
-  /// As the public initialiser, with a clock in milliseconds since 1970: conformance cases set it.
+  /// Like the public initialiser, with a clock in milliseconds since 1970, which conformance cases set.
   package convenience init(
     _ settings: DeviceSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
   ) throws(ClientError) {
     try self.init(settings, transport: transport, folder: CacheFolder(settings.folder), now: clock)
   }
 
-  /// What the manifest lists, in the order of its URLs; no file is read.
+  /// Returns the files that the manifest lists, sorted by URL; no file is read.
   package func heldFiles() -> [HeldFile] {
     cache.withLock { cache in
       cache.index.entries.map { entry in

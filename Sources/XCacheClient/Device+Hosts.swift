@@ -1,10 +1,10 @@
 import Manifests
 
 extension Device {
-  /// The hosts of what is held and of the calls that are sent ahead, names alone; those that the app doesn't name are left
-  /// out.
+  /// The host names of the listed resources and of the prefetch config's calls; those that aren't in the app's list are
+  /// left out.
   package var hosts: [String] {
-    // Entries are in the order of their URLs, so that those of one host follow each other.
+    // Entries are sorted by URL, so those of one host are adjacent.
     var hosts: [String] = []
     var last: Substring = ""
     for entry in index.entries where entry.url.authority != last {

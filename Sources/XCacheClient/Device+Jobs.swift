@@ -1,10 +1,10 @@
 import Manifests
 import System
 
-/// What a device does beside serving pages: one job after another.
+/// A device's work besides serving pages, one job at a time.
 extension Device {
-  /// Runs a job, once the one before it has ended.
-  /// - Throws: `closed`, and what `body` does.
+  /// Runs a job once the previous one has ended.
+  /// - Throws: `closed`, and whatever `body` throws.
   func job<Value: Sendable>(
     until signal: StopSignal = StopSignal(), _ body: () throws(ClientError) -> Value
   ) throws(ClientError) -> Value {
@@ -15,77 +15,89 @@ extension Device {
     }
   }
 
-  /// Ends the job that was begun with `signal`, at the next piece of what it fetches; it comes back at once.
+  /// Finishes what a disk error interrupted, and makes the folder again if it was deleted. Each job begins with it.
+  /// - Returns: the manifest in force.
+  func mend() throws(ClientError) -> DeviceIndex {
+    let (isNew, index) = try cache.withLock { cache throws(ClientError) in
+      (try cache.mend(at: now()), cache.index)
+    }
+    // They are still valid; the next poll writes them again.
+    if isNew { documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) } }
+    return index
+  }
+
+  /// Cancels the job that was started with `signal`, at the next chunk that it receives; returns at once.
   package func stop(_ signal: StopSignal) { gate.stop(signal) }
 
-  /// Writes down what pages used since that was done last.
+  /// Saves which files pages have used, if any were since the last save.
   package func saveUses() {
-    // Another device may have the folder by then.
-    guard cache.withLock({ $0.isOpen }) else { return }
+    // Another device may have opened the folder by then.
+    guard cache.withLock({ $0.isOurs }) else { return }
     if let note = uses.takeNote() { try? folder.write(note, to: folder.uses) }
   }
 
-  /// Removes what was set aside too long ago, where nobody looked for a while.
+  /// Removes files that were set aside too long ago, unless that was checked recently.
   package func tidy() {
     if gate.isClosed { return }
     try? cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
   }
 
-  /// Ends what runs, writes the notes and lets go of the folder, which another device may open from then on.
+  /// Cancels running jobs, saves the usage notes and releases the folder, which another device may then open.
   ///
-  /// It comes back when that is done, so it isn't for callbacks. A call that fetches ends at the next piece of what it fetches;
-  /// every later one throws `closed`.
+  /// Blocks until that is done, so don't call it from a callback. A call that is fetching ends at the next chunk that it
+  /// receives; every later call throws `closed`.
   public func close() {
     beginClosing()
     work.withLock { _ in releaseFolder() }
   }
 
-  /// Has everything that fetches end at its next piece, and nothing begin any more.
+  /// Cancels every fetch at its next chunk, and lets no new one begin.
   package func beginClosing() { gate.close() }
 
-  /// As `close`, where a job may be left behind that waits for a server: whatever it does later, the folder isn't touched.
+  /// Like `close()`, but doesn't wait for a job that is blocked on a server; whatever the job does later, it won't touch the
+  /// folder.
   package func releaseFolder() {
     saveUses()
     cache.withLock { $0.close() }
   }
 
-  /// What became of the files since the device was opened.
+  /// Cache misses and evictions since the device was opened.
   package var counts: CacheCounts { cacheCounts.withLock { $0 } }
 }
 
 // MARK: - Pages that load
 
 extension Device {
-  /// A page begins to load: jobs stand back until it is loaded, or quiet for a second, ten seconds at most.
+  /// Notes that a page begins to load: jobs pause until it has loaded or been quiet for a second, for ten seconds at most.
   package func pageOpens(_ page: UInt64) { gate.pageOpens(page) }
 
-  /// A page that loads asked for something.
+  /// Notes that a loading page requested something.
   package func pageAsks(_ page: UInt64) { gate.pageAsks(page) }
 
-  /// A page came up, failed or was left.
+  /// Notes that a page has loaded, failed or been left.
   package func pageIsLoaded(_ page: UInt64) { gate.pageIsLoaded(page) }
 }
 
 // MARK: - The backlog
 
 extension Device {
-  /// Fetches what updates have left for conditions that allow large ones, where these do.
+  /// Fetches the files that updates left for later, if the conditions allow large updates.
   ///
-  /// - Returns: how many files came.
-  /// - Throws: `ClientError`; what came until then stays, and the rest is still wanted.
+  /// - Returns: the number of files fetched or copied.
+  /// - Throws: `ClientError`; files that arrived before it stay, and the rest remain in the backlog.
   @discardableResult
   public func fetchBacklog(progress: (@Sendable (Progress) -> Void)? = nil) throws(ClientError) -> Int {
     try fetchBacklog(until: StopSignal(), progress: progress)
   }
 
-  /// As above, until `stop(signal)` is called.
+  /// As above, but `stop(signal)` cancels it.
   package func fetchBacklog(
     until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> Int {
     try job(until: signal) { () throws(ClientError) in
       guard !gate.isStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
       else { return 0 }
-      try cache.withLock { cache throws(ClientError) in try cache.mend(at: now()) }
+      _ = try mend()
       defer { cache.withLock { $0.tidyNotes() } }
       return try fetchBacklogAlone(progress)
     }
@@ -95,7 +107,7 @@ extension Device {
     var copied = CompletionReport()
     let absent = try copyingHeld(backlogEntries(), &copied)
     let wanted = fitting(absent)
-    // What there is no room for would only push out what is used.
+    // A file without room would only evict files that are in use.
     let fits = Set(wanted.map(\.sha256))
     cache.withLock { cache in
       for entry in absent where !fits.contains(entry.sha256) { cache.giveUp(onBacklog: entry.sha256) }
@@ -109,21 +121,21 @@ extension Device {
         try fetchBacklog(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } }
       } catch {
         let lasting = failed.withLock { $0 }
-        // Of those the network has the word when a page asks; the others can be had.
+        // Files that failed for good are left to the network when a page requests them; the others can still be fetched.
         if lasting.isEmpty { failure = error }
         cache.withLock { cache in for sha256 in lasting { cache.giveUp(onBacklog: sha256) } }
       }
       left = left.filter { entry in cache.withLock { $0.backlog.contains(entry) && !$0.has(entry) } }
     }
     let came = wanted.filter { entry in cache.withLock { $0.has(entry) } }
-    // Other URLs with the bytes of one that came.
+    // Other URLs with the same bytes as a file that arrived.
     _ = try copyingHeld(backlogEntries(twins: Set(came.map(\.sha256))), &copied)
     if let failure { throw failure }
     return copies + came.count
   }
 
-  /// The listed entries that are in the backlog and aren't here, one for each file.
-  /// - Parameter twins: gives all that have one of these files instead.
+  /// Returns the listed entries in the backlog whose files are missing, one for each file.
+  /// - Parameter twins: if given, all missing entries with one of these files are returned instead.
   private func backlogEntries(twins: Set<SHA256>? = nil) -> [HeldEntry] {
     let index = index
     var seen: Set<SHA256> = []

@@ -1,21 +1,21 @@
 import Manifests
 import System
 
-/// What the manifest says of a URL: enough to answer a request for it, but for the bytes.
+/// What the manifest says about a URL: enough to answer a request for it, except the bytes.
 package struct ListedFile: Sendable {
   /// The URL under which the manifest lists it.
   package let url: String
-  /// Of the manifest that lists it.
+  /// The version of the manifest that lists it.
   package let version: String
   /// The media type with its parameters.
   package let contentType: String
   /// The page's own security headers, in the manifest's order.
   package let headers: [(name: String, value: String)]
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// Of the bytes.
   package let md5: MD5
-  /// Of the bytes; what memory keeps them by.
+  /// The hash of the bytes, by which the memory cache keys them.
   package let sha256: SHA256
   let entry: HeldEntry
 
@@ -32,9 +32,11 @@ package struct ListedFile: Sendable {
 }
 
 extension Device {
-  /// What is listed for a URL, without a look at the disk; nil where nothing is, whatever the policy says.
+  /// Returns what is listed for a URL, regardless of the policy and without disk access; nil if nothing is.
   ///
-  /// - Parameter isPage: where nothing is listed under the address with its query, the one without counts.
+  /// - Parameters:
+  ///   - url: the requested URL.
+  ///   - isPage: whether to fall back to the URL without its query.
   package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
     let index = index
     if let entry = index.urls[url] { return ListedFile(entry, of: index.version) }
@@ -42,12 +44,12 @@ extension Device {
     return index.urls[plain].map { ListedFile($0, of: index.version) }
   }
 
-  /// The open file of something that is listed, fetched first where it is missing or damaged; nil where it is listed no
-  /// more, or with other bytes.
+  /// Opens a listed file, fetching it first if it is missing or damaged; nil if it is no longer listed with these bytes.
   /// - Parameters:
-  ///   - fetches: false: nil, too, where it is missing or damaged.
-  ///   - signal: ends the fetch where `stop(signal)` is called.
-  /// - Throws: `ClientError`, where it can't be fetched.
+  ///   - file: the file, as it was listed.
+  ///   - fetches: if false, a missing or damaged file gives nil.
+  ///   - signal: cancels the fetch when `stop(signal)` is called.
+  /// - Throws: `ClientError`, if it can't be fetched.
   package func open(
     _ file: ListedFile, fetches: Bool = true, until signal: StopSignal = StopSignal()
   ) throws(ClientError) -> LocalResource? {
@@ -58,10 +60,12 @@ extension Device {
     return resource
   }
 
-  /// The open file of something that was listed when a page was opened; nil where it is gone, or damaged, or was set aside a
-  /// day ago, or a rollback has left that version behind.
+  /// Opens a file that was listed when a page was opened; nil if it is gone or damaged, was set aside over a day ago, or
+  /// that version has been rolled back.
   ///
-  /// - Parameter version: that the page was opened from.
+  /// - Parameters:
+  ///   - file: the file, as it was listed then.
+  ///   - version: the manifest version that the page was opened from.
   package func openSetAside(_ file: ListedFile, forPageOf version: String) -> LocalResource? {
     let held = index.version.number
     if policy.withLock({ $0.isRolledBack(from: version, to: held) }) { return nil }
@@ -76,36 +80,36 @@ extension Device {
     else { return nil }
     guard digest == file.entry.bytes else {
       damage.withLock { $0 += 1 }
-      // A listed one, which may have the bytes as well, is put right when somebody asks for it.
+      // A listed file with the same bytes is repaired when it is requested.
       if path == folder.aside(file.sha256) { try? folder.remove(path) }
       return nil
     }
     return LocalResource(file.entry, descriptor)
   }
 
-  /// Takes note that a page used a listed file that didn't have to be read for it.
+  /// Records that a page used a listed file without reading it from the disk.
   package func noteUse(_ file: ListedFile) { uses.use(file.entry.name) }
 
-  /// The manifest that is held now.
+  /// The manifest currently held.
   package var snapshot: DeviceManifest { DeviceManifest(index) }
 
-  /// Whether interception is off for every page, by the policy that is held.
+  /// Whether the held policy has switched interception off for every page.
   package var isKilled: Bool { runtimePolicy.isKilled(at: now()) }
 
-  /// Whether the app names a URL's host.
+  /// Whether a URL's host is in the app's list.
   package func isAllowed(_ url: ResourceURL) -> Bool { settings.hosts.contains(url) }
 }
 
-/// A manifest that was held at some moment, for pages that were opened then.
+/// The manifest held at some moment, for pages that were opened then.
 package struct DeviceManifest: Sendable {
   private let index: DeviceIndex
 
   init(_ index: DeviceIndex) { self.index = index }
 
-  /// Its version; `0`: none.
+  /// Its version; `0` if there is none.
   package var version: String { index.version.text }
 
-  /// What it listed for a URL.
+  /// Returns what it listed for a URL.
   package func listed(_ url: ResourceURL) -> ListedFile? {
     index.urls[url].map { ListedFile($0, of: index.version) }
   }

@@ -1,20 +1,20 @@
 import Manifests
 import System
 
-/// What an update by a pack has come to before the switch.
+/// The result of installing a pack, before the switch.
 struct InstalledPack {
-  /// Nil where the pack was of no use.
+  /// Nil if the pack couldn't be used.
   var index: DeviceIndex?
-  /// The files that it was good for: staged, and proven.
+  /// The files that were made from the pack: staged, and verified.
   let made: Set<SHA256>
-  /// Of these, those over a file that the device holds.
+  /// How many of these were deltas over a file that the device holds.
   let deltas: Int
   var report: PackReport
 }
 
 extension Device {
-  /// Fetches a pack and stages its files; those that were made stay, however it ends.
-  /// - Throws: `file`, where the disk fails.
+  /// Fetches a pack and stages its files; files that were made stay, however it ends.
+  /// - Throws: `file`, if the disk fails.
   func install(
     _ answer: PackAnswer, over held: DeviceIndex, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> InstalledPack {
@@ -28,7 +28,7 @@ extension Device {
     if let saved = folder.savedPack(answer.pack, limit: settings.manifestLimit) {
       if installer.resume(saved) { report.resumed = 1 }
     }
-    // What was begun of a file is of no use to anyone.
+    // A partly written file is useless.
     defer { installer.rewind() }
     var index: DeviceIndex?
     do throws(PackFailure) {
@@ -37,7 +37,7 @@ extension Device {
     } catch {
       if case .device(let error) = error { throw error }
       if case .unusable(let reason) = error { report.failure = reason }
-      // All of it is here and wrong: what is kept of it is no use.
+      // The whole pack arrived and was wrong, so there is nothing to resume.
       if installer.isAtEnd { try folder.forgetPack() }
     }
     report.bytes = download.received
@@ -48,8 +48,8 @@ extension Device {
       index: index, made: installer.made, deltas: installer.counts.deltas, report: report)
   }
 
-  /// Where the disk is full, what was set aside goes, and the pack goes on; where that isn't enough, the patch tells
-  /// how much is needed.
+  /// If the disk is full, drops the set-aside files and continues; if that isn't enough, the patch will tell how
+  /// much is needed.
   private func run(
     _ download: inout PackDownload, into installer: PackInstaller
   ) throws(PackFailure) {

@@ -1,15 +1,14 @@
 import System
 
 extension Device {
-  /// Takes a manifest and its files from a zip: what the origin has under `bundle/553.zip`, or, where the device
-  /// holds version 552, `bundle/552-553.zip`, or `bundle/552-553.delta.zip` where it holds all files of that version. A
-  /// zip that leads to no newer version than the one held is passed over. Of a manifest above the disk limit only what fits
-  /// is unpacked.
+  /// Installs a manifest and its files from a zip: the origin's `bundle/553.zip`; or, if the device holds version 552,
+  /// `bundle/552-553.zip`; or `bundle/552-553.delta.zip`, if it holds all files of that version. A zip that doesn't lead to
+  /// a newer version is ignored. Of a manifest above the disk limit, only what fits is unpacked.
   ///
   /// - Parameters:
-  ///   - path: of the zip.
-  ///   - progress: told how far the unpacking is, from several threads.
-  /// - Throws: `ClientError`, `preset` for a zip that can't be used; then the device holds what it held.
+  ///   - path: the path of the zip.
+  ///   - progress: called with the progress of unpacking, from several threads.
+  /// - Throws: `ClientError`, `preset` for a zip that can't be used; the device then holds what it held before.
   public func install(
     preset path: String, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(ClientError) -> PresetReport {
@@ -20,10 +19,7 @@ extension Device {
     _ path: String, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> PresetReport {
     let preset = try Preset(path, manifestLimit: settings.manifestLimit)
-    let held = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      return cache.index
-    }
+    let held = try mend()
     let (version, index) = try preset.index(over: held)
     guard let next = index else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)

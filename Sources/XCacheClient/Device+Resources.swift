@@ -2,17 +2,17 @@ import Manifests
 import System
 
 extension Device {
-  /// The file that the manifest lists for a URL, fetched first where it is missing; nil where none is listed.
+  /// Returns the file that the manifest lists for a URL, fetched first if it is missing; nil if none is listed.
   ///
-  /// The fragment doesn't count, the query does. Nil, too, while the policy has interception off.
+  /// The fragment is ignored, the query isn't. Also nil while the policy has interception off.
   /// - Throws: `ClientError`, when a missing file can't be fetched.
   public func resource(for url: String) throws(ClientError) -> LocalResource? {
     guard !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else { return nil }
     return try listedResource(for: url)
   }
 
-  /// The file for a page that is opened: as `resource(for:)`, and where none is listed under the page's address
-  /// with its query, the one without. Nil, too, where the policy wants the page left alone.
+  /// Returns the file for a page that is being opened: like `resource(for:)`, falling back to the URL without
+  /// its query. Also nil if the policy excludes the page.
   public func page(for url: String) throws(ClientError) -> LocalResource? {
     guard intercepts(url), let url = try? ResourceURL(url) else { return nil }
     if let resource = try listedResource(for: url) { return resource }
@@ -20,10 +20,11 @@ extension Device {
     return try listedResource(for: plain)
   }
 
-  /// As `resource(for:)`, whatever the policy says.
+  /// Like `resource(for:)`, regardless of the policy.
   /// - Parameters:
-  ///   - fetches: false: nil, too, where the file is missing or damaged.
-  ///   - signal: ends the fetch.
+  ///   - url: the requested URL.
+  ///   - fetches: if false, a missing or damaged file gives nil.
+  ///   - signal: cancels the fetch.
   func listedResource(
     for url: ResourceURL, fetches: Bool = true, until signal: StopSignal = StopSignal()
   ) throws(ClientError) -> LocalResource? {
@@ -36,7 +37,7 @@ extension Device {
       case .superseded: continue
       case .absent:
         guard fetches else { return nil }
-        // More than once only where the disk, or an update, took away what was just put there.
+        // More than once only if the disk, or an update, removed what was just put there.
         guard supplied < 3 else {
           throw .file(
             path: folder.file(entry.name), call: "open", code: Errno.noSuchFileOrDirectory.rawValue,
@@ -45,7 +46,7 @@ extension Device {
         if supplied == 0 { cache.withLock { $0.countMiss() } }
         supplied += 1
         try gate.page(entry.sha256, until: signal) { () throws(ClientError) in
-          // Somebody else's fetch may have ended between the look and here.
+          // Another fetch may have finished since the check.
           let path = folder.file(entry.name)
           if cache.withLock({ $0.lists(entry) && $0.has(entry) }), folder.status(path) != nil { return }
           _ = try supply(entry, until: signal)
@@ -56,9 +57,9 @@ extension Device {
 
   private enum Found {
     case ready(LocalResource)
-    /// There is no file, or it was wrong and is gone now.
+    /// There is no file, or it was damaged and has been removed.
     case absent
-    /// An update has switched since the entry was looked up.
+    /// An update has switched manifests since the entry was looked up.
     case superseded
   }
 
@@ -101,9 +102,11 @@ extension Device {
     consuming func take() -> Descriptor? { file }
   }
 
-  /// Puts an entry's bytes in place: copied where the device holds them under another key, else fetched.
-  /// Gives the bytes that came over the wire; nil where none had to.
-  /// - Parameter signal: ends the fetch.
+  /// Puts an entry's file in place: copied if the device holds its bytes under another name, otherwise fetched.
+  /// - Parameters:
+  ///   - entry: the entry whose file is missing.
+  ///   - signal: cancels the fetch.
+  /// - Returns: the number of bytes received; nil if the file was copied.
   func supply(_ entry: HeldEntry, until signal: StopSignal) throws(ClientError) -> Int64? {
     let part = folder.incoming()
     var received: Int64?
@@ -118,7 +121,7 @@ extension Device {
     return received
   }
 
-  /// Where the device has bytes, listed or set aside; nil where it hasn't.
+  /// Returns the path of a file with these bytes, listed or set aside; nil if there is none.
   func held(_ sha256: SHA256) -> String? {
     if folder.status(folder.aside(sha256)) != nil { return folder.aside(sha256) }
     let index = index

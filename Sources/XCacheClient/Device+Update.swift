@@ -3,13 +3,13 @@ import Manifests
 import System
 
 extension Device {
-  /// Polls, and brings the device to the newest manifest: fetches what changed, checks it, switches.
+  /// Polls, and updates the device to the newest manifest: fetches what changed, verifies it and switches.
   ///
   /// - Parameters:
-  ///   - force: polls although the last poll was less than the interval ago.
-  ///   - progress: told how far the fetching is, from several threads.
-  ///   - found: told the version of a newer manifest before anything of it is fetched.
-  /// - Throws: `ClientError`; then the device holds what it held, or, where the disk failed after the switch,
+  ///   - force: polls even if the last poll was less than the interval ago.
+  ///   - progress: called with the progress of fetching, from several threads.
+  ///   - found: called with the version of a newer manifest before any of its files is fetched.
+  /// - Throws: `ClientError`; the device then holds what it held before, or, if the disk failed after the switch,
   ///   the new manifest, whose files the next update or start puts in place.
   public func update(
     force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil,
@@ -18,7 +18,7 @@ extension Device {
     try update(force: force, until: StopSignal(), progress: progress, found: found)
   }
 
-  /// As above; it ends at the next piece of what it fetches where `stop(signal)` is called, and what came stays.
+  /// As above, but `stop(signal)` cancels it at the next chunk that it receives; what has arrived stays.
   package func update(
     force: Bool = false, until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil,
     found: (@Sendable (String) -> Void)? = nil
@@ -29,15 +29,11 @@ extension Device {
   private func updateAlone(
     _ force: Bool, _ found: (@Sendable (String) -> Void)?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    let held = try cache.withLock { cache throws(ClientError) in
-      try cache.mend(at: now())
-      try cache.sweepIfDue(at: now())
-      return cache.index
-    }
+    let (held, fault) = try tidied()
     if gate.conditions.isOffline {
       return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
-    // Before it counts as a poll.
+    // Checked before it counts as a poll.
     if gate.isStopped {
       throw .noAnswer(url: settings.server.text, TransportError(.stopped, "cancelled"))
     }
@@ -49,13 +45,29 @@ extension Device {
     case .poll(let source):
       defer { savePolicy() }
       let offer = try poll(source, holding: held)
-      // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+      // Before the manifest, whose files may not fit: the kill switch must always arrive.
       var documents = DocumentReport()
       follow(offer.extras, from: source, &documents)
+      if let fault { throw fault }
       if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
       var report = try take(offer, source, over: held, progress)
       report.documents = documents
       return report
+    }
+  }
+
+  /// Finishes what an earlier update left undone.
+  /// - Returns: the manifest in force, and the disk error that prevented it, if any: policies must arrive all the same.
+  private func tidied() throws(ClientError) -> (held: DeviceIndex, fault: ClientError?) {
+    try cache.withLock { cache throws(ClientError) in
+      do throws(ClientError) {
+        try cache.mend(at: now())
+        try cache.sweepIfDue(at: now())
+      } catch {
+        guard case .file = error else { throw error }
+        return (cache.index, error)
+      }
+      return (cache.index, nil)
     }
   }
 
@@ -83,7 +95,7 @@ extension Device {
       succeeded(source, offer.extras)
       return try unchanged(held, source, offer.version)
     }
-    // Above the limit the files follow when pages ask for them, and the patch has all else.
+    // Above the limit, files are fetched when pages request them, and the patch has everything else.
     guard allows(answer.pack.size) else {
       return try take(try askWithoutPack(source, holding: held), source, over: held, progress)
     }
@@ -121,13 +133,13 @@ extension Device {
   private func poll(
     _ source: PollPolicy.Source, holding held: DeviceIndex
   ) throws(ClientError) -> Poller.Offer {
-    // Of a manifest above the limit most isn't wanted, and a pack brings all that is new.
+    // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
     let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
     do throws(ClientError) {
       let offer = try Poller(transport: transport(for: .document), settings: settings)
         .ask(source, holding: held, takesPacks: takesPacks)
       policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
-      // An origin whose packs are of no use, and that fails without, must not keep devices from the mirror.
+      // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
       if offer.pack == nil { succeeded(source, offer.extras) }
       return offer
     } catch {
@@ -149,17 +161,17 @@ extension Device {
     report(error, from: source, holding: held)
   }
 
-  /// That it can't be written costs an earlier poll after the next start, nothing else.
+  /// If it can't be written, the only cost is an earlier poll after the next start.
   private func savePolicy() {
     let policy = policy.withLock { $0 }
-    guard cache.withLock({ $0.isOpen }) else { return }
+    guard cache.withLock({ $0.isOurs }) else { return }
     try? folder.write(policy.saved(server: settings.server.text), to: folder.poll)
   }
 
   private func unchanged(
     _ held: DeviceIndex, _ source: PollPolicy.Source, _ polled: ManifestVersion
   ) throws(ClientError) -> UpdateReport {
-    // Of a device that was ended just after the switch.
+    // Left by a device whose process ended just after the switch.
     try folder.forgetPack()
     let present = try cache.withLock { cache throws(ClientError) in
       try cache.sweep(at: now())
@@ -218,13 +230,14 @@ extension Device {
     return report
   }
 
-  /// The offered deltas with every file that can be their base: those of the manifest held, and what was set aside.
+  /// Returns the offered deltas with every file that can be their base: those of the held manifest, and set-aside
+  /// files.
   func deltaBook(_ offers: [DeltaOffer], from held: DeviceIndex) throws(ClientError) -> DeltaTable {
     guard !offers.isEmpty else { return DeltaTable([], bases: [:]) }
     return DeltaTable(offers, bases: try bases(holding: held))
   }
 
-  /// Every file that can be a base.
+  /// Returns the path of every file that can be a base.
   func bases(holding held: DeviceIndex) throws(ClientError) -> [SHA256: String] {
     var bases: [SHA256: String] = [:]
     for sha256 in try folder.digests(in: folder.aside) { bases[sha256] = folder.aside(sha256) }
@@ -235,7 +248,7 @@ extension Device {
     return bases
   }
 
-  /// What the staged files would have cost as gzip bodies.
+  /// Returns how many bytes the staged files would have taken as gzip bodies.
   private func gzipCost(of entries: [HeldEntry]) -> Int64 {
     entries.reduce(0) { total, entry in
       guard ContentType(entry.entry.ctype)?.isCompressible == true,
@@ -252,9 +265,11 @@ extension Device {
       staged: Set(try folder.digests(in: folder.staging)))
   }
 
-  /// Stages what the device holds already, and gives how many files that were; what turns out to be damaged
-  /// is fetched.
-  /// - Parameter proven: staged files that this update has made and hashed.
+  /// Stages the files that the device already holds, and returns their number; damaged ones are added to those to
+  /// fetch.
+  /// - Parameters:
+  ///   - plan: the plan, whose `fetch` grows by the damaged files.
+  ///   - proven: staged files that this update has made and hashed.
   func stageCopies(_ plan: inout UpdatePlan, proven: Set<SHA256> = []) throws(ClientError) -> Int {
     var copied = 0
     for copy in plan.copy {
@@ -275,7 +290,7 @@ extension Device {
     }
   }
 
-  /// Copies bytes that should be the entry's; false where they aren't, or aren't there any more.
+  /// Copies a file that should have the entry's bytes; false if it doesn't, or is gone.
   func stage(
     _ entry: HeldEntry, copying source: String, to target: String
   ) throws(ClientError) -> Bool {
@@ -294,7 +309,7 @@ extension Device {
     }
   }
 
-  /// Fetches what the conditions allow, and gives the bytes that came over the wire and what they don't.
+  /// Fetches what the conditions allow, and returns the bytes received and the entries that were skipped.
   private func stage(
     _ entries: [HeldEntry], of version: ManifestVersion, _ deltas: DeltaTable,
     _ progress: (@Sendable (Progress) -> Void)?
@@ -309,7 +324,7 @@ extension Device {
     do {
       return (try run.run(entries, to: { folder.staged($0.sha256) }), [])
     } catch  where error.isStop && !gate.isStopped {
-      // The conditions have changed: what came is taken, the rest is left for better ones.
+      // The conditions have changed: what arrived is kept, the rest waits for better ones.
       return (0, left())
     } catch  where error.isDiskFull {
       // "set-aside files go first when the disk limit is reached"
@@ -323,12 +338,12 @@ extension Device {
     }
   }
 
-  /// Whether so many bytes may be fetched now.
+  /// Whether this many bytes may be fetched now.
   func allows(_ bytes: Int64) -> Bool {
     gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit
   }
 
-  /// Leaves out of a plan what the disk limit has no room for, and takes set-aside files out of the way of the rest.
+  /// Removes from a plan what exceeds the disk limit, and drops set-aside files to make room for the rest.
   func makeRoom(for plan: inout UpdatePlan, of next: DeviceIndex) throws(ClientError) {
     guard let limit = settings.diskLimit else { return }
     plan.leaveOut(beyond: cache.withLock { $0.room(for: next) })

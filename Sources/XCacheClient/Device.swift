@@ -1,11 +1,11 @@
 import Manifests
 import System
 
-/// A device that follows one channel: it polls, fetches what is new, switches to it in one step, and gives pages
-/// their files.
+/// A device that follows one channel: it polls, fetches what is new, switches to it atomically, and serves pages their
+/// files.
 ///
-/// Calls block until they are done, so make them off the main thread; any thread may, and pages are served while
-/// an update runs. The folder is this process's alone until the device is let go.
+/// Calls block until they are done, so make them off the main thread. They are thread-safe, and pages are served while
+/// an update runs. No other process can use the folder until the device is closed or deallocated.
 ///
 ///     let settings = DeviceSettings(folder: "…", server: "https://…", app: "shop", hosts: ["m.example.com"])
 ///     let device = try Device(settings, transport: …)
@@ -17,20 +17,20 @@ public final class Device: Sendable {
   let transport: any Transport
   let now: @Sendable () -> Int64
   let cache: Locked<DeviceCache>
-  /// The manifest in force, for those who don't wait for the cache while it works on the disk.
+  /// The manifest in force, for readers that must not wait for the cache while it works on the disk.
   let current: Locked<DeviceIndex>
   let uses: UseOrder
   let cacheCounts: Locked<CacheCounts>
   let policy: Locked<PollPolicy>
-  // Held while an update or a completion runs: one at a time.
+  // Held while a job runs: one at a time.
   let work = Locked(())
   let documents: Locked<DeviceDocuments>
   let reporter: FailureReporter
-  /// Files that were found damaged since somebody asked.
+  /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
   let gate: DownloadGate
 
-  /// Opens the device's folder, makes it where it is missing, and finishes what a crash left undone.
+  /// Opens the device's folder, creates it if it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `badSetting`, `inUse`, `otherContents`, `file`.
   public convenience init(_ settings: DeviceSettings, transport: any Transport) throws(ClientError) {
@@ -38,7 +38,7 @@ public final class Device: Sendable {
       settings, transport: transport, folder: CacheFolder(settings.folder), now: Clock.unixMilliseconds)
   }
 
-  /// As above with a clock, in milliseconds since 1970, and a folder that tests can stop.
+  /// As above, with a clock in milliseconds since 1970, and a folder that tests can interrupt.
   init(
     _ settings: DeviceSettings, transport: any Transport, folder: CacheFolder,
     now: @escaping @Sendable () -> Int64
@@ -63,29 +63,29 @@ public final class Device: Sendable {
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))
   }
 
-  /// The manifest version held; `0`: none.
+  /// The manifest version held; `0` if there is none.
   public var version: String { index.version.text }
 
-  /// The sha256, in hexadecimal, of the canonical resourcemap held.
+  /// The SHA-256 of the canonical resourcemap held, in hexadecimal.
   public var digest: String { index.digest.hex }
 
-  /// Whether the folder's index was damaged when the device was opened; then it started from nothing, with the
-  /// files as bases.
+  /// Whether the folder's index was damaged when the device was opened; if so, it started without a manifest and kept
+  /// the old files as bases for deltas.
   public var wasDamaged: Bool { cache.withLock { $0.wasDamaged } }
 
-  // What is used since the last job is written down; whoever closed the device has that done already.
+  // Saves what was used since the last job; `close()` has already done so.
   deinit { saveUses() }
 
   var index: DeviceIndex { current.withLock { $0 } }
 
-  /// What the app knows of network and battery; a job that runs obeys it from its next piece on.
+  /// The network and power conditions; a running job obeys a change from its next chunk on.
   public var conditions: Conditions {
     get { gate.conditions }
     set { changeConditions { $0 = newValue } }
   }
 
-  /// Changes the conditions in one step, so that two who change different parts of them don't undo each other's.
-  /// - Returns: what they were, and what they are.
+  /// Changes the conditions atomically, so that concurrent changes to different members don't overwrite each other.
+  /// - Returns: the conditions before and after the change.
   @discardableResult
   package func changeConditions(
     _ change: (inout Conditions) -> Void
@@ -93,15 +93,17 @@ public final class Device: Sendable {
     gate.changeConditions(change)
   }
 
-  /// The device has another network.
+  /// Tells the transport that the device has moved to another network.
   package func networkChanged() { transport.networkChanged() }
 
   func transport(for use: GatedTransport.Use) -> GatedTransport {
     GatedTransport(inner: transport, gate: gate, use: use)
   }
 
-  /// Fetches files of a version.
-  /// - Parameter signal: ends the fetch that a page waits for; nil: many files are fetched, in a `FetchRun`.
+  /// Returns a fetcher for files of a version.
+  /// - Parameters:
+  ///   - version: the manifest version that lists the files.
+  ///   - signal: cancels a fetch that a page waits for; nil for the many files of a `FetchRun`.
   func fetcher(for version: ManifestVersion, forPageUntil signal: StopSignal? = nil) -> Fetcher {
     var transport = transport(for: signal == nil ? .files : .page)
     transport.isOneOfMany = signal == nil
@@ -110,7 +112,7 @@ public final class Device: Sendable {
     fetcher.isForPage = signal != nil
     fetcher.pause = { [gate] in gate.pause($0, until: signal) }
     fetcher.failed = { [reporter] entry, error in
-      // A disk that is full is made room on, and the file fetched once more.
+      // When the disk is full, room is made and the file is fetched again.
       guard let reason = FailureReport.Reason(error), reason != .storage else { return }
       reporter.report(FailureReport(version: version.text, url: entry.url.text, reason: reason))
     }
@@ -119,19 +121,19 @@ public final class Device: Sendable {
 }
 
 extension Device {
-  /// Waits until the failures that this device met were told to the origin, at most so many milliseconds.
+  /// Waits until pending failure reports have been sent to the origin, or the time is up.
   ///
-  /// Nobody has to: reports are sent behind the device's back. But a process that ends takes those with it that are
-  /// still on their way.
+  /// Calling this is optional, since reports are sent in the background; but those in flight are lost when the process
+  /// exits.
   public func finishReports(milliseconds: Int = 2_000) { reporter.wait(milliseconds) }
 
   /// Whether the origin answered the last poll, so that batches of counts can be sent to it.
   package var takesBatches: Bool { reporter.takesBatches }
 
-  /// Sends a batch of counts, of as many of them as the origin asks for; returns at once, and one that is lost is lost.
+  /// Sends a batch of counts, sampled at the rate that the origin asks for; returns at once, and doesn't retry.
   package func send(_ batch: DeviceBatch) { reporter.send(batch) }
 
-  /// How many files were found damaged since the last call, when they were read.
+  /// Returns how many files were found damaged, as they were read, since the last call.
   package func takeDamage() -> Int64 {
     damage.withLock { damage in
       defer { damage = 0 }
@@ -139,10 +141,10 @@ extension Device {
     }
   }
 
-  /// Tells of a manifest of the origin's that can't be used.
+  /// Reports a manifest of the origin's that can't be used.
   func report(_ error: ClientError, from source: PollPolicy.Source, holding held: DeviceIndex) {
     guard source == .origin, let reason = FailureReport.Reason(error) else { return }
-    // Of an origin that doesn't answer there is nobody to tell.
+    // An origin that doesn't answer can't receive a report either.
     switch error {
     case .noAnswer, .status: return
     default: break

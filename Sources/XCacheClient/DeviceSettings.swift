@@ -1,44 +1,44 @@
 import Manifests
 import System
 
-/// Which channel a device follows, and where it keeps what it gets.
+/// Which channel a device follows, and where and how it keeps its files.
 public struct DeviceSettings: Hashable, Sendable {
-  /// The device's folder; made where it is missing, used by one process at a time.
+  /// The device's folder; created if it is missing, used by one process at a time.
   public var folder: String
   /// The origin's address, such as `https://xcache.example.com`, with or without a path.
   public var server: String
   /// The app's name.
   public var app: String
-  /// The channel's name, `online` where the app doesn't say.
+  /// The channel's name; `online` by default.
   public var channel: String
-  /// The hosts that the manifest may have files for, and whose requests and scripts may be used: `m.example.com`, or
-  /// `*.example.com` for a domain and all below it. Whatever else an origin lists is passed over and reported, so that
-  /// whoever steals a token to publish can't answer for another site. `*` is every host: for tools, which open no page.
+  /// The hosts that the manifest may list files for, and whose prefetch calls and scripts may be used: `m.example.com`, or
+  /// `*.example.com` for a domain and its subdomains. Anything else that an origin lists is ignored and reported, so that a
+  /// stolen publish token can't be used to answer for another site. `*` allows every host, for tools that open no page.
   public var hosts: [String]
-  /// The address of the static copy that is asked once the origin has failed five times in a row.
+  /// The address of the static copy, which is polled once the origin has failed five times in a row.
   public var fallback: String?
-  /// Files fetched at a time, of a server that doesn't take many requests over one connection as with HTTP/2.
+  /// The number of files fetched concurrently from a server that doesn't multiplex requests as HTTP/2 does.
   public var connections = 6
-  /// Bytes that the listed and the set-aside files may take together on the disk, in its blocks; nil: as many as it has.
+  /// The bytes that listed and set-aside files together may take on the disk, in whole blocks; nil for no limit.
   ///
-  /// Set-aside files go first, then the listed ones that were used least recently; each comes back when a page asks for it.
-  /// A manifest may list more than fits. While an update runs, the files of both manifests are there.
+  /// Set-aside files are removed first, then the least recently used listed files; a listed one is fetched again when a
+  /// page requests it. A manifest may list more than fits. During an update, the disk holds the files of both manifests.
   public var diskLimit: Int64?
-  /// Bytes up to which an update is taken at once where `Conditions` don't allow large ones. Of a larger one the manifest
-  /// alone is taken, and the files follow when a page asks for them, or when conditions allow.
+  /// The size in bytes up to which an update is fetched at once when `Conditions` don't allow large ones. Of a larger one
+  /// only the manifest is taken, and the files follow when a page requests them, or when conditions allow.
   public var meteredLimit: Int64 = 256 << 10
-  /// Bytes of a manifest, decoded, above which it is refused.
+  /// The size in bytes, decoded, above which a manifest is refused.
   public var manifestLimit: Int64 = 256 << 20
-  /// Whether an update also works out what it would have cost by gzip; that takes time, and no device needs it.
+  /// Whether an update also computes what it would have cost with gzip; that takes time, and no device needs it.
   public var comparesWithGzip = false
-  /// The Ed25519 public key, 32 bytes, by which the policy's scripts are signed; nil: the app injects none.
+  /// The Ed25519 public key, 32 bytes, that verifies the policy's scripts; nil if the app injects none.
   public var scriptKey: [UInt8]?
-  /// Whether a person looks at a release by this device: its polls don't count at the origin, which is told of no failure.
+  /// Whether this device previews a release for a person: the origin doesn't count its polls, and gets no failure reports.
   package var isPreview = false
-  /// Milliseconds before the second attempt to fetch a file, the third, and so on.
+  /// The delays in milliseconds before the second attempt to fetch a file, the third, and so on.
   public var retryPauses: [UInt32] = [200, 800]
 
-  /// Settings for `channel` of `app` at `server`, whose pages are those of `hosts`, kept in `folder`.
+  /// Creates settings for `channel` of `app` at `server`, with pages on `hosts` and its files in `folder`.
   public init(folder: String, server: String, app: String, hosts: [String], channel: String = "online") {
     self.folder = folder
     self.server = server
@@ -48,7 +48,7 @@ public struct DeviceSettings: Hashable, Sendable {
   }
 }
 
-/// Settings whose values can be what they are meant to be.
+/// Settings that have been validated.
 struct CheckedSettings: Sendable {
   let server: BaseURL
   let fallback: BaseURL?
@@ -109,7 +109,8 @@ struct CheckedSettings: Sendable {
     return base
   }
 
-  /// Where the origin is polled. With a manifest held, the query says which, so that a pack or a patch may come back.
+  /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack or
+  /// a patch.
   func originURL(holding held: DeviceIndex, takesPacks: Bool = false) -> String {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
@@ -117,10 +118,10 @@ struct CheckedSettings: Sendable {
     return isPreview ? url + "&preview=1" : url
   }
 
-  /// Where the origin is told of failures.
+  /// The URL for failure reports to the origin.
   var reportURL: String { "\(server)/report?app=\(app)&channel=\(channel)" }
 
-  /// Where the mirror has one of the channel's documents.
+  /// Returns the URL of one of the channel's documents at the mirror.
   func mirrorURL(_ document: String) -> String {
     "\(fallback ?? server)/\(channel.space)/\(app)/\(document)"
   }

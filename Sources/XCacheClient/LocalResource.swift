@@ -1,17 +1,18 @@
 import Manifests
 import System
 
-/// A listed file, open and checked: it stays what it is, whatever an update does meanwhile.
+/// A listed file, open and verified; updates don't change it while it is open.
 public final class LocalResource: Sendable {
   /// The URL under which the manifest lists it.
   public let url: String
   /// The media type with its parameters, e.g. `application/javascript;charset=UTF-8`.
   public let contentType: String
-  /// What an answer with its bytes says besides: the page's own security headers, and `X-Content-Type-Options: nosniff`.
+  /// The other headers of an answer with its bytes: the page's own security headers, and `X-Content-Type-Options:
+  /// nosniff`.
   public let headers: [String: String]
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int64
-  /// In hexadecimal.
+  /// The SHA-256 in hexadecimal.
   public let sha256: String
   private let file: Descriptor
 
@@ -26,7 +27,7 @@ public final class LocalResource: Sendable {
     self.file = file
   }
 
-  /// At most `count` bytes from `offset` on; fewer only at the end.
+  /// Returns at most `count` bytes from `offset` on; fewer only at the end.
   ///
   /// - Throws: `file`.
   public func read(at offset: Int64 = 0, count: Int = .max) throws(ClientError) -> [UInt8] {

@@ -1,8 +1,8 @@
 import System
 
-/// Hands each event to everybody who listens.
+/// Hands each event to every listener.
 final class EventHub: Sendable {
-  /// Events that wait for one listener; of more, the oldest are lost.
+  /// The most events that wait for one listener; beyond that, the oldest are dropped.
   private static let backlog = 256
 
   private struct State {
@@ -24,7 +24,7 @@ final class EventHub: Sendable {
     for listener in listeners.values { listener.finish() }
   }
 
-  /// What happens from now on.
+  /// Returns a stream of the events from now on.
   func listen() -> AsyncStream<RuntimeEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RuntimeEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))

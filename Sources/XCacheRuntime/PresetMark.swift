@@ -1,19 +1,20 @@
 import System
 import XCacheClient
 
-/// Says which preset was taken by which build of the app, so that each is taken once.
+/// Records which build of the app took which preset, so that each is taken once.
 struct PresetMark {
   let path: String
   let subject: [UInt8]
 
-  /// Bytes at a zip's end that tell it from another: its directory is there, and in that, last, the checksum of the manifest.
+  /// The number of bytes at the end of a zip that identify it: they hold its directory, whose last entry has the checksum
+  /// of the manifest.
   private static let tail = 1 << 16
 
-  /// - Throws: `preset`, where no such file, or it can't be read.
+  /// - Throws: `preset` if there is no such file or it can't be read.
   init(of preset: String, _ settings: RuntimeSettings) throws(ClientError) {
     path = "\(settings.device.folder)/preset"
     let (size, digest) = try Self.content(preset)
-    // Not its path, which is another one after each installation on some systems, nor a time, which builds set at will.
+    // Not the path, which changes with each installation on some systems, nor a timestamp, which builds set at will.
     subject = Array("\(settings.build) \(size) \(digest.hex)\n".utf8)
   }
 
@@ -40,16 +41,16 @@ struct PresetMark {
     return (size, SHA256.of(Array(bytes[..<(try count.get())])))
   }
 
-  /// Whether it was taken.
+  /// Whether the preset was taken.
   var isThere: Bool { (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject) }
 
-  /// Takes note that it was; where that can't be written the next start looks into it once more.
+  /// Records that the preset was taken. If that can't be written, the next start checks the preset again.
   func write() { try? DurableFile.write(subject, to: path) }
 }
 
 extension Device {
-  /// Takes the preset at the first start of a build of the app; one that can't be used costs nothing but its files.
-  /// - Returns: why it can't be.
+  /// Takes the preset at the first start of a build of the app. If it can't be used, only its files are missing.
+  /// - Returns: why it can't be used, or nil.
   func takePreset(_ settings: RuntimeSettings) -> ClientError? {
     guard let preset = settings.preset else { return nil }
     do throws(ClientError) {

@@ -1,17 +1,17 @@
 import System
 
-/// What a runtime is at.
+/// What a runtime is doing.
 package struct RuntimeActivity: Hashable, Sendable {
-  /// An update runs, or waits for a page that loads.
+  /// An update is running, or waiting for a page to load.
   package let isUpdating: Bool
-  /// Files that earlier updates left are fetched, or will be once the update is done.
+  /// Files left over from earlier updates are being fetched, or will be once the update is done.
   package let fetchesBacklog: Bool
-  /// Requests are passed on because the app ended three times while a page loaded.
+  /// Requests are passed on because the app ended three times while a page was loading.
   package let isInterceptionOff: Bool
 }
 
 extension Runtime {
-  /// What it is at now.
+  /// What the runtime is doing now.
   package var activity: RuntimeActivity {
     state.withLock {
       RuntimeActivity(

@@ -3,10 +3,10 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// What becomes of a request: an answer from this device, or the network's.
+  /// Answers a request from this device, or says that it has to go to the network.
   ///
-  /// It waits for a listed file that is missing or damaged until that was fetched, once for all who ask for it. Where the
-  /// calling task is cancelled meanwhile it returns at once; a fetch that nobody waits for any more is ended.
+  /// If a listed file is missing or damaged, it waits until the file is fetched, once for everyone who asks for it. If the
+  /// calling task is cancelled it returns at once; a fetch that nobody waits for any more is stopped.
   public func answer(_ request: PageRequest) async -> PageAnswer {
     if let page = request.page { device?.pageAsks(page.id) }
     let (answer, version) = await decide(request)
@@ -14,7 +14,7 @@ extension Runtime {
     return answer
   }
 
-  /// An answer, and the manifest version that it is of.
+  /// An answer, and the manifest version that it comes from.
   typealias Decision = (answer: PageAnswer, version: String?)
 
   private func decide(_ request: PageRequest) async -> Decision {
@@ -43,7 +43,7 @@ extension Runtime {
     return await fromDisk(file, head, device)
   }
 
-  /// Why a request is none of the runtime's; nil where it may be.
+  /// Why the runtime must not answer a request; nil if it may.
   private func passes(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
     if let reason = passesAll(device) { return reason }
     guard device.isAllowed(url) else { return .foreignHost }
@@ -52,20 +52,20 @@ extension Runtime {
     return passesPage(address, device)
   }
 
-  /// Why every request is to go to the network; nil where interception is on.
+  /// Why every request has to go to the network; nil if interception is on.
   func passesAll(_ device: Device) -> PassReason? {
     if state.withLock({ $0.isInterceptionOff }) { return .crashLoop }
     return device.isKilled ? .killed : nil
   }
 
-  /// Why a page is none of the runtime's; nil where it may be.
+  /// Why the runtime must leave a page alone; nil if it need not.
   func passesPage(_ page: ResourceURL, _ device: Device) -> PassReason? {
     guard device.isAllowed(page) else { return .foreignHost }
     guard device.intercepts(page.text) else { return .bypassed }
     return state.withLock { $0.health.isFailed(String(page.withoutQuery)) } ? .pageFailed : nil
   }
 
-  /// A page of an older version still gets what the manifest lists no more, so that its lazy parts load.
+  /// Answers a page of an older version with a file that the manifest no longer lists, so that its lazy parts still load.
   private func setAside(_ request: PageRequest, _ url: ResourceURL, _ device: Device) async -> PageAnswer {
     guard let page = request.page, page.version != device.version,
       let held = state.withLock({ $0.pages[page.id]?.held })
@@ -87,7 +87,7 @@ extension Runtime {
     } else if case .failure(let error) = outcome {
       hub.tell(.failed(error))
     }
-    // Nothing: an update took it away meanwhile, or the disk gave less than it holds.
+    // Nil: an update removed the file meanwhile, or the disk returned fewer bytes than it should.
     guard case .success(let bytes?) = outcome else { return .network(.unavailable) }
     switch bytes {
     case .memory(let bytes): return .local(LocalAnswer(head, bytes, isFromMemory: false))
@@ -95,7 +95,7 @@ extension Runtime {
     }
   }
 
-  /// The bytes of a listed file, fetched once for everybody who asks meanwhile; nil where the calling task is cancelled.
+  /// Fetches a listed file once for everyone who asks meanwhile; nil if the calling task is cancelled.
   private func fetch(_ file: ListedFile, _ device: Device) async -> FileFetch.Outcome? {
     let key = FileFetch.Key(url: file.url, sha256: file.sha256)
     let (run, waiter, isNew) = state.withLock { state -> (FileFetch.Run, Int?, Bool) in
@@ -106,7 +106,7 @@ extension Runtime {
     }
     guard let waiter else { return nil }
     if isNew {
-      // On threads of their own: a server that hangs must not keep anybody from what is here.
+      // On separate threads: a server that hangs must not hold up requests for files that are here.
       fetchThreads.add {
         let outcome =
           run.signal.isSet
@@ -136,8 +136,7 @@ extension Runtime {
     }
   }
 
-  /// Takes note of an answer, for the app and for the origin.
-  /// - Parameter version: of the manifest that it is of; nil for one of the network's.
+  /// Counts an answer, for the app and for the origin.
   package func count(_ answer: PageAnswer, _ request: PageRequest, from version: String?) {
     let held = self.version
     state.withLock { state in
@@ -155,7 +154,7 @@ extension Runtime {
   }
 }
 
-/// A file that is fetched since a page asked for it.
+/// The fetch of a file that a page asked for.
 enum FileFetch {
   struct Key: Hashable {
     let url: String
@@ -164,17 +163,17 @@ enum FileFetch {
 
   enum Bytes: Sendable {
     case memory([UInt8])
-    /// Of a file that is too large for memory.
+    /// A file that is too large for memory.
     case file(LocalResource)
   }
 
-  /// Nil where it is listed no more.
+  /// Nil if the file is no longer listed.
   typealias Outcome = Result<Bytes?, ClientError>
   typealias Run = SharedRun<Outcome>
 }
 
 extension LocalAnswer.Body {
-  /// Some bytes of a file, or none.
+  /// Part of a file, or nothing.
   fileprivate static func part(of resource: LocalResource, _ range: Range<Int64>) -> Self {
     range.isEmpty ? .empty : .file(resource, start: range.lowerBound, count: Int64(range.count))
   }

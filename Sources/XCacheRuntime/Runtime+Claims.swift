@@ -1,10 +1,10 @@
 import Manifests
 import XCacheClient
 
-/// For engines that have to say at once whether they take a request.
+/// For engines that have to decide at once whether they take a request.
 extension Runtime {
-  /// Whether a request is one for a file that the manifest lists, so that `answer` may well have it; without a look at the
-  /// disk.
+  /// Whether the manifest lists the file that a request asks for, so that `answer` is likely to have it. Doesn't look at
+  /// the disk.
   public func lists(_ request: PageRequest) -> Bool {
     guard request.method == "GET" || request.method == "HEAD", isOfHosts(request), let device,
       let url = try? ResourceURL(request.url), !device.isKilled,
@@ -13,7 +13,7 @@ extension Runtime {
     return device.listed(url, isPage: false) != nil
   }
 
-  /// Whether a request is one for a host that the app named.
+  /// Whether a request is for one of the hosts that the app named.
   public func isOfHosts(_ request: PageRequest) -> Bool {
     guard isOpen, let device, let url = try? ResourceURL(request.url) else { return false }
     return device.isAllowed(url)

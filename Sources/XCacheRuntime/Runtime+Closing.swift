@@ -2,13 +2,13 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// How long `close` waits for a transport that doesn't ask whether it is to end.
+  /// How long `close` waits for a transport that doesn't check whether it should stop.
   private static let timeout: Duration = .seconds(5)
 
-  /// Ends this runtime: what runs is stopped, the notes are written, and the folder is let go of, so that another runtime may
-  /// start on it when this returns. Every later request is passed on, and no trigger leads to a poll.
+  /// Closes this runtime: stops running jobs, writes the notes and releases the folder, so that another runtime can start
+  /// in it once this returns. Every later request is passed on, and triggers no longer lead to polls.
   ///
-  /// What is being fetched for a page or an update ends within about a second.
+  /// Fetches for a page or an update end within about a second.
   public func close() async {
     let marker = state.withLock { state -> CrashMarker? in
       state.isClosed = true
@@ -23,7 +23,7 @@ extension Runtime {
       await updateThread.idle(within: Self.timeout)
       sendCounts(isLast: true)
       await notes.run {
-        // The process didn't end while the page loads.
+        // The process outlived the loading of its first page.
         marker?.end()
         device.releaseFolder()
       }
@@ -31,6 +31,6 @@ extension Runtime {
     hub.finish()
   }
 
-  /// Whether `close` wasn't called.
+  /// Whether `close` hasn't been called.
   var isOpen: Bool { !state.withLock { $0.isClosed } }
 }

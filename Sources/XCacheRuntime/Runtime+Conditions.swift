@@ -2,22 +2,23 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// What the app knows of network and battery, which says how much updates may take; the app sets it as it changes.
+  /// What the app knows about network and battery, which decides how much updates may use; the app sets it whenever it
+  /// changes.
   ///
-  /// Where more than one part of an app does, each takes `changeConditions`. A runtime with a `fault` asks for nothing, and
-  /// keeps none.
+  /// If several parts of an app change it, each should use `changeConditions`. A runtime with a `fault` ignores conditions
+  /// and keeps none.
   public var conditions: Conditions {
     get { device?.conditions ?? Conditions() }
     set { changeConditions { $0 = newValue } }
   }
 
-  /// Changes the conditions in one step: what somebody else changes at the same time stays changed.
+  /// Changes the conditions atomically, so that concurrent changes aren't lost.
   public func changeConditions(_ change: (inout Conditions) -> Void) {
     guard let device else { return }
     let (old, new) = device.changeConditions(change)
     if new.network != old.network, !new.isOffline { networkChanged() }
     if new.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
-    // The app may well be ended now.
+    // The app may be terminated from now on.
     if !new.isForeground, old.isForeground {
       note { device.saveUses() }
       sendCounts()
@@ -29,7 +30,7 @@ extension Conditions {
   /// Whether a trigger leads to a poll.
   func allow(_ trigger: Trigger) -> Bool {
     if isOffline { return false }
-    // Whatever else happens while nobody looks can wait until somebody does.
+    // In the background, everything else can wait until the user is back.
     return isForeground || trigger == .launch || trigger == .push
   }
 }

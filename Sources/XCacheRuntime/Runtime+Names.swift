@@ -2,8 +2,8 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// The device has another network, be it as good as the last one: hosts are looked up anew, and requests take new connections.
-  /// Called by itself where `conditions.network` changes to one that there is.
+  /// Tells the runtime that the device changed networks, even to an equivalent one: hosts are looked up again, and requests
+  /// use new connections. Called automatically when `conditions.network` changes, unless the device is offline.
   public func networkChanged() {
     settings.names?.networkChanged()
     settings.fetcher?.networkChanged()
@@ -12,12 +12,12 @@ extension Runtime {
     prepareNames()
   }
 
-  /// Has the resolver do what the policy says, and look up the hosts of what is held.
+  /// Applies the policy to the resolver, and has it look up the hosts of the manifest held.
   func prepareNames() {
     guard let names = settings.names, let device else { return }
     names.isOff = !device.runtimePolicy.usesHTTPDNS
     guard !names.isOff, !conditions.isOffline else { return }
-    // A walk over the manifest, which nobody waits for.
+    // This walks the whole manifest, and nobody waits for it.
     notes.add { names.prepare(device.hosts) }
   }
 }

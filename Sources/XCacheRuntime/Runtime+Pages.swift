@@ -3,26 +3,26 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// A page that is open.
+  /// The state of an open page.
   struct Open {
     let page: OpenPage
-    /// What was held when it was opened.
+    /// The manifest held when the page was opened.
     let held: DeviceManifest?
-    /// The manifest version that its own document came from; nil where that came from the network, or not yet.
+    /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
     private(set) var source: String?
-    /// Of which the adapter told.
+    /// The milestones that the adapter reported.
     var milestones: Set<PageMilestone> = []
-    /// Whether it came up, or is known not to have.
+    /// Whether it is known to have come up or failed.
     var isDecided = false
-    /// Whether nobody sees it.
+    /// Whether the page is out of sight.
     var isHidden = false {
       didSet { wasHidden = wasHidden || isHidden }
     }
     private(set) var wasHidden = false
-    /// Its deadlines so far; the last one counts.
+    /// The number of deadlines started so far; only the last one counts.
     var deadlines = 0
     private(set) var hasAnswer = false
-    /// Updates that wait for its first answer.
+    /// Updates that are waiting for its first answer.
     var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
     init(_ page: OpenPage, _ held: DeviceManifest?) {
@@ -34,7 +34,7 @@ extension Runtime {
     var isLocal: Bool { source != nil }
 
     mutating func answered(_ answer: PageAnswer, isDocument: Bool, from version: String?) {
-      // One that was opened just before a switch may come from what is held since.
+      // The document of a page opened just before a switch may come from the new version.
       if isDocument, case .local = answer { source = version }
       hasAnswer = true
       release()
@@ -46,13 +46,14 @@ extension Runtime {
     }
   }
 
-  /// A page that is about to load; `close` ends it. Its requests carry it, and so do the signals about it.
+  /// Registers a page that is about to load; `close` ends it. Pass the page along with its requests and the signals about
+  /// it.
   public func open(_ url: String) -> OpenPage {
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
-      // The first one that is intercepted: a policy may have switched that on since the start.
+      // The first page that is intercepted, not the first page: a policy may have switched interception on since the start.
       let isFirst = !state.hasMarked && !state.isInterceptionOff
       if isFirst { state.hasMarked = true }
       state.nextPage += 1
@@ -66,8 +67,8 @@ extension Runtime {
     return page
   }
 
-  /// Nobody sees the page, or somebody does again. Engines don't paint what nobody sees, so the deadline of such a page begins when it
-  /// is seen.
+  /// Tells the runtime that the page was hidden, or is visible again. Engines don't paint hidden pages, so the deadline of
+  /// such a page starts when it becomes visible.
   public func setHidden(_ isHidden: Bool, _ page: OpenPage) {
     let number = state.withLock { state -> Int? in
       guard let open = state.pages[page.id], open.isHidden != isHidden else { return nil }
@@ -94,11 +95,11 @@ extension Runtime {
     if isDue { decide(page, failed: .pageFailed) } else { endLoad(of: page) }
   }
 
-  /// The page painted, or its script said that it is ready.
+  /// The page painted, or its script reported that it is ready.
   public func pageCameUp(_ page: OpenPage) { decide(page, failed: nil) }
 
-  /// A script of the page failed; it counts where the page hasn't come up yet. One that nobody sees has, as far as it can, once it is
-  /// loaded.
+  /// A script of the page failed. That counts only if the page hasn't come up yet; a hidden page is taken to have come up
+  /// once it is loaded.
   public func scriptFailed(_ page: OpenPage) {
     let counts = state.withLock { state in
       state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
@@ -106,7 +107,7 @@ extension Runtime {
     if counts { decide(page, failed: .scriptFailed) }
   }
 
-  /// The page is gone. One that was left before it came up counts for nothing.
+  /// The page was closed. A page that was left before it came up isn't counted.
   public func close(_ page: OpenPage) {
     endLoad(of: page)
     prefetches?.close(page.id)
@@ -117,38 +118,37 @@ extension Runtime {
     sendCounts()
   }
 
-  /// Waits until what was noted about pages is on the disk.
+  /// Waits until all notes about pages are on the disk.
   package func finishNotes() async { await notes.run {} }
 
-  /// The first page was shown, failed or was left, and the process is still there.
+  /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive.
   private func livedThrough() {
     if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
   }
 
-  /// The page counts as loading no longer, whatever becomes of it.
+  /// Stops counting the page as loading, whatever becomes of it.
   private func endLoad(of page: OpenPage) {
     livedThrough()
     device?.pageIsLoaded(page.id)
   }
 
-  /// Writes something down in its turn. The folder stays this runtime's until that is done.
+  /// Queues something to be written. The folder stays this runtime's until it is done.
   func note(_ write: @escaping @Sendable () -> Void) {
     let device = device
     guard isOpen else { return }
     notes.add { withExtendedLifetime(device, write) }
   }
 
-  /// The first signal of a page counts, and that of its deadline is one.
-  /// - Parameter failure: as what it counts; nil: the page came up.
+  /// Decides whether a page came up; only its first signal counts, and the end of its deadline is one.
   private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
     endLoad(of: page)
     let held = self.version
     let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }
       state.pages[page.id]?.isDecided = true
-      // What the network answered says nothing of what is held.
+      // A page answered by the network says nothing about the version held.
       guard let source = open.source else { return (nil, nil) }
-      // The switch itself is noted when its update has ended.
+      // A switch itself is saved when its update has ended.
       if let device { state.health.holds(device.version) }
       let key = Self.key(page.url)
       guard let failure else {
@@ -164,7 +164,7 @@ extension Runtime {
     note { try? DurableFile.write(saved, to: file) }
   }
 
-  /// Pages are told apart by their address without query and fragment.
+  /// The key that identifies a page: its URL without query and fragment.
   static func key(_ url: String) -> String {
     (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url
   }

@@ -2,12 +2,12 @@ import Manifests
 import XCacheClient
 
 extension Runtime {
-  /// Sends the calls that the prefetch config names for a page that opens, beside the page.
+  /// Sends the calls that the prefetch config names for a page that is opening, in parallel with the page.
   ///
-  /// They carry the page's `Origin` and `Referer`, what `context` says, and the engine's cookies, whose store takes those of
-  /// the answers, used or not. Nothing is sent where the app names no fetcher, for pages and calls of other hosts, or
-  /// where the policy leaves the page alone.
-  /// - Returns: how many calls are on their way.
+  /// They carry the page's `Origin` and `Referer`, what `context` says, and the engine's cookies; the cookies that the
+  /// answers set go into the engine's store, used or not. Nothing is sent if the app names no fetcher, for pages and calls
+  /// of other hosts, or if the policy leaves the page alone.
+  /// - Returns: the number of calls sent.
   @discardableResult
   public func prefetch(for page: OpenPage, _ context: PageContext) async -> Int {
     guard let prefetches, let device, isOpen, !conditions.isOffline, let url = try? ResourceURL(page.url),
@@ -27,14 +27,14 @@ extension Runtime {
     return count
   }
 
-  /// Calls of one page that are sent.
+  /// The most calls sent for one page.
   private static let mostCalls = 32
 
-  /// The answer to a page's request, where that was sent ahead: once, and after a wait where it is under way. Nil: the page
-  /// is to ask itself.
+  /// Returns the answer to a page's request if it was sent ahead, waiting for it if it is still on its way; each is
+  /// returned once. Nil means that the page has to send the request itself.
   ///
-  /// A request gets one that was sent with the same method, address, body by value and cookies; with `Authorization`, a
-  /// condition, a range or a header of the page's own it gets none.
+  /// A request matches if it was sent with the same method, URL, body (by value) and cookies. One with `Authorization`, a
+  /// condition, a range or a header of the page's own never matches.
   public func prefetched(_ request: PageRequest, body: [UInt8] = []) async -> PrefetchedAnswer? {
     guard let prefetches, let page = request.page, let url = try? ResourceURL(request.url),
       PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty)
@@ -47,13 +47,14 @@ extension Runtime {
       page.id, request.method.uppercased(), url.text, body: body, cookies: cookies)
   }
 
-  /// The answer to a request of the app's own, such as one of its `URLSession`s, where a call that was sent ahead of a page is
-  /// like it: by the same rules as for pages, once among all who ask.
+  /// Returns the answer to a request of the app's own, such as one by its `URLSession`, if a matching call was sent ahead
+  /// of a page. The same rules apply as for pages; each answer is returned once, to whoever asks first.
   ///
   /// - Parameters:
-  ///   - request: the app's own.
-  ///   - body: of the request.
-  ///   - cookies: what `Cookie` would say in the request, where it doesn't already; nil: nothing.
+  ///   - request: the app's own request.
+  ///   - body: the body of the request.
+  ///   - cookies: the value that `Cookie` would have in the request, if the request doesn't have that header yet; nil for
+  ///     none.
   public func prefetchedForApp(
     _ request: PageRequest, body: [UInt8] = [], cookies: String? = nil
   ) async -> PrefetchedAnswer? {
@@ -64,12 +65,13 @@ extension Runtime {
       nil, request.method.uppercased(), url.text, body: body, cookies: request.header("cookie") ?? cookies)
   }
 
-  /// Whether an answer that was sent ahead waits for a request like this one, or is under way: `prefetchedForApp` may have it.
+  /// Whether the answer to a matching request was sent ahead and is waiting or on its way, so that `prefetchedForApp` may
+  /// return it.
   public func mayBePrefetched(_ request: PageRequest) -> Bool {
     guard let prefetches, isOfHosts(request), let url = try? ResourceURL(request.url) else { return false }
     return prefetches.hasAny(method: request.method.uppercased(), url: url.text)
   }
 
-  /// How often what became of the calls that were sent ahead.
+  /// How the calls that were sent ahead turned out.
   public var prefetchCounts: PrefetchCounts { prefetches?.counts ?? PrefetchCounts() }
 }

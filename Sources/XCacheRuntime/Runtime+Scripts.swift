@@ -4,17 +4,17 @@ import XCacheClient
 
 /// A script that the policy has the app inject into its pages.
 public struct PageScript: Hashable, Sendable {
-  /// As the policy names it.
+  /// The name that the policy gives it.
   public let name: String
-  /// JavaScript, in UTF-8, signed by the key of the app's settings.
+  /// JavaScript in UTF-8, signed with the key in the app's settings.
   public let source: String
 }
 
 extension Runtime {
-  /// What to inject into the page at `url`, in the policy's order: before it loads, in its own world, in its main frame and, where
-  /// the engine can be told `scriptPatterns`, in frames of the app's hosts.
+  /// Returns the scripts to inject into the page at `url`, in the policy's order: before it loads, in a world of its own,
+  /// in its main frame and, if the engine supports `scriptPatterns`, in frames of the app's hosts.
   ///
-  /// None for a page that is left alone or whose host the app doesn't name, and else as `scripts()`.
+  /// Returns none for a page that is left alone or whose host the app doesn't name; otherwise the same as `scripts()`.
   public func scripts(for url: String) async -> [PageScript] {
     guard let device, let address = try? ResourceURL(url), passesPage(address, device) == nil else {
       return []
@@ -22,11 +22,11 @@ extension Runtime {
     return await scripts()
   }
 
-  /// What to inject into pages that aren't left alone; none while interception is off.
+  /// Returns the scripts to inject into pages that aren't left alone; none while interception is off.
   ///
-  /// Each is signed by `DeviceSettings.scriptKey`; without that key there are none. One that isn't here yet is fetched first, some
-  /// seconds at most; one that can't be had is left out, and `events` tells why. Where the calling task is cancelled this ends
-  /// within about a second.
+  /// Each is signed with `DeviceSettings.scriptKey`; without that key there are none. A script that isn't here yet is
+  /// fetched first, which takes some seconds at most; one that can't be fetched is left out, and `events` says why. If the
+  /// calling task is cancelled this ends within about a second.
   public func scripts() async -> [PageScript] {
     guard let device, isOpen, passesAll(device) == nil else { return [] }
     let names = device.scripts
@@ -50,18 +50,19 @@ extension Runtime {
     }
   }
 
-  /// Which documents may get those scripts, as engines' allow lists have it: `https://m.example.com/*`, `https://*.example.com/*`.
+  /// The documents that may get those scripts, in the form of engines' allow lists: `https://m.example.com/*`,
+  /// `https://*.example.com/*`.
   ///
-  /// A view goes on to other hosts by itself, and has frames of theirs.
+  /// Needed because a view can navigate to other hosts, and can contain frames of theirs.
   public var scriptPatterns: [String] {
     let names = (try? HostList(settings.device.hosts).names) ?? []
     return names.flatMap { ["https://\($0)/*", "http://\($0)/*"] }
   }
 
-  /// Fetches the scripts of a policy that has just come, so that no page waits for them.
+  /// Fetches the scripts of a policy that has just arrived, so that no page waits for them.
   func fetchScripts() {
     guard let device, !device.scripts.isEmpty else { return }
-    // Whoever asks for one is told what is wrong with it.
+    // Errors are reported when a page asks for the script.
     updateThread.add { for name in device.scripts { _ = try? device.script(name) } }
   }
 }

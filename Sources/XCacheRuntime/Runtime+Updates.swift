@@ -2,13 +2,14 @@ import System
 import XCacheClient
 
 extension Runtime {
-  /// Looks for an update and takes it, where one is due: at most one poll in 30 seconds, or as often as the channel says.
+  /// Checks for an update and installs it, if a poll is due: at most one every 30 seconds, or as often as the channel
+  /// allows.
   ///
-  /// One update runs at a time; a trigger that comes meanwhile waits for it. It stands back behind a page that loads. Where
-  /// the calling task is cancelled this returns at once; an update that nobody waits for any more ends within about a
-  /// second, and the next one goes on there.
-  /// - Returns: what became of it; nil where it failed, which `events` tells of, where the task was cancelled, and where
-  ///   `conditions` don't allow it.
+  /// Only one update runs at a time; a trigger that comes meanwhile waits for it. Updates give way to pages that are
+  /// loading. If the calling task is cancelled this returns at once; an update that nobody waits for any more ends within
+  /// about a second, and the next one resumes it.
+  /// - Returns: the report; nil if the update failed, which `events` reports, if the task was cancelled, or if `conditions`
+  ///   don't allow it.
   @discardableResult
   public func handle(_ trigger: Trigger) async -> UpdateReport? {
     guard let device, isOpen else { return nil }
@@ -37,13 +38,13 @@ extension Runtime {
     }
   }
 
-  /// - Parameter force: polls although none is due.
+  /// Polls if a poll is due, or in any case with `force`, and installs an update.
   @discardableResult
   func update(force: Bool, until signal: StopSignal = StopSignal()) async -> UpdateReport? {
     guard let device else { return nil }
     let hub = hub
     let policy = device.runtimePolicy.version
-    // Together, so that none starts between the two and goes first.
+    // In one step, so that no backlog job starts in between and gets ahead of the update.
     let backlog = state.withLock { state in
       state.updates += 1
       return state.backlog
@@ -69,13 +70,13 @@ extension Runtime {
       if report.from != report.to { hub.tell(.switched(from: report.from, to: report.to)) }
       return report
     case .failure(let error):
-      // Whoever stopped it knows.
+      // Whoever stopped it knows already.
       if !signal.isSet { hub.tell(.failed(error)) }
       return nil
     }
   }
 
-  /// Another policy is another chance for what was off after crashes.
+  /// Applies a new policy, and switches interception back on in case it was off after crashes.
   private func policyChanged(to version: String) {
     hub.tell(.policyChanged(version: version))
     prepareNames()
@@ -84,8 +85,8 @@ extension Runtime {
     for proxy in proxies.withLock({ $0.compactMap(\.proxy) }) { proxy.endTunnels() }
   }
 
-  /// Fetches what updates have left for better conditions, where they are better by now; behind everything else, so not while an
-  /// update runs or is about to: that comes here when it has ended.
+  /// Fetches what updates left for better conditions, if they are better now. It yields to everything else, so it doesn't
+  /// start while an update is running or about to; the update calls this when it has ended.
   func startBacklog() {
     guard let device else { return }
     let signal = state.withLock { state -> StopSignal? in
@@ -130,7 +131,7 @@ extension Runtime {
     timer.cancel()
   }
 
-  /// Ends one update's wait; others have their own time.
+  /// Ends the wait of one update; other updates have their own timers.
   private func release(_ waiter: UInt64, of page: OpenPage) {
     state.withLock { $0.pages[page.id]?.waiting.removeValue(forKey: waiter) }?.resume()
   }

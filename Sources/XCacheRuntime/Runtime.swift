@@ -2,10 +2,10 @@ import Manifests
 import System
 import XCacheClient
 
-/// What stands between a web engine and the device: it answers a page's requests from what is held, keeps that up to date,
-/// and gives way wherever it can't help.
+/// Sits between a web engine and the device: answers page requests from the files held, keeps those files up to date, and
+/// steps aside whenever it can't help.
 ///
-/// It knows no engine. An adapter hands it requests and tells it which pages open, come up and close:
+/// It knows nothing about engines. An adapter hands it requests and tells it which pages open, come up and close:
 ///
 ///     let runtime = try await Runtime(settings, transport: transport)
 ///     Task { await runtime.handle(.launch) }
@@ -18,30 +18,30 @@ import XCacheClient
 ///     await runtime.close()
 ///
 /// Whatever goes wrong, a request is passed on to the network: the runtime may cost speed, never a page. Nothing here
-/// blocks a thread of Swift's concurrency; `Device` is for callers who want calls that block.
+/// blocks a thread of Swift's concurrency pool; use `Device` for blocking calls.
 public final class Runtime: Sendable {
   let settings: RuntimeSettings
-  /// Nil where its folder can't be used; then every request is passed on.
+  /// Nil if its folder can't be used; every request is then passed on.
   package let device: Device?
   let hub = EventHub()
   let state: Locked<State>
-  /// For what a page waits for.
+  /// For work that a page waits for.
   let pageThreads = WorkerThreads("pages", count: 4)
-  /// For what a page waits for and the network brings.
+  /// For work that a page waits for and that needs the network.
   let fetchThreads = WorkerThreads("fetches", count: 6)
-  /// One, so that one job follows another.
+  /// A single thread, so that jobs run one after another.
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
-  /// For what is written down, in its order.
+  /// For writing notes to the disk, in order.
   let notes = WorkerThreads("notes", count: 1)
-  /// Nil where nothing is sent ahead of pages.
+  /// Nil if no calls are sent ahead of pages.
   let prefetches: PrefetchCenter?
-  /// Those that pass requests of pages on.
+  /// The proxies that pass page requests on.
   let proxies = Locked<[ProxyReference]>([])
-  /// Why requests are passed on although the app didn't ask for it: another process has the folder, or the disk fails.
+  /// Why requests are passed on although the app didn't ask for it: another process holds the folder, or the disk fails.
   public let fault: ClientError?
-  /// Why `RuntimeSettings.preset` couldn't be used, such as a file that is missing, damaged or another app's; nil where it was,
-  /// where nothing had to be taken of it, and where there is none. The runtime starts without it, and the next start
-  /// tries it again.
+  /// Why `RuntimeSettings.preset` couldn't be used, for example because the file is missing, damaged or another app's. Nil
+  /// if it was used, if nothing had to be taken from it, or if there is none. The runtime starts without it, and the next
+  /// start tries it again.
   public let presetFault: ClientError?
 
   struct State {
@@ -55,21 +55,21 @@ public final class Runtime: Sendable {
     var nextWaiter: UInt64 = 0
     /// Whether a page was opened while interception was on.
     var hasMarked = false
-    /// What stands while this process's first page loads; nil before it and afterwards.
+    /// The marker that exists while this process's first page loads; nil before and after.
     var marker: CrashMarker?
     var update: SharedRun<UpdateReport?>?
-    /// Updates that run or are about to.
+    /// The number of updates that are running or about to.
     var updates = 0
-    /// Ends the job that fetches the backlog; nil while there is none.
+    /// Stops the job that fetches the backlog; nil if there is none.
     var backlog: StopSignal?
-    /// Listed files that are being fetched since pages asked for them.
+    /// The fetches of listed files that pages are waiting for.
     var fetches: [FileFetch.Key: FileFetch.Run] = [:]
     var isClosed = false
   }
 
-  /// Starts from the folder, and takes the preset where that is newer.
+  /// Starts from the folder, and takes the preset if it is newer.
   ///
-  /// - Throws: `badSetting`. Where the folder is in use by another process, or the disk fails, there is a runtime that
+  /// - Throws: `badSetting`. If the folder is in use by another process, or the disk fails, it returns a runtime that
   ///   passes everything on, and `fault` says why.
   public convenience init(
     _ settings: RuntimeSettings, transport: any Transport
@@ -77,7 +77,7 @@ public final class Runtime: Sendable {
     try await self.init(settings, transport: transport, clock: Clock.unixMilliseconds)
   }
 
-  /// As above, with a clock in milliseconds since 1970.
+  /// The same, with a clock in milliseconds since 1970.
   package init(
     _ settings: RuntimeSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
   ) async throws(ClientError) {
@@ -97,7 +97,7 @@ public final class Runtime: Sendable {
     prepareNames()
   }
 
-  // What runs holds the device, and ends with its owner.
+  // Running jobs retain the device, and end with the runtime that started them.
   deinit {
     let (run, backlog) = state.withLock { ($0.update, $0.backlog) }
     for signal in [run?.signal, backlog] { if let signal { device?.stop(signal) } }
@@ -118,7 +118,7 @@ public final class Runtime: Sendable {
       let device = try Device(settings.device, transport: transport, clock: clock)
       let presetFault = device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
-      // What reading the index took, which is as much as it holds.
+      // Reading the index takes as much memory again as the index holds.
       ProcessMemory.trim()
       return Start(
         device: device, presetFault: presetFault, health: PageHealth(saved: saved, version: device.version),
@@ -128,13 +128,13 @@ public final class Runtime: Sendable {
     }
   }
 
-  /// What happens from now on; each call gives a stream of its own.
+  /// The events from now on; each call returns a stream of its own.
   public var events: AsyncStream<RuntimeEvent> { hub.listen() }
 
-  /// The manifest version held; `0`: none.
+  /// The manifest version held, or `0` if there is none.
   public var version: String { device?.version ?? "0" }
 
-  /// How often what happened.
+  /// How often each thing has happened since the start.
   public var counts: RuntimeCounts {
     let kept = device?.counts ?? CacheCounts()
     return state.withLock { state in
@@ -147,7 +147,7 @@ public final class Runtime: Sendable {
     }
   }
 
-  /// Lets go of what is in memory; the system told the app that there is little.
+  /// Empties the memory cache; call it when the system warns the app that memory is low.
   public func memoryIsShort() { state.withLock { $0.memory.empty() } }
 }
 

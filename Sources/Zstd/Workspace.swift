@@ -1,27 +1,27 @@
-/// All memory that a decoder needs besides its window and dictionary: one allocation, of a size that no input changes.
+/// All memory that a decoder needs besides its window and dictionary: one allocation, of a fixed size.
 ///
-/// Loads and stores are wider than what they are for (8 bytes for a few bits, 16 for a short copy). So there is `slack`
-/// around the coded block and behind the literals: what lies there is read and dropped, never decoded.
+/// Loads and stores are wider than needed (8 bytes for a few bits, 16 for a short copy). So there is `slack` around the
+/// coded block and after the literals: its bytes are read and discarded, never decoded.
 struct Workspace: ~Copyable {
-  /// Block_Maximum_Size is never more (RFC 8878 §3.1.1.2.4).
+  /// The upper limit of Block_Maximum_Size (RFC 8878 §3.1.1.2.4).
   static let largestBlock = 128 << 10
-  /// The longest load before a block's first byte is 8 bytes wide, after at most 12 bytes that weren't there
-  /// (`ReverseBits`); the widest load or store behind an end is 16 bytes.
+  /// The farthest load before a block's first byte is 8 bytes wide, after at most 12 missing bytes (`ReverseBits`); the
+  /// widest load or store past an end is 16 bytes.
   static let slack = 32
 
-  /// The content of a block, or a field of a header; `largestBlock` bytes, with slack before and behind.
+  /// The content of a block, or a field of a header; `largestBlock` bytes, with slack before and after.
   let block: UnsafeMutableRawPointer
-  /// Literals that aren't used where they lie; `largestBlock` bytes, with slack behind.
+  /// Literals that can't be used in place; `largestBlock` bytes, with slack after them.
   let literals: UnsafeMutableRawPointer
-  /// Rows of the Huffman table: symbol << 8 | bits.
+  /// The rows of the Huffman table: symbol << 8 | bits.
   let huffman: UnsafeMutablePointer<UInt16>
-  /// Rows of the tables for literal lengths, offsets, match lengths, `FSE.largestTable` each.
+  /// The rows of the tables for literal lengths, offsets and match lengths, `FSE.largestTable` each.
   let tables: UnsafeMutablePointer<UInt64>
-  /// The same for the predefined distributions; made when they are first used.
+  /// The same for the predefined distributions, built when they are first used.
   let predefined: UnsafeMutablePointer<UInt64>
-  /// The table of a tree's weights; it may not take the place of another, which a block may repeat.
+  /// The table of a tree's weights; it can't share memory with another table, which a block may reuse.
   let weightTable: UnsafeMutablePointer<UInt64>
-  /// What the codes of literal lengths, offsets, match lengths stand for, `FSE.predefinedTable` places each.
+  /// The values of the codes of literal lengths, offsets and match lengths, `FSE.predefinedTable` each.
   let codes: UnsafeMutablePointer<UInt64>
   /// A distribution: the probability of each symbol, -1 for "less than 1".
   let probabilities: UnsafeMutablePointer<Int16>
@@ -49,8 +49,8 @@ struct Workspace: ~Copyable {
     let successors = place(FSE.mostSymbols * 2)
     let symbols = place(FSE.largestTable)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
-    // The tables' rows are numbers from the start. What the block and the literals are in is written before it is
-    // used, but for the slack before the block.
+    // Tables are initialised from the start. The block and the literals are written before they are used, except the
+    // slack before the block.
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.slack)
     (memory + huffman).initializeMemory(as: UInt8.self, repeating: 0, count: size - huffman)
     self.block = memory + block

@@ -1,18 +1,18 @@
-/// A decoder of zstd (RFC 8878) that is fed as bytes arrive: it imports nothing, and what it gives are pieces of its window.
+/// A streaming zstd decoder (RFC 8878) without dependencies, whose output is passed on directly from its window.
 ///
-/// It takes what the RFC allows and nothing else; where libzstd takes more, `Tests/ZstdTests` says so. Whatever the bytes, it
-/// throws a `ZstdError` or gives what they stand for. Its memory is its dictionary, the window of the frame, or less where
-/// the frame can't fill it, and less than 500 KB.
+/// It accepts what the RFC allows and nothing else; `Tests/ZstdTests` shows where libzstd accepts more. For any input, it
+/// either throws a `ZstdError` or produces the decoded bytes. Its memory is its dictionary, the window of the frame (or less
+/// if the frame can't fill it), and less than 500 KB besides.
 package struct ZstdDecoder: ~Copyable {
-  /// Which frames are taken.
+  /// Which frames are accepted.
   package enum Frames: Sendable {
-    /// One, and nothing behind it.
+    /// One frame, and nothing after it.
     case one
-    /// One or more, and skippable ones, one after another.
+    /// One or more frames, including skippable ones.
     case all
   }
 
-  /// What the bytes that come next are.
+  /// What the next bytes are.
   private enum Stage {
     case magic
     case skippableSize
@@ -24,7 +24,7 @@ package struct ZstdDecoder: ~Copyable {
     case repeated(count: Int)
     case compressed(count: Int)
     case checksum
-    /// Behind the one frame.
+    /// After the only frame.
     case end
     case failed(ZstdError)
   }
@@ -36,27 +36,28 @@ package struct ZstdDecoder: ~Copyable {
   private var window: Window?
 
   private var stage = Stage.magic
-  /// Bytes that a stage needs in one piece, and those of them that are in `blocks.workspace.block`.
+  /// The number of bytes that a stage needs in one piece, and how many of them are in `blocks.workspace.block`.
   private var needed = 4
   private var collected = 0
-  /// Bytes of the input that were taken, and where the frame or block that is being read begins.
+  /// The number of input bytes read, and where the current frame or block begins.
   private var taken: Int64 = 0
   private var part: Int64 = 0
-  /// Bytes that were given, of all frames and of this one.
+  /// The number of bytes produced, by all frames and by this one.
   private var given: Int64 = 0
   private var frameGiven: Int64 = 0
   private var frameCount = 0
 
-  // What this frame's header says.
+  // From this frame's header.
   private var contentSize: UInt64?
   private var largestBlock = 0
   private var isLastBlock = false
   private var checksum: XXH64?
 
   /// - Parameters:
-  ///   - dictionary: raw content that stands before the first byte of each frame.
-  ///   - windowLimit: bytes that a frame's window may have.
-  ///   - limit: bytes that all frames together may stand for.
+  ///   - dictionary: raw content that precedes the first byte of each frame.
+  ///   - windowLimit: the maximum window of a frame, in bytes.
+  ///   - limit: the maximum bytes of all frames together, decoded.
+  ///   - frames: which frames are accepted.
   package init(dictionary: [UInt8] = [], windowLimit: Int, limit: Int64 = .max, frames: Frames = .all) {
     blocks = BlockDecoder(dictionary: dictionary)
     self.windowLimit = UInt64(max(0, windowLimit))
@@ -64,10 +65,10 @@ package struct ZstdDecoder: ~Copyable {
     self.frames = frames
   }
 
-  /// Takes the next bytes, and gives what they stand for, piece by piece: a block's bytes at a time, at most 128 KiB.
+  /// Decodes the next bytes, and passes the result to `give` block by block, at most 128 KiB at a time.
   ///
-  /// - Throws: `ZstdError`, and the same one whenever it is called again; or what `give` throws, after which nothing more
-  ///   can be decoded.
+  /// - Throws: `ZstdError`, and the same one at every later call; or what `give` throws, after which nothing more can be
+  ///   decoded.
   package mutating func push(_ bytes: RawSpan, _ give: (RawSpan) throws -> Void) throws {
     try bytes.withUnsafeBytes { bytes in
       do {
@@ -82,7 +83,7 @@ package struct ZstdDecoder: ~Copyable {
     }
   }
 
-  /// Whether what was taken ends with a frame.
+  /// Whether the input so far ends with a frame.
   package var isAtEnd: Bool {
     switch stage {
     case .end: true
@@ -91,7 +92,8 @@ package struct ZstdDecoder: ~Copyable {
     }
   }
 
-  /// - Throws: `truncated` where more has to come; an earlier error.
+  /// Checks that the input is complete.
+  /// - Throws: `truncated`, if it isn't; an earlier error.
   package func finish() throws(ZstdError) {
     if case .failed(let error) = stage { throw error }
     guard isAtEnd else { throw .truncated }
@@ -146,7 +148,7 @@ package struct ZstdDecoder: ~Copyable {
     }
   }
 
-  /// Does what the stage's bytes, which are all there, ask for.
+  /// Handles the stage's bytes, which are complete.
   private mutating func act(_ give: (RawSpan) throws -> Void) throws {
     switch stage {
     case .magic: try readMagic()
@@ -236,7 +238,7 @@ package struct ZstdDecoder: ~Copyable {
     window?.beginBlock()
     switch header >> 1 & 3 {
     case 0:
-      // Before a part of it is given.
+      // Checked before any part of the block is passed on.
       try check(size)
       stage = .raw(left: size)
       if size == 0 { try endBlock() }
@@ -253,7 +255,7 @@ package struct ZstdDecoder: ~Copyable {
   private mutating func decode(_ count: Int, _ give: (RawSpan) throws -> Void) throws {
     var written = 0
     do throws(ZstdFault) {
-      // A frame that has begun has a window; `nil` here would be a mistake of ours, and harmless.
+      // A frame that has begun has a window; `nil` here would be our bug, and harmless.
       guard var window = self.window.take() else { return }
       written = try blocks.decode(count: count, limit: largestBlock, given: frameGiven, into: window)
       window.advance(written)
@@ -265,7 +267,8 @@ package struct ZstdDecoder: ~Copyable {
     try endBlock()
   }
 
-  /// - Throws: `overLimit`, `contentSize` where so many bytes are too many.
+  /// Checks that `count` more bytes are allowed.
+  /// - Throws: `overLimit`, `contentSize`, if they aren't.
   private func check(_ count: Int) throws(ZstdError) {
     guard count <= limit - given else { throw .overLimit }
     if let contentSize, UInt64(frameGiven) + UInt64(count) > contentSize {
@@ -273,7 +276,7 @@ package struct ZstdDecoder: ~Copyable {
     }
   }
 
-  /// Gives the window's last bytes.
+  /// Passes the window's last `count` bytes to `give`.
   private mutating func give(_ count: Int, _ give: (RawSpan) throws -> Void) throws {
     try check(count)
     given += Int64(count)

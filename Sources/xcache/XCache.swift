@@ -1,11 +1,11 @@
 import Manifests
 import System
 
-/// The command line as a whole.
+/// The command-line program.
 enum XCache {
   static let version = "0.2.0"
 
-  /// The commands by what they are for, as the overview has them.
+  /// The commands by purpose, as in the overview.
   static let groups: [(title: String, commands: [Command])] = [
     ("Set up", [LoginCommand.command, LogoutCommand.command, InitCommand.command]),
     (
@@ -40,16 +40,16 @@ enum XCache {
 
   static let commands: [Command] = groups.flatMap(\.commands)
 
-  // An ordinary function: a closure written in main.swift would belong to the main actor.
+  // An ordinary function: a closure in main.swift would be isolated to the main actor.
   static func main() -> Never {
     StandardStream.reserve()
-    // Work in the background may be cut off anywhere: it is made again. It must not trip over the end, though.
+    // Background work may be interrupted anywhere, since it is redone. It must not crash at exit, though.
     Libcrypto.keepUntilEnd()
     let environment = Environment.variables
     let terminal = Terminal(environment: environment)
     let code = run(Array(CommandLine.arguments.dropFirst()), environment, terminal)
     Interruption.waitIfAny()
-    // A job that writes to a full disk must not take half a result for a whole one.
+    // A job that writes to a full disk must not take a partial result for a complete one.
     guard let error = Terminal.lostResult else { Environment.exit(code.rawValue) }
     terminal.note("xcache: the result could not be written completely: \(error)")
     Environment.exit((code == .done ? .failed : code).rawValue)
@@ -72,7 +72,7 @@ enum XCache {
   private static func follow(
     _ words: [String], _ environment: [String: String], _ terminal: Terminal
   ) throws -> ExitCode {
-    // What every command takes may stand before it, too.
+    // The common options may also precede the command.
     let general = words.prefix { word in Command.common.contains { $0.isWritten(word) && $0.name != "help" } }
     guard let first = words.dropFirst(general.count).first else {
       guard general.isEmpty else { throw UsageError("no command given; see `xcache --help`") }
@@ -109,7 +109,8 @@ enum XCache {
     return try command.run(arguments, terminal)
   }
 
-  /// - Throws: `UsageError` that names the nearest.
+  /// Returns the command with this name.
+  /// - Throws: `UsageError` with the nearest one.
   static func command(_ name: String) throws(UsageError) -> Command {
     if let command = commands.first(where: { $0.name == name }) { return command }
     if name.hasPrefix("-") {
@@ -120,7 +121,7 @@ enum XCache {
       "unknown command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")
   }
 
-  /// The command that the words begin with, for the line that says where its help is.
+  /// Returns the command that the words begin with, for the line that says where its help is.
   private static func hint(_ words: [String]) -> String {
     let name = words.first { !$0.hasPrefix("-") }
     return name.flatMap { name in commands.first { $0.name == name && name != "help" } }.map { $0.name + " " }

@@ -10,17 +10,17 @@ import Testing
 
   @Test func denseArchivesAreRefusedBeforeAnyByteIsUnpacked() {
     let bomb = RawZip([Self.zeros(20)]).bytes
-    #expect(refusal(bomb) == "tooDense")
-    #expect(refusal(bomb, limits: ArchiveLimits(entries: 9, bytes: 1 << 30, density: 1100)) == nil)
+    #expect(refusal(bomb) == "ratioTooHigh")
+    #expect(refusal(bomb, limits: ArchiveLimits(entries: 9, bytes: 1 << 30, maxRatio: 1100)) == nil)
   }
 
   @Test func smallDenseArchivesAreRead() { #expect(refusal(RawZip([Self.zeros(10)]).bytes) == nil) }
 
   @Test func totalCounts() {
     let zip = RawZip((0..<5).map { RawZip.Entry("\($0)", Sample.noise(1000)) }).bytes
-    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 4999, density: 200)) == "tooLarge")
-    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 5000, density: 200)) == nil)
-    #expect(refusal(zip, limits: ArchiveLimits(entries: 4, bytes: 5000, density: 200)) == "tooMany")
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 4999, maxRatio: 200)) == "tooLarge")
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 5000, maxRatio: 200)) == nil)
+    #expect(refusal(zip, limits: ArchiveLimits(entries: 4, bytes: 5000, maxRatio: 200)) == "tooMany")
   }
 
   /// Sizes whose sum passes 2^64 count as too large, not as small.
@@ -31,7 +31,7 @@ import Testing
     let entries = ["a", "b"].map { name in
       RawZip.Entry(name, "x").with {
         $0.size = .max
-        $0.packedSize = .max
+        $0.compressedSize = .max
         $0.extra = extra
       }
     }
@@ -52,7 +52,7 @@ import Testing
     let outer = RawZip.Entry("a", whole).with {
       $0.method = 8
       $0.data = quote
-      $0.packedSize = UInt32(quote.count + tail.count)
+      $0.compressedSize = UInt32(quote.count + tail.count)
     }
     let inner = kernel
     #expect(refusal(RawZip([outer, inner]).bytes) == "overlap")

@@ -25,13 +25,13 @@ import Testing
     let described = RawZip.Entry("d.txt", Sample.text(200), deflate: true).with {
       $0.flags = [.utf8, .hasDescriptor]
       $0.local = (0, 0, 0)
-      DataDescriptor(crc: $0.crc, packedSize: UInt64($0.packedSize), size: 200).append(
+      DataDescriptor(crc: $0.crc, compressedSize: UInt64($0.compressedSize), size: 200).append(
         to: &$0.descriptor, isLong: false)
     }
     goods.append(good("with a descriptor", RawZip([described]).bytes, ["d.txt": Sample.text(200)]))
     let long = RawZip.Entry("l.txt", "long").with {
       ZIP64Extra.append([4, 4], to: &$0.extra)
-      ($0.size, $0.packedSize) = (.max, .max)
+      ($0.size, $0.compressedSize) = (.max, .max)
       $0.localExtra = $0.extra
     }
     var zip = RawZip([long])
@@ -51,8 +51,8 @@ import Testing
     // The bits behind the end of a deflate stream, in its last byte, and those that fill up the header of a block
     // that deflate stores, in its first.
     for entry in (try? Archive(ArchiveBytes(bytes)))?.entries ?? [] where entry.method == .deflate {
-      idle.insert(Int(entry.dataOffset + entry.packedSize) - 1)
-      if entry.packedSize > entry.size { idle.insert(Int(entry.dataOffset)) }
+      idle.insert(Int(entry.dataOffset + entry.compressedSize) - 1)
+      if entry.compressedSize > entry.size { idle.insert(Int(entry.dataOffset)) }
     }
     for at in bytes.indices.dropLast(4) {
       switch bytes[at..<at + 4].withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) {

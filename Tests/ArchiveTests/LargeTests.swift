@@ -30,7 +30,7 @@ struct LargeTests {
       ], threads: 2, to: sink)
     _ = try sink.finish()
     let archive = try Archive(
-      ArchiveFile(zip), limits: ArchiveLimits(entries: 9, bytes: 6 << 30, density: 2000))
+      ArchiveFile(zip), limits: ArchiveLimits(entries: 9, bytes: 6 << 30, maxRatio: 2000))
     let large = try #require(archive["large"])
     #expect(large.size == size)
     var count: Int64 = 0
@@ -40,7 +40,7 @@ struct LargeTests {
     #expect(try archive.bytes(of: last, limit: 200) == Sample.text(200))
     // The bomb check of the usual limits.
     if method == .deflate {
-      #expect { try Archive(ArchiveFile(zip)) } throws: { ($0 as? ArchiveError)?.kind == "tooDense" }
+      #expect { try Archive(ArchiveFile(zip)) } throws: { ($0 as? ArchiveError)?.kind == "ratioTooHigh" }
     }
     for reader in WritingTests.readers where Tool.exists(reader[0]) && !reader.contains("-xOf") {
       #expect(try Tool.run(reader + [zip]) == 0, "\(reader[0])")

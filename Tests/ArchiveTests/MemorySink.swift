@@ -16,7 +16,7 @@ func written(_ inputs: [ArchiveInput], threads: Int = 1) throws -> [UInt8] {
 }
 
 /// What an archive holds: names, a folder's with its slash, and bytes.
-func contents(_ bytes: [UInt8], limits: ArchiveLimits = .usual) throws -> [String: [UInt8]] {
+func contents(_ bytes: [UInt8], limits: ArchiveLimits = .standard) throws -> [String: [UInt8]] {
   let archive = try Archive(ArchiveBytes(bytes), limits: limits)
   var contents: [String: [UInt8]] = [:]
   for entry in archive.entries {
@@ -26,7 +26,7 @@ func contents(_ bytes: [UInt8], limits: ArchiveLimits = .usual) throws -> [Strin
 }
 
 /// The word for what an archive is refused for; nil where it is read.
-func refusal(_ bytes: [UInt8], limits: ArchiveLimits = .usual) -> String? {
+func refusal(_ bytes: [UInt8], limits: ArchiveLimits = .standard) -> String? {
   do {
     _ = try contents(bytes, limits: limits)
     return nil
@@ -55,7 +55,7 @@ extension ArchiveError {
     case .unsafeName(_, let problem): "name \(problem)"
     case .tooMany: "tooMany"
     case .tooLarge: "tooLarge"
-    case .tooDense: "tooDense"
+    case .ratioTooHigh: "ratioTooHigh"
     case .system: "system"
     case .input: "input"
     }

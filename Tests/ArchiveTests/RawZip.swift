@@ -11,9 +11,9 @@ struct RawZip {
     /// Of the data as it is.
     var crc: UInt32
     var size: UInt32
-    var packedSize: UInt32
+    var compressedSize: UInt32
     /// What the local header says instead.
-    var local: (crc: UInt32, size: UInt32, packedSize: UInt32)?
+    var local: (crc: UInt32, size: UInt32, compressedSize: UInt32)?
     var attributes: UInt32 = UInt32(FileMode.plainFile) << 16
     var extra: [UInt8] = []
     var localExtra: [UInt8] = []
@@ -31,11 +31,11 @@ struct RawZip {
 
     init(_ name: String, _ data: [UInt8], deflate: Bool = false) {
       self.name = Array(name.utf8)
-      self.data = deflate ? data.withUnsafeBytes { Deflater().pack($0) } : data
+      self.data = deflate ? data.withUnsafeBytes { Deflater().compress($0) } : data
       method = deflate ? 8 : 0
       crc = CRC32.of(data)
       size = UInt32(data.count)
-      packedSize = UInt32(self.data.count)
+      compressedSize = UInt32(self.data.count)
     }
 
     func with(_ change: (inout Entry) -> Void) -> Entry {
@@ -49,7 +49,7 @@ struct RawZip {
       var out: [UInt8] = []
       LocalFileHeader(
         versionNeeded: 20, flags: flags, method: method, crc: local?.crc ?? crc,
-        packedSize: local?.packedSize ?? packedSize, size: local?.size ?? size,
+        compressedSize: local?.compressedSize ?? compressedSize, size: local?.size ?? size,
         nameLength: UInt16((localName ?? name).count), extraLength: UInt16(localExtra.count)
       ).append(to: &out)
       return out + (localName ?? name) + localExtra + data + descriptor
@@ -76,7 +76,7 @@ struct RawZip {
       var header = DirectoryHeader(
         LocalFileHeader(
           versionNeeded: 20, flags: entry.flags, method: entry.method, crc: entry.crc,
-          packedSize: entry.packedSize, size: entry.size, nameLength: UInt16(entry.name.count),
+          compressedSize: entry.compressedSize, size: entry.size, nameLength: UInt16(entry.name.count),
           extraLength: UInt16(entry.extra.count)), offset: entry.offset ?? start)
       header.externalAttributes = entry.attributes
       header.disk = entry.disk

@@ -80,13 +80,13 @@ import Testing
       [Entry("a", Sample.text(900), deflate: true).with { $0.size = 4_000_000 }]),
     Case(
       "packed bytes cut", "damaged data",
-      [Entry("a", Sample.text(900), deflate: true).with { $0.packedSize -= 1 }]),
+      [Entry("a", Sample.text(900), deflate: true).with { $0.compressedSize -= 1 }]),
     Case(
       "packed bytes beyond the stream", "damaged data",
       [
         Entry("a", Sample.text(900), deflate: true).with {
           $0.data += [0, 0]
-          $0.packedSize += 2
+          $0.compressedSize += 2
         }
       ]),
     Case(
@@ -94,7 +94,7 @@ import Testing
       [
         Entry("a", "xyz").with {
           $0.size = 60
-          $0.packedSize = 60
+          $0.compressedSize = 60
         }
       ]),
     Case("checksum", "wrongChecksum", [Entry("a", "xyz").with { $0.crc ^= 1 }]),
@@ -222,7 +222,7 @@ import Testing
 
   @Test func descriptorsInEachForm() throws {
     let crc = CRC32.of(Array("xyz".utf8))
-    let descriptor = DataDescriptor(crc: crc, packedSize: 3, size: 3)
+    let descriptor = DataDescriptor(crc: crc, compressedSize: 3, size: 3)
     for isLong in [false, true] {
       var form: [UInt8] = []
       descriptor.append(to: &form, isLong: isLong)

@@ -20,7 +20,7 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 /// What an archive holds.
 struct Unpacked {
-  private static let limits = ArchiveLimits(entries: 64, bytes: 1 << 20, density: 200)
+  private static let limits = ArchiveLimits(entries: 64, bytes: 1 << 20, maxRatio: 200)
 
   private var files: [(name: String, bytes: [UInt8])] = []
 

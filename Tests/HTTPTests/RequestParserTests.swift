@@ -225,6 +225,26 @@ struct SplitMix: RandomNumberGenerator {
     #expect(ParsedRequest.describe(other, limits: limits) == "failed target")
   }
 
+  /// So are control characters in a header's value, but for those that could end it.
+  @Test func takesControlCharacters() {
+    let limits = RequestLimits(takesControls: true)
+    for byte in UInt8.min...UInt8.max {
+      let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX: b".utf8) + [byte] + Array("c\r\n\r\n".utf8)
+      let isControl = (byte < 0x20 && byte != 9) || byte == 0x7F
+      let error = byte == 0x0A || byte == 0x0D ? "failed lineEnd" : "failed field"
+      let whole = "get / @a 1.1 keep none #\(bytes.count)"
+      #expect(
+        ParsedRequest.describe(bytes, limits: limits) == ([0, 0x0A, 0x0D].contains(byte) ? error : whole))
+      #expect(ParsedRequest.describe(bytes) == (isControl ? error : whole))
+    }
+    for text in ["X\u{1}: a", "\u{1}: a", "Host\u{1}: b", "Host: b\u{1}", "Content-Length: 1\u{1}"] {
+      let bytes = Array("GET / HTTP/1.1\r\n\(text)\r\nHost: a\r\n\r\n".utf8)
+      #expect(ParsedRequest.describe(bytes, limits: limits).hasPrefix("failed"))
+    }
+    let line = Array("GET /\u{1} HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+    #expect(ParsedRequest.describe(line, limits: limits).hasPrefix("failed"))
+  }
+
   private let limits = RequestLimits(headBytes: 300, targetBytes: 40, fieldCount: 4)
 
   private func request(target: Int = 1, fields: Int = 1, padding: Int = 0) -> [UInt8] {

@@ -58,4 +58,18 @@ import Testing
   private struct Kept {
     weak var file: DownloadFile?
   }
+
+  /// An origin that nobody holds any more closes its files.
+  @Test func anOriginThatIsLetGoHoldsNothing() throws {
+    weak var store: Store?
+    weak var catalog: AnyObject?
+    do {
+      let origin = try TestOrigin()
+      (store, catalog) = (origin.store, origin.origin.catalog)
+      #expect(try origin.publish(["a.js": "1"]).status < 300)
+    }
+    // A thread that is on its way out may hold it for a moment.
+    for _ in 0..<300 where store != nil || catalog != nil { Clock.sleep(for: .milliseconds(10)) }
+    #expect(store == nil && catalog == nil)
+  }
 }

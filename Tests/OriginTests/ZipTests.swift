@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func roomIsMadeByWholeZipsThatNobodyUses() throws {
-    let origin = try TestOrigin { $0.zipRoom = .bytes(1700) }
+    let origin = try TestOrigin { $0.zipQuota = .bytes(1700) }
     for version in 1...3 { try origin.publish(["a": "\(version)", "b": "b"]) }
     for version in 1...3 {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(version).zip").status == 200)
@@ -233,7 +233,7 @@ import Testing
 
   /// The zip of all of the newest version fits though the room is for none at all; others don't.
   @Test func theNewestFits() throws {
-    let origin = try Self.ten { $0.zipRoom = .bytes(0) }
+    let origin = try Self.ten { $0.zipQuota = .bytes(0) }
     #expect(try origin.ask("GET", "/xcache/shop/bundle/10.zip").status == 200)
     for name in ["9-10.zip", "8-10.zip", "9.zip"] {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 404)
@@ -247,7 +247,7 @@ import Testing
   /// Of updates to the newest version there are as many as bases: those that were asked for last have the room.
   @Test func updatesToTheNewestStayWithinTheRoom() throws {
     let room: Int64 = 2_000
-    let origin = try Self.ten { $0.zipRoom = .bytes(room) }
+    let origin = try Self.ten { $0.zipQuota = .bytes(room) }
     let folder = origin.folder + "/derived/zips/1"
     for base in 5...9 {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(base)-10.zip").status == 200)
@@ -304,7 +304,7 @@ import Testing
     var options = ZipService.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }
     options.disk = { (_) throws(SystemError) in DiskSpace(size: 1_000_000, available: 50_001) }
     let service = try ZipService(store: origin.store, options)
-    guard case .noRoom(isNewest: true) = try service.zip(.whole(ManifestVersion(10)), of: channel) else {
+    guard case .noSpace(isNewest: true) = try service.zip(.whole(ManifestVersion(10)), of: channel) else {
       Issue.record("a twentieth of the disk is not for zips")
       return
     }

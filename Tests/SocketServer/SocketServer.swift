@@ -42,7 +42,8 @@ package final class SocketServer: Sendable {
   }
 
   package init(_ handler: @escaping Handler) {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    // No program that another test starts may hold a connection open, which then would not end for the other side.
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -63,6 +64,7 @@ package final class SocketServer: Sendable {
       while true {
         let connection = accept(number, nil, nil)
         if connection >= 0 {
+          _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
           SocketServer.serve(connection, state, handler)
           continue
         }

@@ -45,7 +45,7 @@ import Testing
 
   private func check(_ rows: [AuditRow], receipts: [AuditHead] = []) -> AuditChain.Break? {
     var chain = AuditChain(receipts: receipts)
-    for row in rows { chain.take(row) }
+    for row in rows { chain.append(row) }
     return chain.finish()
   }
 

@@ -40,9 +40,9 @@ import Testing
 
   @Test func theSecondOfTwoAtOnceIsRefusedInItsTransaction() throws {
     let store = try scratch.open()
-    _ = try store.takeLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
+    _ = try store.acquireLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
     #expect {
-      try store.takeLease(holder: "a", seconds: 60, record: Self.record(store, 1))
+      try store.acquireLease(holder: "a", seconds: 60, record: Self.record(store, 1))
     } throws: { error in
       if case StoreError.alreadyDone = error { true } else { false }
     }
@@ -60,13 +60,13 @@ import Testing
     options.clock = { now.withLock { $0 } }
     let store = try scratch.open(options)
     for number in 0..<150 {
-      _ = try store.takeLease(holder: "a", seconds: 10, record: try Self.record(store, number))
+      _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, number))
     }
     now.withLock { $0 += 86_400_000 }
     // A hundred with each that comes.
-    _ = try store.takeLease(holder: "a", seconds: 10, record: try Self.record(store, 150))
+    _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, 150))
     #expect(try Self.count(store) == 51)
-    _ = try store.takeLease(holder: "a", seconds: 10, record: try Self.record(store, 7))
+    _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, 7))
     #expect(try Self.count(store) == 2)
     now.withLock { $0 += 86_400_000 }
     _ = try store.collect()
@@ -77,7 +77,8 @@ import Testing
     let store = try scratch.open()
     let large = [UInt8](repeating: 7, count: 1 << 20)
     for number in 0..<70 {
-      _ = try store.takeLease(holder: "a", seconds: 10, record: try Self.record(store, number, body: large))
+      _ = try store.acquireLease(
+        holder: "a", seconds: 10, record: try Self.record(store, number, body: large))
     }
     #expect(try Self.count(store) == 64)
     #expect(try store.keptAnswer(to: Self.key(store, 69))?.body == large)
@@ -92,7 +93,7 @@ import Testing
         }
       }
     }
-    _ = try store.takeLease(holder: "a", seconds: 10, record: try Self.record(store, -1))
+    _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, -1))
     #expect(try Self.count(store) == AnswerLimits.count + 1 - 100)
     #expect(try store.keptAnswer(to: Self.key(store, -1)) != nil)
   }
@@ -100,10 +101,10 @@ import Testing
   @Test func aRestoredBackupKnowsTheRetriesOfWhatItHolds() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
-    _ = try store.takeLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
+    _ = try store.acquireLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
     _ = try store.backUp(to: scratch.path + "/backup")
     let later = try Self.key(store, 2)
-    _ = try store.takeLease(holder: "a", seconds: 60, record: try Self.record(store, 2))
+    _ = try store.acquireLease(holder: "a", seconds: 60, record: try Self.record(store, 2))
     _ = try Restore.restore(backup: scratch.path + "/backup", to: scratch.path + "/restored")
     let restored = try Store(path: scratch.path + "/restored")
     #expect(try restored.keptAnswer(to: Self.key(store, 1))?.status == 201)

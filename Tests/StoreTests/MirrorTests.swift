@@ -11,7 +11,7 @@ import Testing
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
     let store = try scratch.open(options)
-    let lease = try store.takeLease(holder: "mirror", seconds: 60)
+    let lease = try store.acquireLease(holder: "mirror", seconds: 60)
     now.withLock { $0 += 59_000 }
     #expect(try store.leases().map(\.id) == [lease.id])
     try store.renewLease(lease.id, seconds: 60)
@@ -30,7 +30,7 @@ import Testing
     var policy = RetentionPolicy()
     policy.versions = 1
     now.withLock { $0 += minutes * 60_000 }
-    _ = try store.takeLease(holder: "mirror", seconds: 60)
+    _ = try store.acquireLease(holder: "mirror", seconds: 60)
     now.withLock { $0 -= minutes * 60_000 }
     if holds {
       #expect(throws: StoreError.self) { try store.collect(policy) }
@@ -47,7 +47,7 @@ import Testing
     var options = Store.Options()
     options.isSecondary = true
     let beside = try scratch.open(options)
-    let lease = try beside.takeLease(holder: "mirror", seconds: 60)
+    let lease = try beside.acquireLease(holder: "mirror", seconds: 60)
     #expect(try store.leases() == [lease])
     try store.publish(base: 1, set: ["a.js": Sample("two")])
     #expect(try beside.shop().version == ManifestVersion(2))

@@ -65,16 +65,16 @@ import Testing
   @Test func aStartSetsFoldersAside() throws {
     let folder = DataFolder(path: scratch.data)
     do { try scratch.open().send([Self.bad]) }
-    let strays = [
+    let unexpectedFolders = [
       folder.temporary + "/incoming-1-1", folder.whole + "/" + SHA256.of([1]).hex, folder.whole + "/mine",
     ]
-    for stray in strays {
+    for stray in unexpectedFolders {
       try Kernel.makeFolder(stray)
       try DurableFile.write([1], to: stray + "/notes")
     }
     let store = try scratch.open()
-    #expect(store.strays.map(\.path) == strays)
-    for stray in store.strays {
+    #expect(store.unexpectedFolders.map(\.path) == unexpectedFolders)
+    for stray in store.unexpectedFolders {
       #expect(try DurableFile.read(try #require(stray.place) + "/notes") == [1])
     }
     #expect(try Folder.textNames(folder.temporary) == ["whole"])

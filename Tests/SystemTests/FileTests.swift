@@ -94,6 +94,32 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
+  /// Whoever holds the lock may remove its file; who opened that before and locks it afterwards holds nothing.
+  @Test func aRemovedLockIsNobodys() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/lock"
+      let counts = Locked((holders: 0, most: 0))
+      let threads = try (0..<3).map { _ in
+        try OSThread(name: "locks") {
+          for _ in 0..<3000 {
+            guard let lock = try? FileLock.take(path) else { continue }
+            counts.withLock { $0 = ($0.holders + 1, max($0.most, $0.holders + 1)) }
+            counts.withLock { $0.holders -= 1 }
+            try? Kernel.remove(path)
+            _ = consume lock
+          }
+        }
+      }
+      for thread in threads { thread.join() }
+      #expect(counts.withLock { $0.most } == 1)
+      let lock = try FileLock.take(path)
+      let isHeld = try lock?.isHeld(at: path)
+      try Kernel.remove(path)
+      let isGone = try lock?.isHeld(at: path)
+      #expect(isHeld == true && isGone == false)
+    }
+  }
+
   @Test func copyKeepsEveryByte() throws {
     try withTemporaryFolder { folder in
       let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

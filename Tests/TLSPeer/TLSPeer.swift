@@ -3,7 +3,7 @@ import CSSL
 /// The client's side of a TLS connection, over a socket that somebody else owns; as rude as a test needs it to be.
 package final class TLSPeer {
   /// What a client asks for.
-  package struct Wishes {
+  package struct Options {
     package var oldest: TLSVersion? = nil
     package var newest: TLSVersion? = nil
     /// Of TLS 1.2, in openssl's words.
@@ -15,7 +15,7 @@ package final class TLSPeer {
     /// The certificates that it believes; any, where there is none.
     package var authority: String? = nil
 
-    package init(_ change: (inout Wishes) -> Void = { _ in }) { change(&self) }
+    package init(_ change: (inout Options) -> Void = { _ in }) { change(&self) }
   }
 
   /// What a step came to.
@@ -30,8 +30,8 @@ package final class TLSPeer {
   private let context: OpaquePointer
   private let ssl: OpaquePointer
 
-  package init(_ socket: Int32, _ wishes: Wishes = Wishes()) {
-    guard let context = SSL_CTX_new(TLS_client_method()), let ssl = Self.session(context, wishes) else {
+  package init(_ socket: Int32, _ options: Options = Options()) {
+    guard let context = SSL_CTX_new(TLS_client_method()), let ssl = Self.session(context, options) else {
       fatalError("libssl has no memory")
     }
     (self.context, self.ssl) = (context, ssl)
@@ -47,29 +47,29 @@ package final class TLSPeer {
     SSL_CTX_free(context)
   }
 
-  private static func session(_ context: OpaquePointer, _ wishes: Wishes) -> OpaquePointer? {
+  private static func session(_ context: OpaquePointer, _ options: Options) -> OpaquePointer? {
     // Old protocols are asked for, so that they can be refused.
     SSL_CTX_set_security_level(context, 0)
-    if let oldest = wishes.oldest {
+    if let oldest = options.oldest {
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, oldest.number, nil)
     }
-    if let newest = wishes.newest {
+    if let newest = options.newest {
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, newest.number, nil)
     }
-    if let ciphers = wishes.ciphers { SSL_CTX_set_cipher_list(context, ciphers) }
-    if let authority = wishes.authority {
+    if let ciphers = options.ciphers { SSL_CTX_set_cipher_list(context, ciphers) }
+    if let authority = options.authority {
       SSL_CTX_load_verify_locations(context, authority, nil)
       SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     }
     guard let ssl = SSL_new(context) else { return nil }
-    if let host = wishes.host {
+    if let host = options.host {
       var name = Array(host.utf8CString)
       SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), &name)
       SSL_set1_host(ssl, host)
     }
-    let protocols = wishes.protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+    let protocols = options.protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
     if !protocols.isEmpty { SSL_set_alpn_protos(ssl, protocols, UInt32(protocols.count)) }
-    if let ticket = wishes.session { SSL_set_session(ssl, ticket.session) }
+    if let ticket = options.session { SSL_set_session(ssl, ticket.session) }
     return ssl
   }
 

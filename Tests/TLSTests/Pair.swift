@@ -13,7 +13,7 @@ final class Pair {
   /// What the client's last step of the handshake came to.
   private(set) var clientStep = TLSPeer.Step.wouldBlock
 
-  init(_ acceptor: TLSAcceptor, _ wishes: TLSPeer.Wishes = TLSPeer.Wishes()) throws {
+  init(_ acceptor: TLSAcceptor, _ options: TLSPeer.Options = TLSPeer.Options()) throws {
     var sockets: [Int32] = [0, 0]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &sockets) == 0
     else { throw SystemError("socketpair", code: Errno(rawValue: errno)) }
@@ -22,7 +22,7 @@ final class Pair {
       throw SystemError("SSL_new", code: .ioError)
     }
     server = session
-    client = TLSPeer(wire, wishes)
+    client = TLSPeer(wire, options)
   }
 
   deinit {
@@ -35,7 +35,7 @@ final class Pair {
     for _ in 0..<20 {
       clientStep = client.handshake()
       let step = server.handshake()
-      guard step == .needsInput || step == .needsRoom else {
+      guard step == .needsInput || step == .needsSpace else {
         // The client still has the server's last words to read.
         if clientStep == .wouldBlock { clientStep = client.handshake() }
         return step

@@ -19,7 +19,7 @@ import Testing
   func versions(_ version: TLSVersion) throws {
     let pair = try Pair(
       acceptor,
-      TLSPeer.Wishes {
+      TLSPeer.Options {
         ($0.oldest, $0.newest) = (version, version)
         $0.ciphers = "ALL:@SECLEVEL=0"
       })
@@ -41,7 +41,7 @@ import Testing
   func ciphers(_ cipher: String, _ isTaken: Bool) throws {
     let pair = try Pair(
       acceptor,
-      TLSPeer.Wishes {
+      TLSPeer.Options {
         $0.newest = .tls12
         $0.ciphers = "\(cipher):@SECLEVEL=0"
       })
@@ -51,12 +51,12 @@ import Testing
 
   @Test("A client that prefers ChaCha gets it; others AES of 128 bits")
   func preference() throws {
-    let usual = try Pair(acceptor, TLSPeer.Wishes { $0.newest = .tls12 })
+    let usual = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
     #expect(usual.shakeHands() == .done(isResumed: false))
     #expect(usual.client.cipher == "ECDHE-ECDSA-AES128-GCM-SHA256")
     let phone = try Pair(
       acceptor,
-      TLSPeer.Wishes {
+      TLSPeer.Options {
         $0.newest = .tls12
         $0.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256"
       })
@@ -72,7 +72,7 @@ import Testing
       (["http/1.11"], "refused"), (["x", "xhttp/1.1", "http/1.1"], "http/1.1"),
     ] as [([String], String?)])
   func protocols(_ offered: [String], _ chosen: String?) throws {
-    let pair = try Pair(acceptor, TLSPeer.Wishes { $0.protocols = offered })
+    let pair = try Pair(acceptor, TLSPeer.Options { $0.protocols = offered })
     if chosen == "refused" {
       #expect(pair.shakeHands() == .failed)
       guard case .failed(let reason) = pair.clientStep else { Issue.record("it went on"); return }
@@ -89,7 +89,7 @@ import Testing
   func names(_ host: String) throws {
     let pair = try Pair(
       acceptor,
-      TLSPeer.Wishes {
+      TLSPeer.Options {
         $0.host = host
         $0.authority = files.certificate
       })
@@ -111,7 +111,7 @@ import Testing
     func connect(_ ticket: TLSSessionTicket?) throws -> (Bool, TLSSessionTicket?) {
       let pair = try Pair(
         acceptor,
-        TLSPeer.Wishes {
+        TLSPeer.Options {
           ($0.oldest, $0.newest) = (version, version)
           $0.session = ticket
         })
@@ -130,7 +130,7 @@ import Testing
     let other = try TLSAcceptor(certificate: files.certificate, key: files.key)
     let pair = try Pair(
       other,
-      TLSPeer.Wishes {
+      TLSPeer.Options {
         ($0.oldest, $0.newest) = (version, version)
         $0.session = next
       })
@@ -139,14 +139,14 @@ import Testing
 
   @Test("New keys in the way of TLS 1.2 are refused; of TLS 1.3 they are changed")
   func renegotiation() throws {
-    let old = try Pair(acceptor, TLSPeer.Wishes { $0.newest = .tls12 })
+    let old = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
     #expect(old.shakeHands() == .done(isResumed: false))
     _ = old.client.renegotiate()
     #expect(old.serverReceives() == .wouldBlock)
     guard case .failed(let reason) = old.client.renegotiate() else { Issue.record("it was taken"); return }
     #expect(reason.contains("renegotiation"))
 
-    let new = try Pair(acceptor, TLSPeer.Wishes { $0.oldest = .tls13 })
+    let new = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
     #expect(new.shakeHands() == .done(isResumed: false))
     _ = new.client.updateKeys()
     #expect(new.client.send(Array("hello".utf8)) == .bytes(5))
@@ -195,7 +195,7 @@ import Testing
 
   @Test("Many key changes at once don't hold up whoever reads")
   func flood() throws {
-    let pair = try Pair(acceptor, TLSPeer.Wishes { $0.oldest = .tls13 })
+    let pair = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
     #expect(pair.shakeHands() == .done(isResumed: false))
     // As many as the socket takes; each is answered, and nobody reads the answers.
     var sent = 0
@@ -205,7 +205,7 @@ import Testing
     while turns < 1_000 {
       turns += 1
       let transfer = pair.serverReceives()
-      if transfer == .turnOver { continue }
+      if transfer == .budgetSpent { continue }
       #expect(transfer == .wouldBlock || transfer == .broken)
       break
     }

@@ -43,6 +43,24 @@ import Testing
     }
   }
 
+  /// Somebody clears the app's caches: the next trigger makes the folder again, and its files come back by themselves.
+  @Test func aDeletedFolderComesBack() async throws {
+    let runtime = try await bench.runtime { $0.memoryLimit = 0 }
+    #expect(await runtime.handle(.launch)?.fetched == 2)
+    Scratch.removeAll(bench.folder)
+    #expect(await runtime.handle(.foreground)?.kind == .notDue)
+    await runtime.updateThread.idle(within: .seconds(60))
+    #expect(try files("m.test").count == 2)
+    _ = origin.takeLog()
+    #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
+    #expect(bench.fetches() == 0)
+    await runtime.close()
+    let next = try await bench.runtime()
+    #expect(next.version == "1")
+    #expect(try await bench.ask(next, RuntimeBench.script) == "200 let one")
+    #expect(bench.fetches() == 0)
+  }
+
   /// A runtime that holds a manifest without the script's file, whose fetch waits.
   private func lacking() async throws -> (runtime: Runtime, barrier: Barrier) {
     let runtime = try await bench.runtime()

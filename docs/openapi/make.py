@@ -207,7 +207,7 @@ def routes():
             found += 1
             needs = ("publish", "channel") if act[2] == "release" else (takes[2] or "admin", takes[1] or takes[3])
             # A member that such an act doesn't know is refused.
-            strict = act[2] == ".change" and "knowsAll: false" not in arguments
+            strict = act[2] == ".change" and "rejectsUnknown: false" not in arguments
             yield path, act[1], act[2], needs, limits.get(limit[1]) if limit else None, handler[1] if handler else None, strict
     if found != len(re.findall(r"\.(?:get|put|post|delete): ", table)):
         stop("not every act of the route table was read")
@@ -226,7 +226,7 @@ def handler_body(name):
         if found := re.search(rf"private func {inner}\([^)]*\)[^{{]*\{{", text):
             body += block(text, found.end() - 1)
     comment = " ".join(line.strip().removeprefix("///").strip() for line in match[1].splitlines())
-    comment = re.sub(r" \(DESIGN [^)]*\)", "", re.sub(r"^`[^`]*`:? ?", "", comment).replace("`", ""))
+    comment = re.sub(r" \([\w/]+\.md §[^)]*\)", "", re.sub(r"^`[^`]*`:? ?", "", comment).replace("`", ""))
     return match[2], comment[:1].upper() + comment[1:], body
 
 

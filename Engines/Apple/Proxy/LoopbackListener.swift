@@ -3,9 +3,9 @@
   import Network
   import System
 
-  /// Listens on 127.0.0.1 and hands on each connection as it comes, not started yet.
+  /// Listens on 127.0.0.1 and hands over each connection before it is started.
   ///
-  /// Unchecked: an `NWListener` may be used from any thread; what changes is behind a monitor.
+  /// Unchecked: an `NWListener` may be used from any thread; the mutable state is behind a monitor.
   final class LoopbackListener: @unchecked Sendable {  // see above
     private struct State {
       var isReady = false
@@ -15,16 +15,17 @@
     private let listener: NWListener
     private let state = Monitor(State())
 
-    /// Listens, on a port that the system chooses where `port` is nil. Blocks until it does, five seconds at most.
+    /// Starts listening, on a port that the system chooses if `port` is nil. Blocks for up to five seconds until it
+    /// listens.
     ///
-    /// - Throws: where it can't, as where somebody else has the port.
+    /// - Throws: `NWError` if it can't listen, for example because the port is in use.
     init(
       _ tls: NWProtocolTLS.Options?, port: UInt16?, _ take: @escaping @Sendable (NWConnection) -> Void
     ) throws {
       let tcp = NWProtocolTCP.Options()
       tcp.noDelay = true
       let parameters = NWParameters(tls: tls, tcp: tcp)
-      // Never on an address that another machine reaches.
+      // Never on an address that another machine can reach.
       let wanted = port.flatMap { NWEndpoint.Port(rawValue: $0) } ?? .any
       parameters.requiredLocalEndpoint = .hostPort(host: .ipv4(.loopback), port: wanted)
       parameters.allowLocalEndpointReuse = true
@@ -35,7 +36,7 @@
       listener.stateUpdateHandler = { now in
         switch now {
         case .ready: state.broadcasting { $0.isReady = true }
-        // Of waiting there is no end as long as another one has the port.
+        // It would wait for as long as another process has the port.
         case .failed, .cancelled, .waiting: state.broadcasting { $0.isOver = true }
         default: break
         }
@@ -50,13 +51,13 @@
 
     deinit { listener.cancel() }
 
-    /// Where it listens.
+    /// The port it listens on.
     var port: UInt16 { listener.port?.rawValue ?? 0 }
 
-    /// Whether it listens, as far as the system has told.
+    /// Whether it listens, as far as the system has reported.
     var isListening: Bool { state.withLock { $0.isReady && !$0.isOver } }
 
-    /// Ends listening; what was handed on goes on.
+    /// Stops listening; connections that were handed over stay open.
     func stop() {
       state.withLock { $0.isOver = true }
       listener.cancel()

@@ -4,7 +4,7 @@
   import System
   import XCacheRuntime
 
-  /// Listens on loopback for the engine of this app, and has each connection served on a thread of its own.
+  /// Listens on loopback for this app's engine, and serves each connection on a thread of its own.
   final class NetworkProxyListener: Sendable {
     private struct State {
       var listener: LoopbackListener?
@@ -15,26 +15,26 @@
     private let proxy: PageProxy
     private let state = Locked(State())
 
-    /// Connections at a time; more are refused.
+    /// The most connections at a time; more are refused.
     private static let mostConnections = 256
 
-    /// A listener that doesn't listen yet.
+    /// Creates a listener that doesn't listen yet.
     init(_ proxy: PageProxy) { self.proxy = proxy }
 
     deinit { stop() }
 
-    /// Where it listens; nil: it doesn't.
+    /// The port it listens on; nil if it doesn't.
     var port: UInt16? { state.withLock { $0.listener?.port } }
 
-    /// Listens: on the port of before where that is to be had, which the engine knows, and else on another one. Blocks.
+    /// Starts listening on the previous port, which the engine knows, if that is free, otherwise on another one. Blocks.
     ///
-    /// - Throws: where there is none.
+    /// - Throws: an error if it can listen on no port.
     func start() throws {
       let former = port
       stop()
       let take: @Sendable (NWConnection) -> Void = { [weak self] connection in
         guard let self else { return connection.cancel() }
-        // Becoming ready takes its time, in which the next one is to be heard.
+        // On a separate thread, since becoming ready takes time, in which the next connection has to be accepted.
         let isServed = try? OSThread(name: "proxied") { self.serve(connection) }
         if isServed == nil { connection.cancel() }
       }
@@ -43,7 +43,7 @@
       state.withLock { $0.listener = listener }
     }
 
-    /// The system takes a moment to let go of a port.
+    /// Retries, since the system takes a moment to release a port.
     private static func again(
       _ port: UInt16, _ take: @escaping @Sendable (NWConnection) -> Void
     ) -> LoopbackListener? {
@@ -54,8 +54,8 @@
       return nil
     }
 
-    /// Whether somebody who connects is answered. A listener whose socket the system took while the app was suspended may not know
-    /// of it. Blocks, half a second at most.
+    /// Whether a client that connects is answered. A listener whose socket the system took while the app was suspended may
+    /// not know that. Blocks for at most half a second.
     func answers() -> Bool {
       guard let listener = state.withLock({ $0.listener }), listener.isListening,
         let port = NWEndpoint.Port(rawValue: listener.port)
@@ -67,7 +67,7 @@
       return true
     }
 
-    /// Ends listening and every connection.
+    /// Stops listening and closes every connection.
     func stop() {
       let (listener, streams) = state.withLock { state in
         defer { state.listener = nil }

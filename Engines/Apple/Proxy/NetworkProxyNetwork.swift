@@ -7,10 +7,11 @@
   import XCacheClient
   import XCacheRuntime
 
-  /// TLS and connections for the proxy inside an app, over Network.framework.
+  /// Network.framework's TLS and connections, for the proxy inside an app.
   ///
-  /// That framework can't begin TLS on a connection on which something was said before, as behind a CONNECT. So each host has a
-  /// second listener, which serves TLS from its first byte on; the engine's connection is spliced to one of that.
+  /// The framework can't start TLS on a connection on which data was exchanged before, as after a CONNECT. So each host has
+  /// a second listener that serves TLS from the first byte on, and the engine's connection is spliced to a connection to
+  /// it.
   public final class NetworkProxyNetwork: ProxyNetwork {
     private struct Inner: Sendable {
       let listener: LoopbackListener
@@ -22,19 +23,19 @@
     private let inners = Locked<[String: Inner]>([:])
 
     /// - Parameters:
-    ///   - resolver: says where hosts are; nil: the system does.
-    ///   - connectSeconds: given to a connection.
+    ///   - resolver: looks up hosts; if nil, the system does.
+    ///   - connectSeconds: how long to wait for a connection.
     public init(resolver: (any Resolver)? = nil, connectSeconds: Int = 10) {
       network = AppleNetwork(resolver, connectSeconds: connectSeconds)
     }
 
     deinit { stop() }
 
-    /// The certificate, DER, that this device shows an engine for `host`: a navigation delegate takes it for that host alone. Nil
-    /// where it can't be made.
+    /// Returns the DER certificate that this device shows an engine for `host`; a navigation delegate accepts it for that
+    /// host only. Nil if it can't be made.
     public func certificate(for host: String) -> [UInt8]? { identities.own(for: host)?.certificate }
 
-    /// Ends the listeners; the next connection begins new ones, as after the system took them from a suspended app.
+    /// Stops the listeners; the next connection starts new ones, as after the system took the sockets of a suspended app.
     func stop() {
       let all = inners.withLock { inners in
         defer { inners = [:] }
@@ -43,14 +44,14 @@
       for inner in all { inner.listener.stop() }
     }
 
-    /// A connection to a server.
+    /// Connects to a server.
     public func connect(
       to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
     ) throws(TransportError) -> any ProxyStream {
       try network.connect(to: host, port: port, isSecure: isSecure, isCancelled: isCancelled)
     }
 
-    /// TLS with an engine that takes the other side of `stream` for `host`; nil where it doesn't come about.
+    /// Performs TLS with an engine that takes the other side of `stream` for `host`; nil if the handshake fails.
     public func secure(
       _ stream: any ProxyStream, after early: [UInt8], as host: String
     ) -> (any ProxyStream)? {
@@ -67,7 +68,7 @@
       return secured
     }
 
-    /// A connection to the listener that serves TLS for a host; one that doesn't answer any more is replaced.
+    /// Connects to the listener that serves TLS for a host; replaces the listener if it no longer answers.
     private func connectInner(_ host: String) -> (Inner, NetworkStream)? {
       for _ in 0..<2 {
         guard let inner = inner(for: host) else { return nil }

@@ -1,15 +1,16 @@
 import HTTPDNS
 import System
 
-/// A certificate of this device's own for one host, in DER (X.690), as Security has no way to make one: it signs itself, can't sign
-/// others, and is good for a server of that host alone.
+/// A certificate made on this device for one host, in DER (X.690), which Security can't generate: self-signed, not a
+/// certificate authority, and valid only for a server of that host.
 enum OwnCertificate {
-  /// What is signed: `TBSCertificate` (RFC 5280 §4.1).
+  /// Returns the part that is signed, `TBSCertificate` (RFC 5280 §4.1).
   ///
   /// - Parameters:
-  ///   - key: a point of P-256, 65 bytes as X9.63 has them.
-  ///   - serial: random, 1 to 20 bytes.
-  ///   - seconds: since 1970, from which on and until when it is good.
+  ///   - host: the DNS name or IP address.
+  ///   - key: a point of P-256, 65 bytes in X9.63 form.
+  ///   - serial: 1 to 20 random bytes.
+  ///   - seconds: the period of validity, in seconds since 1970.
   static func body(host: String, key: [UInt8], serial: [UInt8], seconds: Range<Int64>) -> [UInt8] {
     let name = DER.sequence(
       DER.set(DER.sequence(DER.object([2, 5, 4, 3]), DER.tagged(0x0C, Array("xcache".utf8)))))
@@ -17,9 +18,9 @@ enum OwnCertificate {
       DER.sequence(DER.object([1, 2, 840, 10045, 2, 1]), DER.object([1, 2, 840, 10045, 3, 1, 7])),
       DER.tagged(0x03, [0] + key))
     let extensions = DER.sequence(
-      // basicConstraints: no authority.
+      // basicConstraints: not a certificate authority.
       extensions([2, 5, 29, 19], isCritical: true, DER.sequence()),
-      // keyUsage: digitalSignature, the first of its bits.
+      // keyUsage: digitalSignature, the first bit.
       extensions([2, 5, 29, 15], isCritical: true, DER.tagged(0x03, [7, 0x80])),
       // extKeyUsage: serverAuth.
       extensions([2, 5, 29, 37], isCritical: false, DER.sequence(DER.object([1, 3, 6, 1, 5, 5, 7, 3, 1]))),
@@ -30,8 +31,7 @@ enum OwnCertificate {
       DER.tagged(0xA3, extensions))
   }
 
-  /// The certificate.
-  /// - Parameter signature: of `body` by ECDSA with SHA-256, as X9.62 has it.
+  /// Returns the certificate. `bytes` is the signature of `body` by ECDSA with SHA-256, in X9.62 form.
   static func whole(_ body: [UInt8], signature bytes: [UInt8]) -> [UInt8] {
     DER.sequence(body, signature, DER.tagged(0x03, [0] + bytes))
   }
@@ -67,7 +67,7 @@ enum DER {
   static func sequence(_ parts: [UInt8]...) -> [UInt8] { tagged(0x30, parts.flatMap { $0 }) }
   static func set(_ part: [UInt8]) -> [UInt8] { tagged(0x31, part) }
 
-  /// A number that isn't negative, from its bytes, the greatest first.
+  /// Encodes a non-negative number from its bytes, most significant first.
   static func integer(_ bytes: [UInt8]) -> [UInt8] {
     var value = Array(bytes.drop { $0 == 0 })
     if value.first.map({ $0 >= 0x80 }) ?? true { value.insert(0, at: 0) }
@@ -90,7 +90,7 @@ enum DER {
       })
   }
 
-  /// A moment until 2049 as UTCTime, a later one as GeneralizedTime (RFC 5280 §4.1.2.5).
+  /// Encodes a time, up to 2049 as UTCTime, later as GeneralizedTime (RFC 5280 §4.1.2.5).
   static func time(_ seconds: Int64) -> [UInt8] {
     let time = CivilTime(seconds: seconds)
     func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }

@@ -4,10 +4,11 @@
   import Security
   import System
 
-  /// Keys and certificates of this device's own, one of each for a host, made when the host is first asked for.
+  /// This device's own keys and certificates, one of each per host, made when a host is first asked for.
   ///
-  /// Network.framework serves TLS with an identity of the keychain alone, so that a key stays there for as long as this lives; what
-  /// a process that was ended left is removed at the next start. It never leaves the device, and no certificate can sign another.
+  /// Network.framework only serves TLS with an identity from the keychain, so each key is kept there for as long as this
+  /// object lives; what a terminated process left is removed at the next start. Keys never leave the device, and no
+  /// certificate can sign another.
   final class OwnIdentities: Sendable {
     /// Unchecked: an identity never changes.
     struct Own: @unchecked Sendable {  // see above
@@ -20,7 +21,7 @@
     /// Nil for a host whose certificate couldn't be made.
     private let own = Locked<[String: Own?]>([:])
 
-    /// Hosts that certificates are made for at most.
+    /// The most hosts that get a certificate.
     private static let mostHosts = 256
     private static let label = "xcache page proxy"
 
@@ -28,7 +29,7 @@
 
     deinit { Self.removeAll() }
 
-    /// What is shown an engine for `host`; nil where it can't be made, which is tried once.
+    /// Returns what to show an engine for `host`; nil if it can't be made, which is only tried once.
     func own(for host: String) -> Own? {
       own.withLock { own in
         if let found = own[host] { return found }
@@ -44,7 +45,7 @@
       guard let tag else { return nil }
       let kept: [AnyHashable: Any] = [
         kSecAttrIsPermanent: true, kSecAttrApplicationTag: tag, kSecAttrLabel: label,
-        // An update in the background may come before the first look at the screen, but not before the first unlock.
+        // A background update may run before anyone looks at the screen, but not before the first unlock.
         kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
       ]
       let wanted: [AnyHashable: Any] = [
@@ -72,7 +73,8 @@
         let point = SecKeyCopyExternalRepresentation(publicKey, nil)
       else { return nil }
       let now = Clock.unixMilliseconds() / 1000
-      // A clock that is set back a little still finds it good. Engines take no certificate for longer than 825 days.
+      // Valid from a day ago, in case the clock is set back a little. Engines reject certificates valid for more than 825
+      // days.
       let body = OwnCertificate.body(
         host: host, key: Array(point), serial: Secrets.random(16),
         seconds: now - 86_400..<now + 365 * 86_400)

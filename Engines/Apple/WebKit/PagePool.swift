@@ -2,32 +2,32 @@
   import WebKit
   import XCacheRuntime
 
-  /// Views that wait for their page: their content processes run, and a blank page of the app's own site is loaded in them, so that
-  /// a page needs neither.
+  /// Warm views: their content processes are running and a blank page of the app's own site is loaded in them, so that a
+  /// page has to wait for neither.
   ///
-  /// Each is used once: a page that was shown leaves nothing for the next. Pages that the device doesn't answer get a new view
+  /// Each is used once, so nothing of a page carries over to the next. Pages that the device doesn't answer get a new view
   /// without any of this.
   @MainActor
   public final class PagePool {
-    /// How many views wait, and how long.
+    /// How many views wait, for how long, and what they are made with.
     public struct Settings: Sendable {
       /// The site of the app's pages: `https://m.example.com`.
       public var site: String
-      /// Views that wait at a time.
+      /// The number of views that wait at a time.
       public var size = 1
-      /// How long one waits before another takes its place.
+      /// How long a view waits before another replaces it.
       public var age: Duration = .seconds(600)
-      /// What views are made with.
+      /// The settings that views are made with.
       public var page = WebPageSettings()
 
-      /// A pool for pages of `site`.
+      /// Creates settings for pages of `site`.
       public init(site: String) { self.site = site }
     }
 
-    /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do
-    /// with, which came about 40 ms later on two of them (WebKitGTK).
+    /// The time between a load and making the next view: starting its process competes with the page's first paint for
+    /// processors, which then came about 40 ms later on two of them (WebKitGTK).
     private static let afterLoad: Duration = .seconds(1)
-    /// After a view was taken, where its page's load doesn't end: the user may go on to another one.
+    /// The time after a view was taken, in case its page's load doesn't end: the user may go on to another one.
     private static let atMost: Duration = .seconds(10)
 
     private let host: WebHost
@@ -36,7 +36,7 @@
     private var filling: Task<Void, Never>?
     private var aging: Task<Void, any Error>?
 
-    /// A pool without views; `fill` makes them.
+    /// Creates an empty pool; `fill` makes the views.
     public init(_ host: WebHost, _ settings: Settings) {
       self.host = host
       self.settings = settings
@@ -45,10 +45,10 @@
 
     deinit { aging?.cancel() }
 
-    /// How many views wait.
+    /// The number of views that wait.
     public var count: Int { views.count }
 
-    /// Makes the views that are missing, one after another, and comes back when they wait.
+    /// Makes the missing views one after another, and returns when they are ready.
     public func fill() async {
       if filling == nil {
         filling = Task { @MainActor [weak self, round = views.round] in
@@ -61,7 +61,7 @@
 
     /// - Returns: whether another one may be missing.
     private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
-      // Those whose content process the system ended aren't blank any more.
+      // A view whose content process the system terminated isn't blank any more.
       views.drop { $0.isBlank }
       guard views.lacksOne(since: round), host.answers(settings.site + "/"),
         host.proxy?.isPassedOn(settings.site + "/") != true
@@ -74,7 +74,7 @@
       return true
     }
 
-    /// Lets the oldest view go when its time is over, and has another take its place.
+    /// Drops the oldest view when its time is over, and replaces it.
     private func age() {
       aging?.cancel()
       guard let end = views.oldestEnd else { return }
@@ -86,13 +86,13 @@
       }
     }
 
-    /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the
-    /// pool's site, else a new one. The next one is made a second after the page is loaded, and 10 s after this at the
-    /// latest.
+    /// Returns a view for `url`, to be loaded with its `load`: a waiting one if the device answers `url` and it is on the
+    /// pool's site, otherwise a new one. The next view is made a second after the page is loaded, and at most 10 s after
+    /// this call.
     public func page(for url: String) -> WebPage {
       let page: WebPage
       if host.answers(url), !isOfSite(url) {
-        // In the place of the blank page it would come from another site, without its cookies that are SameSite=Strict.
+        // If it replaced the blank page, it would come from another site, without its SameSite=Strict cookies.
         page = WebPage(host, settings.page)
       } else {
         page = chosen(for: url)
@@ -125,7 +125,7 @@
       }
     }
 
-    /// Lets all views go, as the system asks for where there is little memory. The next page that is opened has others made.
+    /// Drops all views; call it when the system warns that memory is low. Opening the next page makes new ones.
     public func memoryIsShort() {
       views.removeAll()
       filling = nil

@@ -1,6 +1,7 @@
-/// Says whether a page whose process ended is loaded again: a page that ends it each time would keep the device busy for ever.
+/// Decides whether a page whose process ended is loaded again: a page that ends it each time would keep the device busy
+/// forever.
 struct ReloadLimit {
-  /// Reloads within `span` nanoseconds.
+  /// The most reloads within `span` nanoseconds.
   static let most = 3
   static let span: UInt64 = 60_000_000_000
 
@@ -8,7 +9,7 @@ struct ReloadLimit {
 
   init() {}
 
-  /// The process ended; true: load the page again.
+  /// Records that the process ended; returns whether to load the page again.
   mutating func allows(at now: UInt64) -> Bool {
     times.removeAll { now > $0 && now - $0 > Self.span }
     guard times.count < Self.most else { return false }

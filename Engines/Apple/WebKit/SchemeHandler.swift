@@ -5,12 +5,12 @@
   import XCacheClient
   import XCacheRuntime
 
-  /// Hands what pages on the custom scheme ask for to the runtime, and the answers to the engine. The engine keeps it, and it keeps
-  /// no view.
+  /// Passes requests of pages on the custom scheme to the runtime, and the answers to the engine. The engine retains it; it
+  /// retains no view.
   @MainActor
   final class SchemeHandler: NSObject, WKURLSchemeHandler {
     private let scheme: PageScheme
-    /// Whose view it is for.
+    /// The page whose view it serves.
     weak var page: WebPage?
     private var tasks = LiveTasks<ObjectIdentifier, any WKURLSchemeTask>()
     private var work: [Int: Task<Void, Never>] = [:]
@@ -23,7 +23,7 @@
       guard var request = PageRequest(asked) else { return end(number, URLError(.badURL)) }
       let isDocument = request.destination == .document
       request.page = isDocument ? page?.opening : page?.shown ?? page?.opening
-      // Only what a form without files has in it; the scripts hand over all others beside the request.
+      // The engine only has the bodies of forms without files; the scripts hand over all others outside the request.
       let type = asked.value(forHTTPHeaderField: "Content-Type") ?? ""
       let isPlainForm = type.lowercased().hasPrefix("application/x-www-form-urlencoded")
       let body = isPlainForm ? asked.httpBody.map { Array($0) } : nil
@@ -43,7 +43,7 @@
         }
         relay.end(error)
       }
-      // A step that came before this line found the task all the same.
+      // A step that arrived before this line still found the task.
       if tasks[number] == nil { work[number] = nil }
     }
 
@@ -78,8 +78,8 @@
     }
   }
 
-  /// An answer's steps on their way to the main actor, in their order. The thread that brings them waits while a megabyte is on its
-  /// way.
+  /// Passes the steps of an answer to the main actor in order. The thread that delivers them waits while a megabyte is on
+  /// its way.
   final class SchemeRelay: Sendable {
     enum Step: Sendable {
       case head(NetworkHead)
@@ -97,7 +97,7 @@
     private let state = Monitor(State())
     private let take: @MainActor @Sendable (Step) -> Bool
 
-    /// - Parameter take: false: no more is wanted.
+    /// - Parameter take: handles a step; returns false if no more is wanted.
     init(_ take: @escaping @MainActor @Sendable (Step) -> Bool?) { self.take = { take($0) ?? false } }
 
     func begin(_ head: NetworkHead) -> Bool { pass(.head(head), 0) }
@@ -119,7 +119,7 @@
         return state.isOver
       }
       if isOver { return false }
-      // The queue keeps their order; tasks of the main actor needn't.
+      // A queue keeps their order; tasks on the main actor needn't.
       DispatchQueue.main.async { [self] in
         let isWanted = MainActor.assumeIsolated { take(step) }
         state.broadcasting { state in
@@ -132,7 +132,7 @@
   }
 
   extension PageRequest {
-    /// What an engine asks of a scheme's handler; nil where it has no address.
+    /// Converts the request that an engine passes to a scheme's handler; nil if it has no URL.
     init?(_ request: URLRequest) {
       guard let url = request.url else { return nil }
       let headers = (request.allHTTPHeaderFields ?? [:]).map { (name: $0.key, value: $0.value) }
@@ -147,7 +147,7 @@
       case "image": destination = .image
       case "font": destination = .font
       case "empty": destination = .fetch
-      // What engines say in navigations alone. The document of a view is its own main one.
+      // Engines only send this in navigations. The document of a view is its own main document.
       case nil where told("Accept")?.hasPrefix("text/html") ?? false:
         destination = request.mainDocumentURL == url ? .document : .frame
       case nil: destination = .other
@@ -157,14 +157,14 @@
       case "navigate": mode = .navigate
       case "no-cors": mode = .noCORS
       case "same-origin": mode = .sameOrigin
-      // Where it isn't told, an answer of another origin needs that origin's word.
+      // If the mode isn't known, an answer of another origin needs that origin's permission.
       default: mode = destination == .document || destination == .frame ? .navigate : .cors
       }
     }
   }
 
   extension NetworkHead {
-    /// As a dictionary; values of one name are one, with commas between (RFC 9110 §5.3).
+    /// As a dictionary, with several values of one name joined by commas (RFC 9110 §5.3).
     fileprivate var fields: [String: String] {
       var fields: [String: String] = [:]
       for (name, value) in headers { fields[name] = fields[name].map { "\($0), \(value)" } ?? value }

@@ -2,7 +2,8 @@
   import Foundation
   import WebKit
 
-  /// Passes messages on to an object that it doesn't keep: a content controller keeps its handlers, and its view keeps the controller.
+  /// Passes messages on to an object without retaining it: a content controller retains its handlers, and its view retains
+  /// the controller.
   final class WeakHandler<Object: AnyObject>: NSObject, WKScriptMessageHandler {
     private weak var object: Object?
     private let take: @MainActor (Object, WKScriptMessage) -> Void
@@ -19,7 +20,7 @@
     }
   }
 
-  /// The same, for messages that are answered. The answer comes in any case: a page's promise would wait for ever.
+  /// The same for messages with a reply. It always replies, since the page's promise would otherwise never settle.
   final class WeakReplyHandler<Object: AnyObject>: NSObject, WKScriptMessageHandlerWithReply {
     private weak var object: Object?
     private let take: @MainActor (Object, WKScriptMessage) async throws -> Any?

@@ -6,15 +6,15 @@
   import WebKit
   import XCacheRuntime
 
-  /// What an app tells the engine at its start.
+  /// The settings that an app starts the engine with.
   @MainActor
   public struct WebHostSettings {
     /// How pages reach the device.
     public enum Way: Sendable {
-      /// By a proxy inside the app: pages keep their real addresses. Needs iOS 17 or macOS 14; before those it is `scheme`.
+      /// A proxy inside the app: pages keep their real URLs. Needs iOS 17 or macOS 14; earlier systems use `scheme`.
       case proxy
-      /// By a scheme of the app's own, for engines without a proxy: pages have `xcache-https:` addresses, and some of what pages do
-      /// doesn't work (docs/guide-ios.md).
+      /// A custom scheme, for engines without a proxy: pages have `xcache-https:` URLs, and some features of the web don't
+      /// work (docs/guide-ios.md).
       case scheme
     }
 
@@ -22,23 +22,23 @@
     public var store: WKWebsiteDataStore = .default()
     /// How pages reach the device.
     public var way = Way.proxy
-    /// How requests go on to their servers.
+    /// Sends requests on to their servers.
     public var transport: any PageTransport = URLSessionPageTransport()
-    /// The engine's cookies: give the same to the runtime's `PageFetcher`, which is made before this host.
+    /// The engine's cookies; pass the same object to the runtime's `PageFetcher`, which is created before this host.
     public var cookies = WebCookies()
-    /// TLS towards the engine, and connections that are passed on.
+    /// TLS towards the engine, and connections to tunnel.
     public var network = NetworkProxyNetwork()
 
-    /// Settings as most apps want them.
+    /// Creates the settings that suit most apps.
     public init() {}
   }
 
-  /// One app's engine: its data store with cookies, and the way by which its pages reach the device.
+  /// The engine of an app: its data store with cookies, and the way in which its pages reach the device.
   @MainActor
   public final class WebHost {
-    /// Answers what pages ask for; nil: pages come from the network, as without a runtime.
+    /// Answers page requests; if nil, pages come from the network.
     public let runtime: Runtime?
-    /// Cookies of pages and of the runtime's own requests.
+    /// The cookies of pages and of the runtime's own requests.
     public let cookies: WebCookies
     let store: WKWebsiteDataStore
     let proxy: PageProxy?
@@ -46,25 +46,28 @@
     private let hosts: [String]
     private let network: NetworkProxyNetwork
     private let listener: NetworkProxyListener?
-    /// Where the engine believes the proxy to be; nil: it has none.
+    /// The port at which the engine expects the proxy; nil if it has none.
     private var port: UInt16?
     private var watch: Task<Void, Never>?
-    /// The policy's, signed.
+    /// The policy's scripts, whose signatures have been checked.
     private(set) var policyScripts: [PageScript] = []
-    /// What pages say of themselves in every request; nil until the first one was asked.
+    /// The pages' user agent; nil until the first page was asked.
     var userAgent: String?
 
-    /// Starts the engine and its proxy, which is set before anything is loaded. Where the proxy can't listen, pages come from the
-    /// network; each return to the foreground tries again.
+    /// Starts the engine and its proxy, which is set before anything is loaded. If the proxy can't listen, pages come from
+    /// the network; each return to the foreground tries again.
     ///
-    /// - Parameter hosts: as in `DeviceSettings.hosts`: only connections to these go to the proxy.
+    /// - Parameters:
+    ///   - runtime: answers page requests; if nil, pages come from the network.
+    ///   - hosts: the same as in `DeviceSettings.hosts`; only connections to these go to the proxy.
+    ///   - settings: the engine's settings.
     public init(_ runtime: Runtime?, hosts: [String], _ settings: WebHostSettings = WebHostSettings()) async {
       self.runtime = runtime
       self.hosts = hosts
       (store, cookies, network) = (settings.store, settings.cookies, settings.network)
       cookies.attach(store.httpCookieStore)
       let isProxy = settings.way == .proxy && Self.hasProxies
-      // Made in both ways: it knows which pages are open.
+      // Used for the scheme as well: it knows which pages are open.
       proxy = runtime.map { PageProxy($0, transport: settings.transport, network: settings.network) }
       listener = isProxy ? proxy.map { NetworkProxyListener($0) } : nil
       let cookies = cookies
@@ -92,9 +95,9 @@
       listener?.stop()
     }
 
-    /// Call it when the app comes back to the foreground, before pages load anything. While an app is suspended the system may take
-    /// its sockets; then the proxy listens again, on its port where that is free, and else the engine is told of another one. Pages
-    /// that are shown stay as they are.
+    /// Call this when the app returns to the foreground, before pages load anything. The system may take the sockets of a
+    /// suspended app; the proxy then listens again, on the same port if it is free, otherwise the engine is told of another
+    /// one. Pages that are shown stay as they are.
     public func enteredForeground() async {
       guard let listener else { return }
       guard await Self.offMain({ listener.answers() }) == false else { return }
@@ -111,13 +114,13 @@
       await trustOwnCertificates()
       guard port != self.port else { return }
       self.port = port
-      // Setting them may end loads that are under way, so that they are only set where they changed.
+      // Only set if they changed, since setting them may end running loads.
       if #available(iOS 17, macOS 14, *) {
         store.proxyConfigurations = port.flatMap { Self.configuration(proxy, $0, hosts) }.map { [$0] } ?? []
       }
     }
 
-    /// Whether the system lets an app name a proxy for its pages.
+    /// Whether the system lets an app set a proxy for its pages.
     private static var hasProxies: Bool {
       if #available(iOS 17, macOS 14, *) { true } else { false }
     }
@@ -130,15 +133,16 @@
       var made = ProxyConfiguration(
         httpCONNECTProxy: .hostPort(host: .ipv4(.loopback), port: port), tlsOptions: nil)
       made.applyCredential(username: PageProxy.user, password: proxy.password)
-      // A proxy that died may cost speed, never a page: the engine then connects by itself, to the server's own certificate.
+      // A dead proxy may cost speed, never a page: the engine then connects by itself, to the server's own certificate.
       made.allowFailover = true
-      // A bank's connection doesn't even pass by here. A domain stands for all below it; which of them are answered, the device knows.
+      // Connections to other hosts don't pass through here at all. A domain includes all its subdomains; the device decides
+      // which are answered.
       made.matchDomains = hosts.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }
       return made
     }
 
-    /// Has the proxy end TLS for each host that can be answered for, once there is a certificate to show. Until then its connections
-    /// are passed on unread.
+    /// Lets the proxy terminate TLS for each host that it can answer for, once there is a certificate to show. Until then
+    /// connections to the host are tunnelled unread.
     func trustOwnCertificates() async {
       guard let proxy, listener != nil else { return }
       let network = network
@@ -147,7 +151,7 @@
       }
     }
 
-    /// Calls that wait for the system, on a thread that may.
+    /// Runs blocking system calls on a thread that may block.
     private static func offMain<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(returning: body()) }
@@ -156,13 +160,13 @@
 
     // MARK: - For pages
 
-    /// Whether a page of this address would be answered from the device.
+    /// Whether the device would answer a page at this URL.
     func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
 
-    /// Looks which scripts the policy has now.
+    /// Fetches the current scripts of the policy.
     func takeScripts() async { policyScripts = await runtime?.scripts() ?? [] }
 
-    /// The address by which a page is loaded.
+    /// Returns the URL to load a page by.
     func address(of url: String) -> String {
       scheme != nil && answers(url) ? CustomScheme.inPage(url) ?? url : url
     }
@@ -170,8 +174,8 @@
     /// The names of the app's hosts, for the scripts of the scheme.
     var hostNames: String { hosts.joined(separator: " ") }
 
-    /// Whether a certificate that the engine asks about is this device's own for that host: the same bytes, alone, and of a host that
-    /// is answered for. Every other one is the system's to judge, as without us.
+    /// Whether a certificate that the engine asks about is this device's own for that host: the same bytes, the only one in
+    /// the chain, and of a host that is answered for. The system evaluates all others, as it would without us.
     func isOwn(_ trust: SecTrust, of host: String) -> Bool {
       guard let proxy, proxy.hosts.contains(host), let own = network.certificate(for: host),
         let chain = SecTrustCopyCertificateChain(trust), CFArrayGetCount(chain) == 1,

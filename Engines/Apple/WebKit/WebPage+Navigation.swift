@@ -4,7 +4,7 @@
   import XCacheRuntime
 
   extension WebPage: WKNavigationDelegate {
-    /// Takes this device's certificate for its own host alone; every other challenge is answered as without us.
+    /// Accepts this device's certificate for its own host only; other challenges get the default handling.
     public func webView(
       _ webView: WKWebView, didReceive challenge: URLAuthenticationChallenge,
       completionHandler:
@@ -17,7 +17,8 @@
       completionHandler(.useCredential, URLCredential(trust: trust))
     }
 
-    /// A link of a page on the scheme may lead to an address that isn't on it, or away from the app's hosts by one that is.
+    /// Handles links of a page on the scheme that lead to a URL off the scheme, or off the app's hosts to one that is on
+    /// it.
     public func webView(
       _ webView: WKWebView, decidePolicyFor navigationAction: WKNavigationAction,
       decisionHandler: @escaping @MainActor @Sendable (WKNavigationActionPolicy) -> Void
@@ -29,7 +30,7 @@
       let real = CustomScheme.real(address)
       chooseScripts(for: real ?? address)
       let wanted = host.address(of: real ?? address)
-      // One with the id of a body stays as it is: its page takes the id out.
+      // A URL with the id of a body stays as it is: its page removes the id.
       guard (real == nil) != (CustomScheme.real(wanted) == nil), let url = URL(string: wanted),
         navigationAction.request.httpMethod ?? "GET" == "GET"
       else { return decisionHandler(.allow) }
@@ -37,7 +38,7 @@
       webView.load(URLRequest(url: url))
     }
 
-    /// As WebKit decides without a delegate. What it doesn't show is no page of the device's.
+    /// Decides as WebKit does without a delegate. What it doesn't show isn't a page to the device.
     public func webView(
       _ webView: WKWebView, decidePolicyFor navigationResponse: WKNavigationResponse,
       decisionHandler: @escaping @MainActor @Sendable (WKNavigationResponsePolicy) -> Void
@@ -49,13 +50,13 @@
       decisionHandler(.cancel)
     }
 
-    /// A load began.
+    /// A load started.
     public func webView(_ webView: WKWebView, didStartProvisionalNavigation navigation: WKNavigation!) {
       started = navigation
       onEvent(.started)
     }
 
-    /// Its server led on.
+    /// The server redirected the load.
     public func webView(
       _ webView: WKWebView, didReceiveServerRedirectForProvisionalNavigation navigation: WKNavigation!
     ) {
@@ -63,9 +64,9 @@
       onEvent(.redirected)
     }
 
-    /// Its first bytes are there; from now on the view shows it.
+    /// The first bytes arrived; from now on the view shows the page.
     public func webView(_ webView: WKWebView, didCommit navigation: WKNavigation!) {
-      // The blank one has the page in its place now, in the view's history, too.
+      // The page has replaced the blank one, also in the view's history.
       blank = .none
       if let proxy = host.proxy {
         let former = shown
@@ -82,29 +83,30 @@
       onEvent(.committed)
     }
 
-    /// It is loaded.
+    /// The page is loaded.
     public func webView(_ webView: WKWebView, didFinish navigation: WKNavigation!) {
       onEvent(.finished)
       if isAwaited(navigation) { resume(nil) }
     }
 
-    /// It failed before anything of it was there.
+    /// The load failed before any of it was shown.
     public func webView(
       _ webView: WKWebView, didFailProvisionalNavigation navigation: WKNavigation!, withError error: any Error
     ) {
-      // 102: a decision ended it. Another one takes its place where a link leads to the scheme; a file that isn't shown has none.
+      // 102: a policy decision ended the load. If a link leads to the scheme, another load replaces it; for a file that
+      // isn't shown, none does.
       if error._domain == "WebKitErrorDomain", error._code == 102, !isOver(refused: navigation) { return }
       if isAwaited(navigation) { failed(error) }
     }
 
-    /// It failed on the way.
+    /// The load failed after it began to be shown.
     public func webView(
       _ webView: WKWebView, didFail navigation: WKNavigation!, withError error: any Error
     ) {
       if isAwaited(navigation) { failed(error) }
     }
 
-    /// The content process ended, as where memory is short.
+    /// The content process ended, for example because memory was low.
     public func webViewWebContentProcessDidTerminate(_ webView: WKWebView) { terminated() }
 
     private func failed(_ error: any Error) {

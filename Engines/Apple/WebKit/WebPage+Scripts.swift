@@ -8,14 +8,14 @@
     private var controller: WKUserContentController { view.configuration.userContentController }
     private static var watchWorld: WKContentWorld { .world(name: PageWatch.name) }
 
-    /// The policy's scripts for the page that is loaded next; none for one that is left alone. Links and redirects lead from one to the
-    /// other.
+    /// Sets the policy's scripts for the next page; none if the page is left alone. Called again for links and redirects,
+    /// which may change that.
     func chooseScripts(for url: String) {
       guard host.runtime != nil, !settings.isPlain else { return }
       setScripts(host.answers(url) ? host.policyScripts : [])
     }
 
-    /// Puts the app's scripts, and those of the policy, into the documents that are loaded from now on.
+    /// Sets the app's scripts and those of the policy for documents loaded from now on.
     func setScripts(_ policy: [PageScript]) {
       controller.removeAllUserScripts()
       if host.runtime != nil {
@@ -23,7 +23,7 @@
       }
       var rest = policy
       if host.scheme != nil {
-        // Before any other, and in frames, too: those that come later call what these replace.
+        // Before any other script, and in frames too: later scripts call the functions that these replace.
         for source in SchemeScripts.all(hosts: host.hostNames, policy: policy) {
           add(UserScript(source), in: .page)
         }
@@ -41,7 +41,7 @@
           forMainFrameOnly: script.isForMainFrameOnly, in: world))
     }
 
-    /// Makes the handlers, none of which holds this page.
+    /// Adds the message handlers, none of which retains this page.
     func addHandlers() {
       if host.runtime != nil {
         let watch = WeakHandler(self) { page, message in page.told(message) }
@@ -75,14 +75,14 @@
       }
     }
 
-    /// Whether a document is of the app's own hosts, whatever page it is in; nobody else reaches the app.
+    /// Whether a document is on one of the app's own hosts, whatever page it is in; others can't reach the app.
     private func isOwn(_ frame: WKFrameInfo) -> Bool {
       guard let runtime = host.runtime else { return true }
       let origin = frame.securityOrigin.text
       return runtime.names((CustomScheme.real(origin + "/") ?? origin + "/"))
     }
 
-    /// What the runtime is told of the page that is shown, by the page itself.
+    /// Passes the page's signals about itself on to the runtime.
     private func told(_ message: WKScriptMessage) {
       guard let shown, let runtime = host.runtime, let text = message.body as? String else { return }
       runtime.told(text, of: shown, after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })

@@ -4,13 +4,13 @@
   import WebKit
   import XCacheRuntime
 
-  /// A view and what is shown in it.
+  /// A view and the page shown in it.
   ///
-  /// It is its view's navigation delegate: an app that wants to decide of navigations sets `decide`. Nothing that the engine keeps
-  /// holds it, so that a page ends when the app lets go of it.
+  /// It is the view's navigation delegate; set `decide` to decide about navigations. Nothing that the engine retains holds
+  /// it, so a page ends when the app releases it.
   @MainActor
   public final class WebPage: NSObject {
-    /// What happens in the view.
+    /// An event in the view.
     public enum Event: Sendable {
       case started, redirected, committed, finished
       case failed(url: String, reason: String)
@@ -20,52 +20,52 @@
 
     let host: WebHost
     let settings: WebPageSettings
-    /// The view, for the app's window.
+    /// The view, to be put into the app's window.
     public let view: WKWebView
-    /// Told of each event.
+    /// Called for each event.
     public var onEvent: (Event) -> Void = { _ in }
-    /// Asked about each navigation; nil: all are allowed.
+    /// Called for each navigation; if nil, all are allowed.
     public var decide: ((WKNavigationAction) -> WKNavigationActionPolicy)?
     private var waiting: CheckedContinuation<Void, any Error>?
-    /// Of the load that is waited for.
+    /// The navigation that is waited for.
     private var navigation: WKNavigation?
-    /// The last one that began to load.
+    /// The navigation that started last.
     var started: WKNavigation?
-    /// Whether the view shows what is waited for, where that may be in the document that is shown: then no load begins.
+    /// Whether the view already shows what is waited for, if that may be in the current document: then no load starts.
     private var isThere: (() -> Bool)?
-    /// What couldn't be loaded last.
+    /// The URL whose load failed last.
     private var failedURL: String?
     private var observations: [NSKeyValueObservation] = []
-    /// What is on its way, and what is shown.
+    /// The page that is on its way, and the page that is shown.
     var opening: OpenPage?
     var shown: OpenPage?
-    /// Nil: the page that is shown was reached by a link, a reload or the history.
+    /// When the page was opened; nil if it was reached by a link, a reload or the history.
     var openedAt: ContinuousClock.Instant?
     private var reloads = ReloadLimit()
     private var loads = 0
     /// Called once, when the load that is waited for is over.
     var afterLoad: (() -> Void)?
-    /// The blank page in a view whose page is still to come.
+    /// The state of the blank page in a warm view.
     enum Blank {
       /// There is none.
       case none
       /// It is shown.
       case waiting
-      /// Its content process ended. It is still the first one in the view's history.
+      /// Its content process ended. It is still the first entry in the view's history.
       case lost
     }
 
     var blank = Blank.none
-    /// Whether a blank page waits here for its place to be taken.
+    /// Whether a blank page is waiting here to be replaced.
     var isBlank: Bool { blank == .waiting }
 
-    /// A view in `host`.
+    /// Creates a view in `host`.
     public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) {
       self.host = host
       self.settings = settings
       let configuration = WKWebViewConfiguration()
       configuration.websiteDataStore = host.store
-      // Servers and pages can tell that a page is on the scheme.
+      // Lets servers and pages tell that a page is on the scheme.
       let names = [settings.applicationName, host.scheme.map { _ in "xcache-scheme/1" }].compactMap { $0 }
       if !names.isEmpty { configuration.applicationNameForUserAgent = names.joined(separator: " ") }
       let handler = host.scheme.map { SchemeHandler($0) }
@@ -93,21 +93,22 @@
       for page in pages { if let page { proxy?.left(page) } }
     }
 
-    /// The address of what is shown, as its server knows it.
+    /// The URL of what is shown, as its server knows it.
     public var url: String {
       let url = view.url?.absoluteString ?? ""
       return CustomScheme.real(url) ?? url
     }
 
-    /// Loads a page and waits until it is loaded. An address that differs from the one that is shown in its `#fragment` alone is gone
-    /// to within the document.
+    /// Loads a page and waits until it is loaded. If the URL differs from the current one only in its `#fragment`, it
+    /// navigates within the document.
     ///
-    /// - Throws: `WebPageError` where it can't be, or where the page that is shown went to a `#fragment` meanwhile: WebKit gives up what is on
-    ///   its way then. `CancellationError` where another load took its place or the task was cancelled, which ends the load.
+    /// - Throws: `WebPageError` if the page can't be loaded, or if the current page navigated to a `#fragment` meanwhile,
+    ///   since WebKit then abandons the load. `CancellationError` if another load replaced it or the task was cancelled,
+    ///   which stops the load.
     public func load(_ url: String) async throws {
       defer { afterLoad.take()?() }
       guard let address = URL(string: host.address(of: url)) else { throw WebPageError("\(url): no address") }
-      // WebKit would never say that it is loaded.
+      // WebKit would never report this as loaded.
       if address.scheme?.lowercased() == "javascript" {
         throw WebPageError("\(url.prefix(100)): a script isn't a page; use `evaluate`")
       }
@@ -130,20 +131,20 @@
       try await loading {
         if !isWithin { opens(url) }
         let navigation = view.load(URLRequest(url: address))
-        // As WebKit writes it.
+        // In WebKit's own spelling.
         let wanted = view.url
         isThere = url.contains("#") ? { [weak self] in self?.view.url == wanted } : nil
         return navigation
       }
     }
 
-    /// Whether an address leads to a place in the document that another one names.
+    /// Whether a URL is a fragment of the given document.
     private static func isWithin(_ document: URL, _ url: URL) -> Bool {
       let url = url.absoluteString
       return url.contains("#") && url.prefix { $0 != "#" } == document.absoluteString.prefix { $0 != "#" }
     }
 
-    /// Loads the device's own blank page of a site, which is no page to the runtime.
+    /// Loads the device's own blank page on a site, which isn't a page to the runtime.
     func loadBlank(of site: String) async throws {
       guard let address = URL(string: host.address(of: site + PageProxy.blankPath)) else {
         throw WebPageError("\(site): no address")
@@ -159,16 +160,16 @@
         do {
           return try await replaceBlank(by: url, at: address)
         } catch let error as WebPageError where error == .processEnded && blank == .lost {
-          // It ended while it waited, and nobody knew it yet.
+          // The process ended unnoticed while it waited.
         }
       }
-      // In a process of its own again, so that the page takes its place in the history, too.
+      // Started again in a new process, so that the page can replace it in the history, too.
       try await loading { view.reload() }
       blank = .waiting
       try await replaceBlank(by: url, at: address)
     }
 
-    /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
+    /// Loads a page in place of the blank one, which then is no longer in the view's history.
     private func replaceBlank(by url: String, at address: URL) async throws {
       let view = view
       try await awaitLoad {
@@ -180,8 +181,8 @@
       }
     }
 
-    /// Loads what is shown once more, and waits until it is loaded. Where nothing is shown, it loads what couldn't be loaded last; where
-    /// nothing was loaded at all, it comes back at once.
+    /// Reloads what is shown, and waits until it is loaded. If nothing is shown, it retries the load that failed last; if
+    /// nothing was ever loaded, it returns at once.
     public func reload() async throws {
       guard view.backForwardList.currentItem != nil, blank == .none else {
         if let failedURL { try await load(failedURL) }
@@ -190,9 +191,10 @@
       try await loading { view.reload() }
     }
 
-    /// Goes back in the view's history, and waits until that is loaded. Where there is nothing to go back to, it comes back at once.
+    /// Goes back in the view's history, and waits until that page is loaded. Returns at once if there is nothing to go back
+    /// to.
     public func goBack() async throws {
-      // WebKit passes over what a page's script added by itself.
+      // WebKit skips entries that a page's script added by itself.
       let targets = view.backForwardList.backList
       if targets.isEmpty { return }
       try await loading {
@@ -204,8 +206,9 @@
       }
     }
 
-    /// The view has another address, or has something to load or nothing more: that is all that WebKit says where a load ends within
-    /// the document. The page's own steps there, and loads of frames, look the same, but don't lead to what is waited for.
+    /// Handles a change of the view's URL or loading state, which is all that WebKit reports if a load ends within the
+    /// document. The page's own navigations there, and loads of frames, look the same, but don't lead to what is waited
+    /// for.
     private func stateChanged() {
       guard isIdle(in: loads) else { return }
       if isThere?() == true {
@@ -213,21 +216,21 @@
         opening = nil
         return resume(nil)
       }
-      // A step of the page's own may end what was on its way, and nobody says so.
+      // A navigation by the page itself may end the load without any notice.
       Task { @MainActor [weak self, loads] in
         try await Task.sleep(for: .seconds(5))
         if let self, self.isIdle(in: loads) { self.resume(WebPageError.givenUp) }
       }
     }
 
-    /// Whether a load is waited for that hasn't begun, and none is on its way.
+    /// Whether a load is waited for that hasn't started, and none is running.
     private func isIdle(in number: Int) -> Bool {
       number == loads && waiting != nil && navigation != nil && navigation !== started && !view.isLoading
     }
 
-    /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
+    /// Runs the body of an async function in the page and returns its value as JSON; nil for `undefined`.
     ///
-    /// - Throws: what the script threw.
+    /// - Throws: the error that the script threw.
     public func evaluate(_ body: String) async throws -> String? {
       try await view.callAsyncJavaScript(body, contentWorld: .page).flatMap(Self.json)
     }
@@ -253,14 +256,14 @@
       }
     }
 
-    /// Ends a load that is waited for: without it, a page that was closed would live until its server answers.
+    /// Stops a load that is waited for; otherwise a closed page would live until its server answers.
     private func stop(_ number: Int) {
       guard number == loads, waiting != nil else { return }
       resume(CancellationError())
       view.stopLoading()
     }
 
-    /// Tells the runtime of a page before it is loaded.
+    /// Tells the runtime about a page before it is loaded.
     private func opens(_ url: String) {
       openedAt = .now
       if let former = opening { host.proxy?.left(former) }
@@ -273,8 +276,8 @@
       }
     }
 
-    /// Calls that are sent ahead of pages say of themselves what pages do. The first page of a process is asked, while its content
-    /// process starts.
+    /// Gets the user agent, so that calls sent ahead of pages have the same one as pages. The first page of a process is
+    /// asked while its content process starts.
     private func learnUserAgent() async {
       guard host.runtime != nil, host.userAgent == nil else { return }
       host.userAgent =
@@ -282,25 +285,25 @@
         as? String
     }
 
-    /// Whether what happens to a navigation is what is waited for; a load that another one took the place of isn't.
+    /// Whether events of a navigation concern the load that is waited for, rather than one that it replaced.
     func isAwaited(_ navigation: WKNavigation?) -> Bool {
       self.navigation == nil || self.navigation === navigation
     }
 
-    /// Whether a load that a decision ended came to nothing: one that hadn't begun has another one in its place, unless it is waited
-    /// for.
+    /// Whether a load that a policy decision ended came to nothing: one that hadn't started was replaced by another, unless
+    /// it is waited for.
     func isOver(refused navigation: WKNavigation?) -> Bool {
       navigation === started || self.navigation != nil && navigation === self.navigation
     }
 
-    /// Ends a load that is waited for.
+    /// Ends the wait for a load.
     func resume(_ error: (any Error)?) {
       navigation = nil
       guard let continuation = waiting.take() else { return }
       if let error { continuation.resume(throwing: error) } else { continuation.resume() }
     }
 
-    /// The content process ended: what was shown is gone.
+    /// Handles the end of the content process: what was shown is gone.
     func terminated() {
       let address = (shown ?? opening)?.url
       for page in [opening, shown] { if let page { host.proxy?.left(page) } }
@@ -309,7 +312,7 @@
       if isOfBlank { blank = .lost }
       onEvent(.terminated)
       resume(WebPageError.processEnded)
-      // The next load has the blank page made again.
+      // The next load makes the blank page again.
       if isOfBlank { return }
       guard settings.reloadsAfterTermination, let address, reloads.allows(at: Clock.continuousNanoseconds())
       else { return }
@@ -322,7 +325,7 @@
       }
     }
 
-    /// Nil for a value that JSON hasn't got, such as a date; Foundation would end the app.
+    /// Nil for a value that JSON can't represent, such as a date; Foundation would terminate the app.
     static func json(_ value: Any) -> String? {
       guard JSONSerialization.isValidJSONObject([value]) else { return nil }
       return (try? JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed))
@@ -330,16 +333,16 @@
     }
   }
 
-  /// Why a page couldn't be loaded.
+  /// The reason why a page couldn't be loaded.
   public struct WebPageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// In words.
+    /// The error message.
     public let description: String
 
     init(_ text: String) { description = text }
 
-    /// What loads end with that the page ended before they began, which WebKit doesn't say.
+    /// The error of a load that ended because the page navigated elsewhere before it started, which WebKit doesn't report.
     static let givenUp = WebPageError("the page went to another place, and the load was given up")
-    /// What loads end with whose content process ended.
+    /// The error of a load whose content process ended.
     static let processEnded = WebPageError("the content process ended")
   }
 #endif

@@ -1,16 +1,16 @@
 #if canImport(WebKit)
   import WebKit
 
-  /// A script that is put into every document of a view.
+  /// A script that is injected into every document of a view.
   public struct UserScript: Sendable {
-    /// Its text.
+    /// The source code.
     public var source: String
     /// When it runs.
     public var injectionTime: WKUserScriptInjectionTime
-    /// Whether frames don't get it.
+    /// Whether the script is left out of frames.
     public var isForMainFrameOnly: Bool
 
-    /// A script for pages.
+    /// Creates a script.
     public init(
       _ source: String, at time: WKUserScriptInjectionTime = .atDocumentStart, forMainFrameOnly: Bool = false
     ) {
@@ -20,27 +20,27 @@
     }
   }
 
-  /// Takes a message of a page's, as JSON.
+  /// Handles a message from a page, as JSON.
   public typealias MessageHandler = @MainActor @Sendable (String) -> Void
-  /// Takes a message of a page's and answers it, both as JSON; what it throws rejects the page's promise.
+  /// Handles a message from a page and returns the reply, both as JSON; an error that it throws rejects the page's promise.
   public typealias ReplyHandler = @MainActor @Sendable (String) async throws -> String
 
-  /// What a page is made with.
+  /// The settings of a page.
   public struct WebPageSettings: Sendable {
-    /// Whether the policy's scripts, and those here, are left out: for pages that the device doesn't answer.
+    /// Whether to leave out the policy's scripts and those set here, for pages that the device doesn't answer.
     public var isPlain = false
-    /// Put into every document of the view.
+    /// Scripts to inject into every document of the view.
     public var scripts: [UserScript] = []
-    /// `webkit.messageHandlers.NAME.postMessage(…)` of documents of the app's hosts.
+    /// Handlers for `webkit.messageHandlers.NAME.postMessage(…)` in documents of the app's hosts.
     public var messages: [String: MessageHandler] = [:]
-    /// The same, with an answer.
+    /// The same, with a reply.
     public var replies: [String: ReplyHandler] = [:]
-    /// Appended to the user agent.
+    /// A name to append to the user agent.
     public var applicationName: String?
-    /// Whether a page whose content process the system ended is loaded again: three times in a minute at most.
+    /// Whether to reload a page whose content process the system terminated, at most three times a minute.
     public var reloadsAfterTermination = true
 
-    /// A page without scripts.
+    /// Creates settings without scripts.
     public init() {}
   }
 #endif

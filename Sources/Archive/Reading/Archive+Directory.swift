@@ -1,17 +1,17 @@
 import System
 
 extension Archive {
-  /// Where an archive's directory is.
+  /// The location of an archive's directory.
   struct Directory {
     let offset: UInt64
     let size: UInt64
     let count: UInt64
   }
 
-  /// Bytes that a directory may take: it is held in memory.
+  /// The maximum size of a directory in bytes: it is held in memory.
   private static let directoryLimit: UInt64 = 1 << 30
 
-  /// Finds the directory, and checks that it ends where the records of the end begin.
+  /// Finds the directory, and checks that it ends where the end records begin.
   static func directory(of source: any ArchiveSource, _ limits: ArchiveLimits) throws(ArchiveError)
     -> Directory
   {
@@ -28,7 +28,7 @@ extension Archive {
     } else if end.disk != 0 || end.directoryDisk != 0 || end.count != end.countOnDisk {
       throw .severalDisks
     }
-    // Nothing may stand between the directory and its end, or other readers may find another one.
+    // Nothing may come between the directory and its end, or other readers might find another directory.
     let (sum, overflow) = directory.offset.addingReportingOverflow(directory.size)
     guard !overflow, sum == after else { throw .damaged(.directory, entry: nil) }
     guard directory.count <= UInt64(max(0, limits.entries)) else {
@@ -40,7 +40,7 @@ extension Archive {
     return directory
   }
 
-  /// The last record, and where it begins: its comment reaches exactly to the last byte.
+  /// Returns the last record and its offset: its comment must extend exactly to the last byte.
   private static func end(of source: any ArchiveSource) throws(ArchiveError) -> (DirectoryEnd, at: UInt64) {
     let count = Int(min(source.size, Int64(DirectoryEnd.size + DirectoryEnd.commentLimit)))
     let tail = try source.bytes(at: source.size - Int64(count), count: count)
@@ -57,7 +57,7 @@ extension Archive {
     throw .notAnArchive
   }
 
-  /// The records of the directory, in order; they fill it exactly.
+  /// Returns the directory's records, in order; they must fill it exactly.
   static func records(of directory: Directory, in source: any ArchiveSource) throws(ArchiveError) -> [Record]
   {
     let array = try source.bytes(at: Int64(directory.offset), count: Int(directory.size))
@@ -79,7 +79,7 @@ extension Archive {
 }
 
 extension Archive {
-  /// The ZIP64 end of the directory and where it begins; nil where no locator stands before the last record.
+  /// Returns the ZIP64 end of the directory and its offset; nil if no locator precedes the last record.
   static func zip64End(
     of source: any ArchiveSource, before end: UInt64
   ) throws(ArchiveError) -> (end: ZIP64DirectoryEnd, offset: UInt64)? {
@@ -104,7 +104,7 @@ extension Archive {
 }
 
 extension DirectoryEnd {
-  /// Whether each field says what the ZIP64 record says, or leaves it to that one.
+  /// Whether each field agrees with the ZIP64 record, or refers to it.
   func agrees(with long: ZIP64DirectoryEnd) -> Bool {
     [disk, directoryDisk].allSatisfy { $0 == 0 || $0 == ZIP64.mark16 }
       && [count, countOnDisk].allSatisfy { $0 == ZIP64.mark16 || UInt64($0) == long.count }

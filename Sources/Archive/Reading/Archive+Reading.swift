@@ -3,9 +3,9 @@ import System
 extension Archive {
   private static let step = 1 << 17
 
-  /// Hands over an entry's bytes in order, piece by piece. Several threads may read at once.
+  /// Passes an entry's bytes to `receive` in order, piece by piece. Several threads may read at once.
   ///
-  /// What was handed over counts only once the call returns: size and checksum are known at the end.
+  /// The bytes are valid only once the call returns: size and checksum are checked at the end.
   /// - Throws: `wrongSize`, `wrongChecksum`, `damaged(.data)`, `system`, or what `receive` throws.
   package func read(
     _ entry: Entry, _ receive: (RawSpan) throws(ArchiveError) -> Void
@@ -17,7 +17,7 @@ extension Archive {
     var check = Check(entry: entry)
     var inflater = Inflater()
     var offset = entry.dataOffset
-    var left = entry.packedSize
+    var left = entry.compressedSize
     while left > 0 {
       let wanted = UnsafeMutableRawBufferPointer(rebasing: input[..<Int(min(Int64(Self.step), left))])
       guard try source.fill(wanted, from: offset) == wanted.count else {
@@ -27,11 +27,11 @@ extension Archive {
       left -= Int64(wanted.count)
       let piece = UnsafeRawBufferPointer(wanted)
       if entry.method == .stored {
-        try check.take(piece, receive)
+        try check.update(piece, receive)
         continue
       }
       let isSound = try inflater.update(piece, through: output) { made throws(ArchiveError) in
-        try check.take(made, receive)
+        try check.update(made, receive)
       }
       guard isSound else { throw .damaged(.data, entry: entry.name) }
     }
@@ -39,9 +39,7 @@ extension Archive {
     try check.finish()
   }
 
-  /// All bytes of an entry.
-  ///
-  /// - Parameter limit: bytes that it may have at most; more throw `tooLarge`.
+  /// Returns all bytes of an entry; throws `tooLarge` if there are more than `limit`.
   package func bytes(of entry: Entry, limit: Int) throws(ArchiveError) -> [UInt8] {
     guard entry.size <= limit else { throw .tooLarge(bytes: UInt64(entry.size), limit: Int64(limit)) }
     var bytes: [UInt8] = []
@@ -50,7 +48,7 @@ extension Archive {
     return bytes
   }
 
-  /// Holds what comes of an entry against what it says.
+  /// Checks an entry's bytes against its declared size and checksum.
   private struct Check {
     let entry: Entry
     private var crc = CRC32()
@@ -58,11 +56,11 @@ extension Archive {
 
     init(entry: Entry) { self.entry = entry }
 
-    mutating func take(
+    mutating func update(
       _ bytes: UnsafeRawBufferPointer, _ receive: (RawSpan) throws(ArchiveError) -> Void
     ) throws(ArchiveError) {
       count += Int64(bytes.count)
-      // At once, so that a lying entry costs no more than it says.
+      // Checked at once, so that a false size costs no more than declared.
       guard count <= entry.size else { throw .wrongSize(entry.name) }
       crc.update(bytes)
       try receive(bytes.bytes)
@@ -76,9 +74,9 @@ extension Archive {
 }
 
 extension Archive {
-  /// Writes the files that `includes` lets through below `folder`, which exists and is empty.
+  /// Writes the files accepted by `includes` below `folder`, which must exist and be empty.
   ///
-  /// - Throws: as `read`; then some files are there, and the folder is the caller's to remove.
+  /// - Throws: as `read`; some files may have been written, and removing the folder is up to the caller.
   package func unpack(
     to folder: String, where includes: (Entry) -> Bool = { _ in true }
   ) throws(ArchiveError) {
@@ -86,7 +84,7 @@ extension Archive {
       let path = "\(folder)/\(entry.name)"
       let file = try ArchiveError.kernel { () throws(SystemError) in
         try Kernel.makeFolder(DurableFile.parent(of: path))
-        // Nothing is followed or overwritten, whatever the names are.
+        // Never follows links or overwrites files, whatever the names.
         return try Kernel.open(path, [.write, .create, .exclusive, .noFollow])
       }
       try read(entry) { bytes throws(ArchiveError) in

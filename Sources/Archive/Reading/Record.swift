@@ -1,18 +1,18 @@
-/// An entry as the directory tells it, its names and kind checked.
+/// An entry of the directory, its name and kind validated.
 struct Record {
   let name: String
-  /// The name as its headers write it.
+  /// The name as written in its headers.
   let rawName: [UInt8]
   let flags: RecordFlags
   let method: Archive.Method
   let isFolder: Bool
   let crc: UInt32
   let size: UInt64
-  let packedSize: UInt64
-  /// Of the local header.
+  let compressedSize: UInt64
+  /// The offset of the local header.
   let offset: UInt64
 
-  /// Reads a header with all that belongs to it.
+  /// Reads a header with its variable-length fields.
   init(_ header: DirectoryHeader, _ bytes: RawSpan) throws(ArchiveError) {
     let nameEnd = DirectoryHeader.size + Int(header.nameLength)
     rawName = bytes.array(DirectoryHeader.size..<nameEnd)
@@ -24,7 +24,7 @@ struct Record {
     name = isFolder ? String(shown.dropLast()) : shown
     guard header.disk == 0 || header.disk == ZIP64.mark16 else { throw .severalDisks }
     guard let long = ZIP64Extra(header, extra: extra) else { throw .damaged(.zip64, entry: name) }
-    (size, packedSize, offset) = (long.size, long.packedSize, long.offset)
+    (size, compressedSize, offset) = (long.size, long.compressedSize, long.offset)
     flags = header.flags
     crc = header.crc
     method = try Self.method(header, name)
@@ -32,13 +32,13 @@ struct Record {
     try checkSizes()
   }
 
-  /// The name in UTF-8 that Info-ZIP keeps beside one in another encoding.
+  /// Returns the UTF-8 name that Info-ZIP stores beside one in another encoding.
   private static func unicodeName(_ name: [UInt8], _ extra: RawSpan) -> [UInt8]? {
     guard let range = ExtraFields.find(ExtraFields.unicodePath, in: extra), range.count > 5 else {
       return nil
     }
     let field = extra.extracting(range)
-    // "If the CRC check fails, this Unicode Path Extra Field SHOULD be ignored": somebody renamed the entry.
+    // "If the CRC check fails, this Unicode Path Extra Field SHOULD be ignored": the entry was renamed.
     guard field.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 1, field.u32(1) == CRC32.of(name) else {
       return nil
     }
@@ -65,13 +65,13 @@ struct Record {
     }
   }
 
-  /// Sizes that no bytes could have are told before any is read.
+  /// Rejects impossible sizes before any data is read.
   private func checkSizes() throws(ArchiveError) {
     if isFolder, size != 0 { throw .wrongSize(name) }
     switch method {
-    case .stored: if packedSize != size { throw .wrongSize(name) }
-    // zlib, technical details: deflate packs 1,032 bytes into one at most.
-    case .deflate: if packedSize == 0 || size / 1032 > packedSize { throw .wrongSize(name) }
+    case .stored: if compressedSize != size { throw .wrongSize(name) }
+    // zlib, technical details: deflate packs at most 1,032 bytes into one.
+    case .deflate: if compressedSize == 0 || size / 1032 > compressedSize { throw .wrongSize(name) }
     }
   }
 }

@@ -1,7 +1,7 @@
-/// The last record of an archive: where the directory is (APPNOTE.TXT 4.3.16).
+/// The last record of an archive, which locates the directory (APPNOTE.TXT 4.3.16).
 struct DirectoryEnd {
   static let signature: UInt32 = 0x0605_4b50
-  /// Bytes, without the comment.
+  /// In bytes, without the comment.
   static let size = 22
   /// "The combined length … of the comment": two bytes.
   static let commentLimit = 0xFFFF

@@ -1,7 +1,7 @@
 /// An entry of the central directory (APPNOTE.TXT 4.3.12).
 struct DirectoryHeader {
   static let signature: UInt32 = 0x0201_4b50
-  /// Bytes, without name, extra fields and comment.
+  /// In bytes, without name, extra fields and comment.
   static let size = 46
 
   var versionMadeBy: UInt16
@@ -9,14 +9,14 @@ struct DirectoryHeader {
   var flags: RecordFlags
   var method: UInt16
   var crc: UInt32
-  var packedSize: UInt32
+  var compressedSize: UInt32
   var size: UInt32
   var nameLength: UInt16
   var extraLength: UInt16
   var commentLength: UInt16
   var disk: UInt16
   var externalAttributes: UInt32
-  /// Of the local header, from the start of the archive.
+  /// The offset of the local header, from the start of the archive.
   var offset: UInt32
 
   /// Nil unless `bytes` begin with such a record.
@@ -27,7 +27,7 @@ struct DirectoryHeader {
     flags = RecordFlags(rawValue: bytes.u16(8))
     method = bytes.u16(10)
     crc = bytes.u32(16)
-    packedSize = bytes.u32(20)
+    compressedSize = bytes.u32(20)
     size = bytes.u32(24)
     nameLength = bytes.u16(28)
     extraLength = bytes.u16(30)
@@ -37,7 +37,7 @@ struct DirectoryHeader {
     offset = bytes.u32(42)
   }
 
-  /// The directory's entry for an entry with this local header.
+  /// The directory's header for the entry with this local header.
   init(_ local: LocalFileHeader, offset: UInt32) {
     // "3 - UNIX" in the upper byte: the upper half of the external attributes is a mode.
     versionMadeBy = 3 << 8 | ZIP64.version
@@ -45,7 +45,7 @@ struct DirectoryHeader {
     flags = local.flags
     method = local.method
     crc = local.crc
-    packedSize = local.packedSize
+    compressedSize = local.compressedSize
     size = local.size
     nameLength = local.nameLength
     extraLength = local.extraLength
@@ -55,7 +55,7 @@ struct DirectoryHeader {
     self.offset = offset
   }
 
-  /// Bytes of the record with all that belongs to it.
+  /// The size of the record with its variable-length fields, in bytes.
   var fullSize: Int { Self.size + Int(nameLength) + Int(extraLength) + Int(commentLength) }
 
   func append(to out: inout [UInt8]) {
@@ -66,20 +66,20 @@ struct DirectoryHeader {
     out.append(number: method)
     out.append(number: DOSTime.first)
     out.append(number: crc)
-    out.append(number: packedSize)
+    out.append(number: compressedSize)
     out.append(number: size)
     out.append(number: nameLength)
     out.append(number: extraLength)
     out.append(number: commentLength)
     out.append(number: disk)
-    // Internal attributes: nothing is said of the data.
+    // Internal attributes: nothing is declared about the data.
     out.append(number: UInt16(0))
     out.append(number: externalAttributes)
     out.append(number: offset)
   }
 }
 
-/// The mode that Unix programs keep in the upper half of the external attributes.
+/// The Unix mode in the upper half of the external attributes.
 enum FileMode {
   static let plainFile: UInt16 = 0o100_644
   private static let kind: UInt16 = 0o170_000

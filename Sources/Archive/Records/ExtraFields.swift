@@ -1,11 +1,11 @@
-/// The extra fields of a header: an id and a length of two bytes each, then the data (APPNOTE.TXT 4.5.1).
+/// A header's extra fields: an id and a length of two bytes each, then the data (APPNOTE.TXT 4.5.1).
 enum ExtraFields {
   static let zip64: UInt16 = 0x0001
   /// Info-ZIP's Unicode path: version 1, the CRC-32 of the header's name, the name in UTF-8 (4.6.9).
   static let unicodePath: UInt16 = 0x7075
 
-  /// Where the data of the first field `id` is; nil where there is none. Bytes at the end that make no field are
-  /// passed over, as other readers do: some programs pad with them.
+  /// Returns the range of the first field `id`'s data, or nil. Trailing bytes that don't form a field are ignored, as by
+  /// other readers: some programs pad with them.
   static func find(_ id: UInt16, in bytes: RawSpan) -> Range<Int>? {
     var at = 0
     while at + 4 <= bytes.byteCount {
@@ -18,18 +18,19 @@ enum ExtraFields {
   }
 }
 
-/// Sizes and offset of an entry, in eight bytes where the header's own field is full of ones (4.5.3).
+/// An entry's sizes and offset, in eight bytes where the header's own field has all bits set (4.5.3).
 struct ZIP64Extra {
   var size: UInt64
-  var packedSize: UInt64
+  var compressedSize: UInt64
   var offset: UInt64
 
-  /// The values of a directory header; nil where one is marked and the extra field lacks it.
+  /// Reads the values of a directory header; nil if one is marked and the extra field lacks it.
   init?(_ header: DirectoryHeader, extra: RawSpan) {
     size = UInt64(header.size)
-    packedSize = UInt64(header.packedSize)
+    compressedSize = UInt64(header.compressedSize)
     offset = UInt64(header.offset)
-    guard header.size == ZIP64.mark32 || header.packedSize == ZIP64.mark32 || header.offset == ZIP64.mark32
+    guard
+      header.size == ZIP64.mark32 || header.compressedSize == ZIP64.mark32 || header.offset == ZIP64.mark32
     else { return }
     guard let range = ExtraFields.find(ExtraFields.zip64, in: extra) else { return nil }
     var at = range.lowerBound
@@ -39,13 +40,14 @@ struct ZIP64Extra {
       at += 8
       return extra.u64(at - 8)
     }
-    // "in the order … original size, compressed size, local header offset", each only where its field is marked.
-    guard let size = next(header.size), let packed = next(header.packedSize), let offset = next(header.offset)
+    // "in the order … original size, compressed size, local header offset", each only if its field is marked.
+    guard let size = next(header.size), let compressed = next(header.compressedSize),
+      let offset = next(header.offset)
     else { return nil }
-    (self.size, packedSize, self.offset) = (size, packed, offset)
+    (self.size, compressedSize, self.offset) = (size, compressed, offset)
   }
 
-  /// The field with these values.
+  /// Appends the field with these values.
   static func append(_ values: [UInt64], to out: inout [UInt8]) {
     out.append(number: ExtraFields.zip64)
     out.append(number: UInt16(values.count * 8))

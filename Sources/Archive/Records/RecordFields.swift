@@ -5,7 +5,7 @@ struct RecordFlags: OptionSet, Hashable, Sendable {
   static let encrypted = RecordFlags(rawValue: 1 << 0)
   /// Checksum and sizes follow the data in a descriptor.
   static let hasDescriptor = RecordFlags(rawValue: 1 << 3)
-  /// The data is a patch on another file.
+  /// The data is a patch for another file.
   static let patch = RecordFlags(rawValue: 1 << 5)
   static let stronglyEncrypted = RecordFlags(rawValue: 1 << 6)
   static let utf8 = RecordFlags(rawValue: 1 << 11)
@@ -15,7 +15,7 @@ struct RecordFlags: OptionSet, Hashable, Sendable {
   var isEncrypted: Bool { !isDisjoint(with: [.encrypted, .stronglyEncrypted, .masked]) }
 }
 
-/// The numbers of ZIP's records are little-endian and lie at any address (APPNOTE.TXT 4.4.1.1).
+/// ZIP's numbers are little-endian and unaligned (APPNOTE.TXT 4.4.1.1).
 extension RawSpan {
   func u16(_ at: Int) -> UInt16 {
     UInt16(littleEndian: unsafeLoadUnaligned(fromByteOffset: at, as: UInt16.self))
@@ -29,7 +29,7 @@ extension RawSpan {
     UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
   }
 
-  /// The bytes of `range`, which lies inside.
+  /// Returns the bytes of `range`, which must be in bounds.
   func array(_ range: Range<Int>) -> [UInt8] {
     extracting(range).withUnsafeBytes { [UInt8]($0) }
   }

@@ -1,21 +1,21 @@
-/// What numbers over four bytes need (APPNOTE.TXT 4.3.14, 4.3.15, 4.5.3).
+/// Support for numbers over four bytes (APPNOTE.TXT 4.3.14, 4.3.15, 4.5.3).
 enum ZIP64 {
   /// "4.5 - File uses ZIP64 format extensions"
   static let version: UInt16 = 45
-  /// Stands in a field whose value is in the ZIP64 record.
+  /// Marks a field whose value is in the ZIP64 record.
   static let mark16 = UInt16.max
   static let mark32 = UInt32.max
 
   static func needed(_ value: UInt64) -> Bool { value >= UInt64(mark32) }
 
-  /// The value as a four-byte field has it.
+  /// Returns the value of a four-byte field.
   static func field(_ value: UInt64) -> UInt32 { needed(value) ? mark32 : UInt32(value) }
 }
 
 /// The end of the directory with eight-byte numbers.
 struct ZIP64DirectoryEnd {
   static let signature: UInt32 = 0x0606_4b50
-  /// Bytes, without the extensible data that nobody writes.
+  /// In bytes, without the extensible data, which nobody writes.
   static let size = 56
 
   var disk: UInt32
@@ -24,7 +24,7 @@ struct ZIP64DirectoryEnd {
   var count: UInt64
   var directorySize: UInt64
   var directoryOffset: UInt64
-  /// Bytes of the whole record.
+  /// The size of the whole record, in bytes.
   var fullSize: UInt64
 
   /// Nil unless `bytes` begin with such a record.
@@ -66,7 +66,7 @@ struct ZIP64DirectoryEnd {
   }
 }
 
-/// Stands right before the archive's last record and tells where the ZIP64 one is.
+/// Directly precedes the archive's last record and locates the ZIP64 one.
 struct ZIP64Locator {
   static let signature: UInt32 = 0x0706_4b50
   static let size = 20

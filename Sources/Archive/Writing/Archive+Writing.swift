@@ -3,22 +3,21 @@ import System
 extension Archive {
   /// Writes an archive of `inputs`, in their order.
   ///
-  /// The bytes depend on names, methods and contents alone, not on `threads`, and on the version of zlib.
-  /// - Parameters:
-  ///   - threads: that deflate; the calling thread reads large entries and writes.
-  ///   - prepare: called first on each of these threads.
-  /// - Throws: `ArchiveError`; then what was written is no archive.
+  /// The bytes depend only on names, methods, contents and the version of zlib, not on `threads`, the number of threads
+  /// that deflate. The calling thread reads large entries and writes. `prepare` is called first on each deflating thread.
+  ///
+  /// - Throws: `ArchiveError`; what was written so far is not a valid archive.
   package static func write(
     _ inputs: [ArchiveInput], threads: Int, to sink: any ArchiveSink,
     prepare: @escaping @Sendable () -> Void = {}
   ) throws(ArchiveError) {
-    let job = PackJob(inputs)
+    let job = CompressionJob(inputs)
     let helpers = threads > 1 ? Self.helpers(min(threads, inputs.count), job, prepare) : []
     defer {
       job.end()
       for helper in helpers { helper.join() }
     }
-    let packer = Packer()
+    let compressor = EntryCompressor()
     let deflater = Deflater()
     var writer = ArchiveWriter(sink)
     var batch = -1
@@ -28,18 +27,18 @@ extension Archive {
         continue
       }
       if helpers.isEmpty {
-        try writer.append(packer.pack(input), as: input)
+        try writer.append(compressor.compress(input), as: input)
       } else {
         batch = job.reached(index, after: batch)
-        try writer.append(job.packed(index), as: input)
+        try writer.append(job.compressed(index), as: input)
       }
     }
     try writer.finish()
   }
 
-  /// Fewer than `count` where the system has no more threads.
+  /// Returns fewer than `count` threads if the system has no more.
   private static func helpers(
-    _ count: Int, _ job: PackJob, _ prepare: @escaping @Sendable () -> Void
+    _ count: Int, _ job: CompressionJob, _ prepare: @escaping @Sendable () -> Void
   ) -> [OSThread] {
     var helpers: [OSThread] = []
     for index in 0..<count {

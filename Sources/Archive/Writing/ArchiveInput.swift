@@ -1,12 +1,12 @@
-/// A file that goes into an archive.
+/// A file to be added to an archive.
 package struct ArchiveInput: Sendable {
   /// A relative path with `/` between its parts.
   package let name: String
-  /// How its bytes are kept.
+  /// How its bytes are compressed.
   package let method: Archive.Method
-  /// Bytes; what `open` gives must have as many.
+  /// The size in bytes, which the source from `open` must have.
   package let size: Int64
-  /// Opens the file's bytes when their turn comes, on any thread.
+  /// Opens the file when its turn comes, on any thread.
   package let open: @Sendable () throws -> any ArchiveSource
 
   package init(
@@ -19,17 +19,17 @@ package struct ArchiveInput: Sendable {
     self.open = open
   }
 
-  /// A file that is in memory.
+  /// Creates an input from bytes in memory.
   package init(_ name: String, _ method: Archive.Method = .deflate, bytes: [UInt8]) {
     self.init(name, method, size: Int64(bytes.count)) { ArchiveBytes(bytes) }
   }
 
-  /// Up to here a file is packed in memory, by any thread; larger ones are streamed when they are written.
+  /// Files up to this size are compressed in memory, by any thread; larger ones are streamed while they are written.
   static let smallSize: Int64 = 8 << 20
 
   var isSmall: Bool { size <= Self.smallSize }
 
-  /// The file's bytes, as many as it says.
+  /// Opens the file and checks its size.
   /// - Throws: `input`, `wrongSize`.
   func opened() throws(ArchiveError) -> any ArchiveSource {
     let source: any ArchiveSource

@@ -1,22 +1,22 @@
 import System
 
-/// Where an archive is written: bytes come in order and are never changed afterwards.
+/// Where an archive is written: bytes arrive in order and are never changed afterwards.
 package protocol ArchiveSink: AnyObject {
   func write(_ bytes: RawSpan) throws(ArchiveError)
 }
 
-/// A file that an archive is written to, and the digest of what was written.
+/// A file that an archive is written to, with the digest of what was written.
 package final class ArchiveFileSink: ArchiveSink {
   private let file: Descriptor
   private let path: String
   private var hasher = SHA256Hasher()
   private var pending: [UInt8] = []
-  /// Bytes so far.
+  /// The number of bytes so far.
   package private(set) var size: Int64 = 0
 
   private static let step = 1 << 18
 
-  /// Takes over an open, empty file.
+  /// Takes ownership of an open, empty file.
   package init(_ file: consuming Descriptor, path: String) {
     self.file = file
     self.path = path
@@ -27,11 +27,11 @@ package final class ArchiveFileSink: ArchiveSink {
   package func write(_ bytes: RawSpan) throws(ArchiveError) {
     size += Int64(bytes.byteCount)
     if pending.count + bytes.byteCount > Self.step { try flush() }
-    if bytes.byteCount > Self.step { return try pass(bytes) }
+    if bytes.byteCount > Self.step { return try writeThrough(bytes) }
     bytes.withUnsafeBytes { pending.append(contentsOf: $0) }
   }
 
-  /// Puts all bytes on the disk and gives their digest.
+  /// Syncs all bytes to disk and returns their digest.
   package func finish() throws(ArchiveError) -> SHA256 {
     try flush()
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.sync(file, path: path) }
@@ -42,10 +42,10 @@ package final class ArchiveFileSink: ArchiveSink {
     let bytes = pending
     pending = []
     pending.reserveCapacity(Self.step)
-    try pass(bytes.span.bytes)
+    try writeThrough(bytes.span.bytes)
   }
 
-  private func pass(_ bytes: RawSpan) throws(ArchiveError) {
+  private func writeThrough(_ bytes: RawSpan) throws(ArchiveError) {
     hasher.update(bytes)
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }
   }

@@ -1,9 +1,9 @@
 import System
 
-/// Writes one archive to a sink, entry after entry, and its directory at the end.
+/// Writes one archive to a sink, entry by entry, with its directory at the end.
 ///
-/// Equal names and bytes in equal order give equal archives: time stamps are 1980-01-01, modes 0644, the level of
-/// deflate is fixed, and only sizes decide what is streamed and what needs ZIP64.
+/// Equal names and bytes in equal order give equal archives: time stamps are 1980-01-01, modes 0644, the deflate level is
+/// fixed, and only sizes decide what is streamed and what needs ZIP64.
 struct ArchiveWriter: ~Copyable {
   private let sink: any ArchiveSink
   private var offset: UInt64 = 0
@@ -13,15 +13,15 @@ struct ArchiveWriter: ~Copyable {
 
   init(_ sink: any ArchiveSink) { self.sink = sink }
 
-  /// Appends an entry that was packed before.
-  mutating func append(_ packed: PackedEntry, as input: ArchiveInput) throws(ArchiveError) {
-    let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(packed.bytes.count))
-    let header = try begin(input, flags: .utf8, crc: packed.crc, sizes, isLong: false)
-    try write(packed.bytes)
-    close(header, input, sizes, at: offset - UInt64(packed.bytes.count))
+  /// Appends an entry that is already compressed.
+  mutating func append(_ compressed: CompressedEntry, as input: ArchiveInput) throws(ArchiveError) {
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: UInt64(compressed.bytes.count))
+    let header = try begin(input, flags: .utf8, crc: compressed.crc, sizes, isLong: false)
+    try write(compressed.bytes)
+    close(header, input, sizes, at: offset - UInt64(compressed.bytes.count))
   }
 
-  /// Appends an entry of any size, read as it is written.
+  /// Appends an entry of any size, which is read while it is written.
   mutating func stream(_ input: ArchiveInput, _ deflater: borrowing Deflater) throws(ArchiveError) {
     let source = try input.opened()
     switch input.method {
@@ -51,17 +51,17 @@ struct ArchiveWriter: ~Copyable {
 extension ArchiveWriter {
   private struct Sizes {
     var size: UInt64
-    var packedSize: UInt64
+    var compressedSize: UInt64
 
-    var isLong: Bool { ZIP64.needed(size) || ZIP64.needed(packedSize) }
+    var isLong: Bool { ZIP64.needed(size) || ZIP64.needed(compressedSize) }
   }
 
   private static let step = 1 << 18
 
-  /// Read twice: the checksum stands before the data, and readers of streams can't find the end of stored bytes
-  /// whose length they aren't told first.
+  /// Read twice: the checksum precedes the data, since streaming readers can't find the end of stored bytes unless they
+  /// know the length first.
   private mutating func store(_ input: ArchiveInput, _ source: any ArchiveSource) throws(ArchiveError) {
-    let sizes = Sizes(size: UInt64(input.size), packedSize: UInt64(input.size))
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: UInt64(input.size))
     var crc = CRC32()
     try Self.pieces(of: source, input) { piece, _ throws(ArchiveError) in crc.update(piece) }
     let header = try begin(input, flags: .utf8, crc: crc.value, sizes, isLong: sizes.isLong)
@@ -75,14 +75,14 @@ extension ArchiveWriter {
     close(header, input, sizes, at: start)
   }
 
-  /// The packed size is known at the end only: a descriptor tells it.
+  /// The packed size is known only at the end: it is in a descriptor.
   private mutating func deflate(
     _ input: ArchiveInput, _ source: any ArchiveSource, _ deflater: borrowing Deflater
   ) throws(ArchiveError) {
-    // What can't be deflated grows by five bytes in 16 KB; so the size decides early whether four bytes do.
+    // Incompressible data grows by five bytes per 16 KB, so the size tells early whether four bytes suffice.
     let isLong = ZIP64.needed(UInt64(input.size) + UInt64(input.size) / 1000 + 1024)
     var header = try begin(
-      input, flags: [.utf8, .hasDescriptor], crc: 0, Sizes(size: 0, packedSize: 0), isLong: isLong)
+      input, flags: [.utf8, .hasDescriptor], crc: 0, Sizes(size: 0, compressedSize: 0), isLong: isLong)
     let start = offset
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.step, alignment: 16)
     defer { buffer.deallocate() }
@@ -90,20 +90,20 @@ extension ArchiveWriter {
     deflater.begin()
     try Self.pieces(of: source, input) { piece, isLast throws(ArchiveError) in
       crc.update(piece)
-      try deflater.update(piece, isLast: isLast, through: buffer) { packed throws(ArchiveError) in
-        try write(packed)
+      try deflater.update(piece, isLast: isLast, through: buffer) { compressed throws(ArchiveError) in
+        try write(compressed)
       }
     }
-    let sizes = Sizes(size: UInt64(input.size), packedSize: offset - start)
+    let sizes = Sizes(size: UInt64(input.size), compressedSize: offset - start)
     var descriptor: [UInt8] = []
-    DataDescriptor(crc: crc.value, packedSize: sizes.packedSize, size: sizes.size)
+    DataDescriptor(crc: crc.value, compressedSize: sizes.compressedSize, size: sizes.size)
       .append(to: &descriptor, isLong: isLong)
     try write(descriptor)
     header.crc = crc.value
     close(header, input, sizes, at: start)
   }
 
-  /// The bytes of a source in pieces; the last one is marked, and there is one even of an empty source.
+  /// Passes the bytes of a source in pieces; the last one is marked, and even an empty source has one.
   private static func pieces(
     of source: any ArchiveSource, _ input: ArchiveInput,
     _ body: (UnsafeRawBufferPointer, _ isLast: Bool) throws(ArchiveError) -> Void
@@ -124,9 +124,7 @@ extension ArchiveWriter {
 // MARK: - Records
 
 extension ArchiveWriter {
-  /// Writes a local header.
-  ///
-  /// - Parameter isLong: the sizes are in an extra field; without a descriptor they are in the header, too.
+  /// Writes a local header. If `isLong` is true, the sizes are in an extra field, and the header's own are marked.
   private mutating func begin(
     _ input: ArchiveInput, flags: RecordFlags, crc: UInt32, _ sizes: Sizes, isLong: Bool
   ) throws(ArchiveError) -> LocalFileHeader {
@@ -134,10 +132,10 @@ extension ArchiveWriter {
     if let problem = EntryName.problem(of: name) { throw .unsafeName(input.name, problem) }
     guard names.insert(input.name).inserted else { throw .sameName(input.name) }
     var extra: [UInt8] = []
-    if isLong { ZIP64Extra.append([sizes.size, sizes.packedSize], to: &extra) }
+    if isLong { ZIP64Extra.append([sizes.size, sizes.compressedSize], to: &extra) }
     let header = LocalFileHeader(
       versionNeeded: isLong ? ZIP64.version : 20, flags: flags, method: input.method.rawValue, crc: crc,
-      packedSize: isLong ? ZIP64.mark32 : UInt32(sizes.packedSize),
+      compressedSize: isLong ? ZIP64.mark32 : UInt32(sizes.compressedSize),
       size: isLong ? ZIP64.mark32 : UInt32(sizes.size), nameLength: UInt16(name.count),
       extraLength: UInt16(extra.count))
     var record: [UInt8] = []
@@ -146,20 +144,18 @@ extension ArchiveWriter {
     return header
   }
 
-  /// Appends an entry to the directory.
-  ///
-  /// - Parameter start: of the data.
+  /// Appends an entry, whose data begins at `start`, to the directory.
   private mutating func close(
     _ local: LocalFileHeader, _ input: ArchiveInput, _ sizes: Sizes, at start: UInt64
   ) {
     let place =
       start - UInt64(LocalFileHeader.size) - UInt64(local.nameLength) - UInt64(local.extraLength)
     var extra: [UInt8] = []
-    let long = [sizes.size, sizes.packedSize, place].filter { ZIP64.needed($0) }
+    let long = [sizes.size, sizes.compressedSize, place].filter { ZIP64.needed($0) }
     if !long.isEmpty { ZIP64Extra.append(long, to: &extra) }
     var header = DirectoryHeader(local, offset: ZIP64.field(place))
     header.size = ZIP64.field(sizes.size)
-    header.packedSize = ZIP64.field(sizes.packedSize)
+    header.compressedSize = ZIP64.field(sizes.compressedSize)
     header.extraLength = UInt16(extra.count)
     if !long.isEmpty { header.versionNeeded = ZIP64.version }
     header.append(to: &directory)

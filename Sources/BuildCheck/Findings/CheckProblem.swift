@@ -1,15 +1,15 @@
-/// What a finding says, without its words.
+/// What a finding is about, without its wording.
 package enum CheckProblem: Hashable, Sendable {
   /// Why a target may be missing.
   package enum Reason: Hashable, Sendable {
     case unknown
-    /// Include or exclude keeps it out.
+    /// The include or exclude patterns leave it out.
     case excluded
-    /// This is there, in other letters.
+    /// A file whose name differs only in case exists.
     case otherCase(String)
-    /// This is there, with the ending that browsers don't add.
+    /// A file with this extension, which browsers don't add, exists.
     case ending(String)
-    /// This is there: the wanted path ends in its path.
+    /// A file exists whose path is the end of the wanted one.
     case elsewhere(String)
   }
 
@@ -28,6 +28,6 @@ package enum CheckProblem: Hashable, Sendable {
   case notRead(bundle: String, files: Int)
   case prefetchPage(String)
   case weight(what: String, files: Int, bytes: Int64, exclude: [String])
-  /// `at`: the keys of the settings that lead to it; `excludes`: it was to leave files out.
+  /// `at`: the pattern's keys in the settings; `excludes`: whether it was to leave files out.
   case idlePattern(String, at: String, excludes: Bool)
 }

@@ -1,10 +1,10 @@
 import Manifests
 
-/// What the check of a build found.
+/// The findings of a build's check.
 package struct CheckReport: Hashable, Sendable {
-  /// By file, line and column.
+  /// The findings by file, line and column.
   package private(set) var findings: [Finding] = []
-  /// Files, and bytes that were read of them.
+  /// The number of files, and the bytes read of them.
   package var files = 0
   package var bytesRead: Int64 = 0
 
@@ -13,7 +13,7 @@ package struct CheckReport: Hashable, Sendable {
   package var errors: Int { findings.count { $0.severity == .error } }
   package var warnings: Int { findings.count - errors }
 
-  /// Takes further findings in.
+  /// Adds findings.
   package mutating func add(_ more: some Sequence<Finding>) {
     findings.append(contentsOf: more)
     findings.sort { $0.order < $1.order }
@@ -40,10 +40,10 @@ extension Finding {
 /// What a check leaves out.
 package struct CheckOptions: Hashable, Sendable {
   package var off: Set<CheckRule>
-  /// References to what matches are not reported; paths below the bundle's base, or whole URLs.
+  /// Targets whose references aren't reported: paths below the bundle's base, or whole URLs.
   package var ignore: [Glob]
 
-  /// Base URLs of bundles that aren't checked: what lies below them is theirs.
+  /// Base URLs of bundles that aren't checked: everything below them is theirs.
   package var others: [BaseURL] = []
 
   package static let all = CheckOptions()
@@ -54,13 +54,13 @@ package struct CheckOptions: Hashable, Sendable {
     self.ignore = ignore
   }
 
-  /// Whether a finding is to be reported.
+  /// Whether a finding should be reported.
   package func wants(_ finding: Finding) -> Bool {
     if off.contains(finding.rule) { return false }
     guard let target = finding.problem.target else { return true }
     return !ignore.contains { $0.matches(target) }
   }
 
-  /// Nothing is checked.
+  /// Whether all rules are off.
   package var isOff: Bool { off.count == CheckRule.allCases.count }
 }

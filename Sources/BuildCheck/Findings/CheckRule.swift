@@ -1,8 +1,8 @@
-/// What a build is checked for; each rule can be switched off by its name.
+/// The rules of a build's check; each can be switched off by its name.
 package enum CheckRule: String, CaseIterable, Comparable, Sendable {
-  /// A reference to what isn't there.
+  /// A reference to something that doesn't exist.
   case missing
-  /// Names that differ only in the case of letters.
+  /// Names that differ only in case.
   case `case`
   case empty
   /// Names with characters that mean something else in a URL.
@@ -12,15 +12,15 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case mixed
   /// A URL that this release removes, and another live bundle refers to.
   case removed
-  /// A page of the prefetch config that no bundle holds.
+  /// A page of the prefetch config that is in no bundle.
   case prefetch
   /// A reference with a query to a file that has none.
   case query
-  /// A reference that leaves the bundle, though the bundle has such a file.
+  /// A reference out of the bundle, though the bundle has such a file.
   case outside
-  /// A module that is imported by a bare name.
+  /// A module imported by a bare name.
   case bare
-  /// A link to a page that isn't there.
+  /// A link to a page that doesn't exist.
   case link
   case sourcemap
   case manifest
@@ -34,7 +34,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   /// The names of all rules.
   package static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
-  /// What it finds, in a few words.
+  /// A short description.
   package var summary: String {
     switch self {
     case .missing: "references to files that don't exist"

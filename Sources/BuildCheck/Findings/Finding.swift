@@ -1,8 +1,8 @@
 import Manifests
 
-/// Something that is wrong with a build, and where.
+/// Something wrong with a build, and where.
 package struct Finding: Hashable, Sendable {
-  /// How much a finding matters: an error refuses a release.
+  /// The severity: an error prevents a release.
   package enum Severity: String, Comparable, Sendable {
     case error, warning
 
@@ -11,11 +11,11 @@ package struct Finding: Hashable, Sendable {
 
   package let rule: CheckRule
   package var severity: Severity
-  /// The file as it was given on the command line, or the URL of one at the origin; nil: of the whole.
+  /// The file as given on the command line, or the URL of a file at the origin; nil for the whole build.
   package let place: String?
   let position: TextPosition?
   let problem: CheckProblem
-  /// Further places in the same file that say the same.
+  /// How many further places in the same file have the same problem.
   var repeats = 0
 
   package init(
@@ -37,13 +37,13 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
-  /// `file:line:column: severity: what, and what to do [rule]`.
+  /// The line `file:line:column: severity: what is wrong, and what to do [rule]`.
   package var text: String { "\(spot)\(severity.rawValue): \(message) [\(rule.rawValue)]" }
 
-  /// `file:line:column: `, as far as it is known.
+  /// `file:line:column: `, as far as known.
   package var spot: String {
     guard let name = place else { return "" }
-    // A name with a line break in it would look like two findings.
+    // A line break in the name would make it look like two findings.
     let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     let place = isPlain ? name : String(name.debugDescription.dropFirst().dropLast())
     return position.map { "\(place):\($0.line):\($0.column): " } ?? "\(place): "
@@ -113,7 +113,7 @@ extension CheckProblem {
 }
 
 extension Reference.Kind {
-  /// What it is called in a sentence.
+  /// Its name in a sentence.
   var noun: String {
     switch self {
     case .script, .moduleScript: "the script"

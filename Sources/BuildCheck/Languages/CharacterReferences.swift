@@ -1,7 +1,7 @@
-/// Character references in attribute values (HTML standard, section 13.2.5.72).
+/// Decodes character references in attribute values (HTML standard, section 13.2.5.72).
 enum CharacterReferences {
-  /// The text with its references decoded; nil where it holds a named one that isn't known here, so that nobody
-  /// takes the text for what it is not.
+  /// Returns the text with its references decoded, or nil if it has an unknown named one, so that it isn't mistaken for a
+  /// different text.
   static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.contains(UInt8(ascii: "&")) else { return TextBytes.text(bytes) }
     var out: [UInt8] = []
@@ -49,7 +49,7 @@ enum CharacterReferences {
       out.append(contentsOf: value.utf8)
       rest = rest[(name.endIndex + 1)...]
     } else if after != UInt8(ascii: "="), let value = legacy[text] {
-      // "for historical reasons" these need no semicolon, but in an attribute only where no `=` follows.
+      // "for historical reasons" these need no semicolon; in an attribute, though, only if no `=` follows.
       out.append(contentsOf: value.utf8)
       rest = rest[name.endIndex...]
     } else {
@@ -64,7 +64,7 @@ enum CharacterReferences {
     "nbsp": "\u{A0}",
   ]
 
-  /// Those that URLs may hold.
+  /// The references that URLs may contain.
   private static let known = legacy.merging([
     "apos": "'", "sol": "/", "bsol": "\\", "period": ".", "colon": ":", "quest": "?", "num": "#",
     "equals": "=", "percnt": "%", "lowbar": "_", "hyphen": "\u{2010}", "dash": "\u{2010}", "comma": ",",

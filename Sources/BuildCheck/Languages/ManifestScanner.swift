@@ -1,6 +1,6 @@
 import Manifests
 
-/// Finds what a web app manifest refers to (W3C Web Application Manifest).
+/// Finds the references of a web app manifest (W3C Web Application Manifest).
 enum ManifestScanner {
   static func references(_ json: JSONValue, _ bytes: [UInt8]) -> [Reference] {
     var references: [Reference] = []
@@ -21,7 +21,7 @@ enum ManifestScanner {
     return references
   }
 
-  /// Where the text stands, as it is mostly written; else the beginning.
+  /// Returns the offset of the text in its usual spelling, or 0.
   private static func place(of text: String, in bytes: [UInt8]) -> Int {
     let wanted = [UInt8(ascii: "\"")] + Array(text.utf8) + [UInt8(ascii: "\"")]
     guard bytes.count >= wanted.count else { return 0 }

@@ -1,12 +1,12 @@
 import Manifests
 
-/// Finds what a page refers to: attributes that take URLs, styles, and scripts in its text.
+/// Finds a page's references: attributes with URLs, styles, and scripts in its text.
 struct PageScanner {
   private var tokens: PageTokens
   private(set) var content = PageContent()
   private var templateDepth = 0
 
-  /// Bytes in which browsers look for the encoding (HTML standard, section 13.2.3.2).
+  /// The number of bytes in which browsers look for the encoding (HTML standard, section 13.2.3.2).
   private static let charsetWindow = 1024
 
   private init(_ bytes: [UInt8]) { tokens = PageTokens(bytes) }
@@ -36,7 +36,7 @@ struct PageScanner {
 
   // MARK: Attributes
 
-  /// Attributes that hold one URL, by element.
+  /// Attributes that contain one URL, by element.
   private static let single: [String: [(attribute: String, kind: Reference.Kind)]] = [
     "a": [("href", .link)], "area": [("href", .link)], "img": [("src", .image)],
     "source": [("src", .media)], "video": [("src", .media), ("poster", .image)], "audio": [("src", .media)],
@@ -62,7 +62,7 @@ struct PageScanner {
 
   private mutating func append(_ reference: Reference) {
     var reference = reference
-    // What stands in a template is fetched only where a script makes something of it.
+    // The content of a template is fetched only if a script uses it.
     if templateDepth > 0 { reference.isCertain = false }
     content.references.append(reference)
   }
@@ -73,7 +73,7 @@ struct PageScanner {
 
   private mutating func inlineStyle(_ value: Range<Int>) {
     guard let text = CharacterReferences.decode(tokens.bytes[value]) else { return }
-    // Where nothing was decoded, places are those of the file.
+    // If nothing was decoded, offsets are those in the file.
     if text.utf8.count == value.count {
       addAll(StyleScanner.references(tokens.bytes, value))
     } else {
@@ -84,7 +84,7 @@ struct PageScanner {
     }
   }
 
-  /// "parse a srcset attribute" (HTML standard, section 4.8.4.3.10).
+  /// Parses a `srcset` ("parse a srcset attribute", HTML standard, section 4.8.4.3.10).
   private mutating func sourceSet(_ kind: Reference.Kind, _ value: Range<Int>) {
     guard let decoded = CharacterReferences.decode(tokens.bytes[value]) else { return }
     let isAsWritten = decoded.utf8.count == value.count
@@ -165,7 +165,7 @@ struct PageScanner {
     "application/x-javascript", "text/x-javascript",
   ]
 
-  /// Whether a script sets the page's base: `createElement("base")`, or writes the tag.
+  /// Notes whether a script sets the page's base: `createElement("base")`, or writing the tag.
   private mutating func noteBase(_ range: Range<Int>) {
     var cursor = TextCursor(tokens.bytes, range)
     while cursor.seek(text: "base") {
@@ -189,24 +189,24 @@ struct PageScanner {
   }
 }
 
-/// What a page refers to, and what its text says of itself.
+/// A page's references, and what it says about itself.
 struct PageContent {
   var references: [Reference] = []
   /// The `href` of the first `<base>` that has one.
   var base: (text: String, at: Int)?
-  /// Whether its relative URLs are resolved against an address that only a script or a template knows.
+  /// Whether relative URLs are resolved against a base that only a script or a template knows.
   var hasUnknownBase = false
-  /// Whether it is a document by itself, not a piece that something puts into another page.
+  /// Whether it is a document of its own, not a part of another page.
   var isDocument = false
-  /// Whether it says its encoding where browsers look for it: by a byte order mark, or within 1,024 bytes.
+  /// Whether it declares its encoding where browsers look for it: a byte order mark, or within 1,024 bytes.
   var saysCharset = false
-  /// Names that an import map gives addresses for.
+  /// The names that an import map resolves.
   var importMap: [(name: String, address: String, at: Int)] = []
 }
 
 /// The candidates of a `srcset` attribute.
 enum SourceSet {
-  /// Each URL and the byte at which it begins ("parse a srcset attribute", HTML standard, section 4.8.4.3.10).
+  /// Returns each URL and its offset ("parse a srcset attribute", HTML standard, section 4.8.4.3.10).
   static func urls(_ bytes: [UInt8]) -> [(url: String, at: Int)] {
     var urls: [(url: String, at: Int)] = []
     var cursor = TextCursor(bytes, bytes.indices)
@@ -222,7 +222,7 @@ enum SourceSet {
     }
   }
 
-  /// Goes behind the comma that ends the descriptors; those in parentheses don't.
+  /// Skips the comma that ends the descriptors, but not one in parentheses.
   private static func descriptors(_ cursor: inout TextCursor) {
     var isInParentheses = false
     while !cursor.isAtEnd {

@@ -2,28 +2,28 @@
 struct PageTag {
   struct Attribute {
     let name: String
-    /// As written; character references are in it.
+    /// The raw value, with undecoded character references.
     let value: Range<Int>
   }
 
-  /// In small letters.
+  /// The name in lowercase.
   var name = ""
   var isEnd = false
   var attributes: [Attribute] = []
   var closesItself = false
-  /// Where its `<` stands.
+  /// The offset of its `<`.
   var start = 0
 
-  /// The first attribute of that name: later ones don't count.
+  /// Returns the first attribute with that name; later ones are ignored.
   func value(_ name: String) -> Range<Int>? { attributes.first { $0.name == name }?.value }
 }
 
-/// The tags of a page, by the tokenizer of the HTML standard (section 13.2.5): comments, doctypes and the text of
-/// scripts, styles and titles hold none.
+/// The tags of a page, according to the tokenizer of the HTML standard (section 13.2.5): comments, doctypes and the text of
+/// scripts, styles and titles contain none.
 struct PageTokens {
   private var cursor: TextCursor
   private var foreignDepth = 0
-  /// The text of the last script or style.
+  /// The text of the last script or style element.
   private(set) var rawText: Range<Int>?
   private(set) var hasDoctype = false
 
@@ -33,7 +33,7 @@ struct PageTokens {
     cursor = TextCursor(bytes, bytes.indices)
   }
 
-  /// The next tag; nil at the end. Of a script or style its text is in `rawText`.
+  /// Returns the next tag, or nil at the end. For a script or style, `rawText` has its text.
   mutating func next() -> PageTag? {
     rawText = nil
     while true {
@@ -66,7 +66,7 @@ struct PageTokens {
     if !cursor.isAtEnd { cursor.at += 1 }
   }
 
-  /// Behind `<`, at `!`.
+  /// Skips a declaration; the cursor is after `<`, at `!`.
   private mutating func declaration() {
     if cursor.starts(with: "!--") {
       cursor.at += 3
@@ -79,7 +79,7 @@ struct PageTokens {
     }
   }
 
-  /// Behind `<!--`: ends at `-->` or `--!>`; `<!-->` and `<!--->` are whole.
+  /// Skips a comment from after `<!--`: it ends at `-->` or `--!>`; `<!-->` and `<!--->` are complete.
   private mutating func comment() {
     if cursor.byte == UInt8(ascii: ">") {
       cursor.at += 1
@@ -104,7 +104,7 @@ struct PageTokens {
 
   // MARK: Tags
 
-  /// At the first letter of a name; nil where the text ends inside the tag.
+  /// Reads a tag from the first letter of its name; returns nil if the text ends inside the tag.
   private mutating func tag(_ start: Int, isEnd: Bool) -> PageTag? {
     var tag = PageTag(isEnd: isEnd, start: start)
     let name = cursor.at
@@ -128,7 +128,7 @@ struct PageTokens {
 
   private mutating func attribute(_ tag: inout PageTag) {
     let start = cursor.at
-    // "before attribute name state": a `=` that comes first is part of the name.
+    // "before attribute name state": a leading `=` is part of the name.
     cursor.at += 1
     cursor.skip {
       !TextBytes.isSpace($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "=")
@@ -166,7 +166,7 @@ struct PageTokens {
 
   private func isForeign(_ name: String) -> Bool { name == "svg" || name == "math" }
 
-  /// Goes to the end tag of an element whose text holds no tags.
+  /// Skips to the end tag of an element whose text contains no tags.
   private mutating func begun(_ tag: PageTag) -> PageTag {
     if isForeign(tag.name) {
       if !tag.closesItself { foreignDepth += 1 }
@@ -179,7 +179,7 @@ struct PageTokens {
       if tag.name == "script" { script() } else { _ = rawText(of: tag.name) }
       rawText = start..<cursor.at
     case "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript":
-      // Where scripts run, the text of noscript isn't read.
+      // With scripting enabled, the content of noscript is raw text.
       if foreignDepth == 0 { _ = rawText(of: tag.name) }
     case "plaintext": if foreignDepth == 0 { cursor.at = cursor.end }
     default: break
@@ -187,7 +187,7 @@ struct PageTokens {
     return tag
   }
 
-  /// Goes to `</name` and what may follow it; false, and the end, where it isn't.
+  /// Skips to `</name` followed by an end of name; returns false, at the end, if there is none.
   private mutating func rawText(of name: String) -> Bool {
     while true {
       cursor.seek(UInt8(ascii: "<"))
@@ -197,7 +197,7 @@ struct PageTokens {
     }
   }
 
-  /// Whether `<name` or `</name` stands here as a whole.
+  /// Whether a complete `<name` or `</name` is here.
   private func isTag(_ name: String, closing: Bool) -> Bool {
     if closing, cursor.byte(1) != UInt8(ascii: "/") { return false }
     var ahead = closing ? 2 : 1
@@ -209,7 +209,7 @@ struct PageTokens {
     return TextBytes.isSpace(after) || after == UInt8(ascii: "/") || after == UInt8(ascii: ">")
   }
 
-  /// The "script data" states: inside `<!--`, a `<script>` hides one `</script>`.
+  /// Follows the "script data" states: inside `<!--`, a `<script>` hides one `</script>`.
   private mutating func script() {
     var isEscaped = false
     var isTwice = false
@@ -223,7 +223,7 @@ struct PageTokens {
       if cursor.byte == UInt8(ascii: "<") {
         if cursor.starts(with: "<!--") {
           isEscaped = true
-          // `<!-->` ends what it begins.
+          // `<!-->` ends itself.
           cursor.at += 2
         } else if isTag("script", closing: true) {
           if !isTwice { return }

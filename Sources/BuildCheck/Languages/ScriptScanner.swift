@@ -1,6 +1,6 @@
-/// What a script refers to by itself.
+/// A script's own references.
 struct ScriptContent {
-  /// Imports, `new URL("…", import.meta.url)` and the source map, in their order.
+  /// Imports, `new URL("…", import.meta.url)` and the source map, in order.
   var references: [Reference] = []
   /// Whether it can only be a module.
   var isModule = false
@@ -13,7 +13,7 @@ struct ScriptScanner {
 
   private init(_ bytes: [UInt8], _ part: Range<Int>) { tokens = ScriptTokens(bytes, part) }
 
-  /// What `bytes`, all or a part of them, refer to. Of a text that is no script, nothing is certain.
+  /// Returns the references in `bytes`, or in a part of them. If the text isn't a script, none of them is certain.
   static func content(_ bytes: [UInt8], _ part: Range<Int>? = nil) -> ScriptContent {
     var scanner = ScriptScanner(bytes, part ?? bytes.indices)
     scanner.scan()
@@ -82,8 +82,8 @@ struct ScriptScanner {
     if isSign(token, "{") || isSign(token, "*") { clause(from: token, &ahead) }
   }
 
-  /// Reads names, commas and braces up to `from "…"`. What was read is not read again, so that the work stays in
-  /// proportion to the text.
+  /// Reads names, commas and braces up to `from "…"`. Nothing is read twice, so that the work stays linear in the length of
+  /// the text.
   private mutating func clause(from first: ScriptToken, _ ahead: inout ScriptTokens) {
     var token = first
     while true {
@@ -107,7 +107,7 @@ struct ScriptScanner {
     }
   }
 
-  /// Behind `new URL`: `("…", import.meta.url)`.
+  /// Reads `("…", import.meta.url)` after `new URL`.
   private mutating func moduleURL() {
     var ahead = tokens
     guard isSign(ahead.next(), "(") else { return }
@@ -120,8 +120,8 @@ struct ScriptScanner {
     add(.moduleURL, name)
   }
 
-  /// Behind Vite's `__vite__mapDeps`: where it is declared, a list of what a later import needs. A style sheet of it
-  /// that can't be loaded makes that import fail; scripts of it are named by imports, too.
+  /// Reads what follows Vite's `__vite__mapDeps`: in its declaration, a list of what a later import needs. If a style sheet in
+  /// it can't be loaded, that import fails; its scripts are also named by imports.
   private mutating func preloads() {
     var ahead = tokens
     var token = ahead.next()
@@ -133,7 +133,7 @@ struct ScriptScanner {
       let name = ahead.next()
       guard name.kind == .string else { return }
       let text = text(of: name)
-      // Others are resolved against a base that the build's settings gave.
+      // Others are resolved against a base from the build's settings.
       if text.hasSuffix(".css"), text.hasPrefix("./") || text.hasPrefix("../") { add(.moduleStyle, name) }
       guard isSign(ahead.next(), ",") else { return }
       tokens = ahead
@@ -149,15 +149,15 @@ struct ScriptScanner {
     content.references.append(Reference(kind: kind, text: text(of: token), at: token.start))
   }
 
-  /// A string without its quotes.
+  /// Returns a string without its quotes.
   private func text(of token: ScriptToken) -> String {
     ScriptText.decode(tokens.bytes, (token.start + 1)..<max(token.start + 1, token.end - 1))
   }
 }
 
-/// Strings of scripts.
+/// String literals of scripts.
 enum ScriptText {
-  /// What stands between the quotes, with its escapes decoded (ECMA-262, section 12.9.4).
+  /// Decodes the escapes of a string's content (ECMA-262, section 12.9.4).
   static func decode(_ bytes: [UInt8], _ range: Range<Int>) -> String {
     guard bytes[range].contains(UInt8(ascii: "\\")) else { return TextBytes.text(bytes[range]) }
     var out: [UInt8] = []

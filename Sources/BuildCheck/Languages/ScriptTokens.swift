@@ -1,22 +1,22 @@
-/// The tokens of a script, as far as it takes to tell code from strings, templates, comments and regular
-/// expressions (ECMA-262, section 12).
+/// A tokenizer for scripts that tells code from strings, templates, comments and regular expressions (ECMA-262, section
+/// 12).
 struct ScriptTokens {
   private(set) var cursor: TextCursor
-  /// What is open: `(`, `[`, `{` and the substitutions of templates.
+  /// The open brackets: `(`, `[`, `{` and template substitutions.
   private var open: [Opening] = []
-  /// Whether a `/` that comes now begins a regular expression.
+  /// Whether a `/` here would begin a regular expression.
   private var takesRegex = true
   private var isAfterDot = false
-  /// Whether a `(` that comes now belongs to `if`, `while`, `for` or `with`.
+  /// Whether a `(` here would belong to `if`, `while`, `for` or `with`.
   private var isAfterCondition = false
   private var takesBlock = true
-  /// The last `sourceMappingURL` in a comment: its range.
+  /// The range of the last `sourceMappingURL` in a comment.
   private(set) var sourceMap: Range<Int>?
-  /// False once the text can't be a script, or was misread.
+  /// False once the text turns out not to be a script, or to have been misread.
   private(set) var isSure = true
-  /// Up to here no `/` begins a regular expression: one was sought in vain, and the work is to stay in proportion.
+  /// No `/` before this begins a regular expression: a search failed, and repeating it would make the work quadratic.
   private var noRegexBefore = 0
-  /// Brackets in brackets that are followed.
+  /// The maximum nesting of brackets that is tracked.
   private static let deepest = 4096
 
   private enum Opening { case condition, paren, bracket, block, object, substitution }
@@ -145,7 +145,7 @@ struct ScriptTokens {
       cursor.at += 1
       if byte == quote { return endsValue() }
       if byte == UInt8(ascii: "\\") {
-        // A line break behind it, of one byte or two, continues the string.
+        // A backslash before a line break, of one byte or two, continues the string.
         if cursor.byte == 0x0D, cursor.byte(1) == 0x0A { cursor.at += 1 }
         cursor.at = min(cursor.at + 1, cursor.end)
       } else if TextBytes.isLineBreak(byte) {
@@ -156,7 +156,7 @@ struct ScriptTokens {
     endsValue()
   }
 
-  /// Reads on inside a template; false where a substitution begins.
+  /// Continues in a template; returns false where a substitution begins.
   private mutating func template() -> Bool {
     while !cursor.isAtEnd {
       let byte = cursor.byte
@@ -180,7 +180,7 @@ struct ScriptTokens {
     return true
   }
 
-  /// Reads a regular expression; false, and nothing read, where a line ends first: then `/` divides.
+  /// Reads a regular expression; returns false, having read nothing, if the line ends first: then `/` is a division.
   private mutating func regex() -> Bool {
     let start = cursor.at
     if start < noRegexBefore { return false }
@@ -236,7 +236,7 @@ extension ScriptTokens {
       cursor.at += 1
       takesBlock = true
     case UInt8(ascii: "+"), UInt8(ascii: "-"):
-      // `a++ / b`: a regular expression can't be counted up.
+      // `a++ / b`: a regular expression can't be incremented.
       if cursor.byte == byte {
         cursor.at += 1
         takesRegex = false
@@ -256,18 +256,18 @@ extension ScriptTokens {
     case (UInt8(ascii: "}"), .block): takesBlock = true
     case (UInt8(ascii: "}"), .object): takesRegex = false
     case (UInt8(ascii: "}"), .substitution):
-      // Its pieces are one value, whose first piece was told.
+      // The parts of a template are one value, which was already returned with the first part.
       _ = template()
     default: isSure = false
     }
   }
 }
 
-/// A word, a text or a sign of a script.
+/// A token: a word, a literal or a punctuator.
 struct ScriptToken {
   enum Kind {
     case name, string, number, regex
-    /// A template without substitutions, or the first piece of one with them.
+    /// A template without substitutions, or the first part of one with them.
     case template, templateHead
     case sign
     case end
@@ -276,17 +276,17 @@ struct ScriptToken {
   let kind: Kind
   let start: Int
   let end: Int
-  /// The first byte.
+  /// Its first byte.
   let byte: UInt8
 }
 
-/// What a word of a script says of what may follow it.
+/// What a word of a script allows to follow it.
 enum ScriptWord {
-  /// `return`, `typeof`, …: a value follows, and `{` is an object.
+  /// `return`, `typeof`, …: a value follows, so `{` begins an object.
   case operator_
   /// `else`, `do`, …: a statement follows.
   case block
-  /// `if`, `while`, `for`, `with`: what follows the parentheses is a statement.
+  /// `if`, `while`, `for`, `with`: a statement follows the parentheses.
   case condition
   case other
 

@@ -1,24 +1,24 @@
-/// Finds what a style sheet refers to: `url()`, `@import`, `image-set()` (CSS Syntax Level 3, section 4).
+/// Finds a style sheet's references: `url()`, `@import`, `image-set()` (CSS Syntax Level 3, section 4).
 ///
-/// What stands in comments and in strings of other properties isn't taken.
+/// Comments, and strings in other properties, are ignored.
 struct StyleScanner {
   private var cursor: TextCursor
   private(set) var references: [Reference] = []
-  /// Functions and blocks that are open.
+  /// The open functions and blocks.
   private var open: [Opening] = []
-  /// Counts declarations, so that the alternatives of one belong together.
+  /// Counts declarations, to group the alternatives of each.
   private var declaration = 0
   private var fontFaceDepth: Int?
   private var isAfterFontFace = false
   private var import_ = ImportState.none
 
   private enum Opening { case block, imageSet, other }
-  /// Whether the next string or URL is that of an `@import`; that of an `@namespace` is a name only.
+  /// Whether the next string or URL belongs to an `@import`; that of an `@namespace` is only a name.
   private enum ImportState { case none, expected, namespace }
 
   init(_ bytes: [UInt8], _ part: Range<Int>) { cursor = TextCursor(bytes, part) }
 
-  /// The references of `bytes`, all or a part of them, in their order.
+  /// Returns the references in `bytes`, or in a part of them, in order.
   static func references(_ bytes: [UInt8], _ part: Range<Int>? = nil) -> [Reference] {
     var scanner = StyleScanner(bytes, part ?? bytes.indices)
     while !scanner.cursor.isAtEnd { scanner.step() }
@@ -48,7 +48,7 @@ struct StyleScanner {
   private mutating func block(_ byte: UInt8) {
     declaration += 1
     import_ = .none
-    // What was left open inside a declaration ends with it.
+    // A declaration also ends what is still open inside it.
     while let last = open.last, last != .block { open.removeLast() }
     if byte == UInt8(ascii: "{") {
       open.append(.block)
@@ -108,7 +108,7 @@ struct StyleScanner {
     if isURL { url() } else { open.append(isSet ? .imageSet : .other) }
   }
 
-  /// Behind `url(`: a string, or bytes up to `)`.
+  /// Reads a string, or bytes up to `)`, after `url(`.
   private mutating func url() {
     cursor.skip { TextBytes.isSpace($0) }
     let start = cursor.at
@@ -123,7 +123,7 @@ struct StyleScanner {
     if cursor.byte == UInt8(ascii: ")") {
       cursor.at += 1
     } else {
-      // A bad URL, or modifiers behind the string.
+      // An invalid URL, or modifiers after the string.
       cursor.seek(UInt8(ascii: ")"))
     }
     take(value, at: start)
@@ -139,7 +139,7 @@ struct StyleScanner {
     return value
   }
 
-  /// Takes the next byte into a value, or what its escape stands for.
+  /// Appends the next byte, or the character that its escape stands for.
   private mutating func consume(into value: inout [UInt8]) {
     if cursor.byte == UInt8(ascii: "\\") {
       escape(&value)
@@ -171,7 +171,7 @@ struct StyleScanner {
 
   // MARK: Strings
 
-  /// The string that begins here; nil for one that a line break ends, which is none.
+  /// Reads a string; returns nil if a line break ends it, which makes it invalid.
   private mutating func quoted() -> [UInt8]? {
     let quote = cursor.byte
     cursor.at += 1
@@ -213,7 +213,7 @@ struct StyleScanner {
     references.append(reference)
   }
 
-  /// Formats that no browser of a phone asks for.
+  /// Whether the format is only for browsers that no phone has.
   private func isForOldBrowsers(_ value: [UInt8]) -> Bool {
     let path = value.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }.map(TextBytes.lowered)
     if path.suffix(4).elementsEqual(".eot".utf8) || path.suffix(4).elementsEqual(".htc".utf8) { return true }

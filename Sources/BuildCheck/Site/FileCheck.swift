@@ -1,8 +1,8 @@
 import Manifests
 
-/// Reads one file and holds its references against the site.
+/// Reads a file and checks its references against the site.
 struct FileCheck {
-  /// Texts above this many bytes are no code that somebody wrote: they aren't read.
+  /// The maximum size of a text in bytes; larger ones aren't hand-written code, and aren't read.
   static let limit: Int64 = 64 << 20
 
   private let site: Site
@@ -52,7 +52,7 @@ struct FileCheck {
     if let target = site.fileWithoutQuery(url) {
       if let group = reference.group, report.servedGroups[group] != nil { return }
       use(reference, target)
-      // Fonts for browsers of old are named with an empty query.
+      // Fonts for old browsers are referenced with an empty query.
       if url.query != "", reference.isCertain, reference.kind != .link, reference.kind != .sourceMap {
         add(.query, .warning, .query(reference.kind, target: reference.text), at: reference.at)
       }
@@ -63,7 +63,7 @@ struct FileCheck {
       FileReport.Miss(reference: reference, url: url, position: TextPosition(of: reference.at, in: bytes)))
   }
 
-  /// One of several alternatives is there, or comes from elsewhere.
+  /// Records that one of several alternatives exists, or comes from elsewhere.
   private mutating func serve(_ reference: Reference) {
     guard let group = reference.group, reference.isCertain, report.servedGroups[group] == nil else { return }
     report.servedGroups[group] = reference.at
@@ -94,7 +94,7 @@ struct FileCheck {
   }
 
   private mutating func mixed(_ reference: Reference, _ url: ResourceURL) {
-    // "potentially trustworthy" addresses are loaded.
+    // Browsers load "potentially trustworthy" URLs.
     if ["localhost", "127.0.0.1", "[::1]"].contains(url.host) || url.host.hasSuffix(".localhost") { return }
     switch reference.kind {
     case .script, .moduleScript, .stylesheet, .frame, .styleImport, .staticImport, .dynamicImport:
@@ -106,7 +106,7 @@ struct FileCheck {
     }
   }
 
-  /// Whether the bundle has what a reference looks for at the host's root.
+  /// Checks whether the bundle has what a reference requests from the host's root.
   private mutating func outside(_ reference: Reference, _ url: ResourceURL) {
     switch reference.kind {
     case .script, .moduleScript, .stylesheet: break
@@ -133,27 +133,27 @@ struct FileCheck {
   }
 }
 
-/// What one file is found to say, before all files are known.
+/// What a file shows by itself, before all files are known.
 struct FileReport: Sendable {
-  /// A reference to what isn't there.
+  /// A reference to something that doesn't exist.
   struct Miss: Sendable {
     let reference: Reference
     let url: ResourceURL
     let position: TextPosition
   }
 
-  /// A module that is loaded by this file.
+  /// A module that this file loads.
   struct Edge: Sendable {
     let to: Int
-    /// By a page, or by a module for itself.
+    /// Whether a page loads it, rather than another module.
     let isFromPage: Bool
   }
 
   var misses: [Miss] = []
   var edges: [Edge] = []
-  /// Files that it refers to.
+  /// The files that it references.
   var used: Set<Int> = []
-  /// Alternatives of which one is there, or isn't this site's: where the first such stands.
+  /// The groups of alternatives of which one exists or is external, with the first such one's offset.
   var servedGroups: [Int: Int] = [:]
   var findings: [Finding] = []
   var bytesRead: Int64 = 0

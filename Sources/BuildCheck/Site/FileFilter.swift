@@ -1,13 +1,15 @@
-/// Which files of a folder are published.
+import Manifests
+
+/// Selects the files of a folder that are published.
 ///
-/// A file is published when it matches one of `include` (or that is empty), none of `exclude`, and none of
+/// A file is published if it matches one of `include` (or that is empty), none of `exclude`, and none of
 /// `standardExcludes`.
 package struct FileFilter: Hashable, Sendable {
   package var include: [Glob]
   package var exclude: [Glob]
 
-  /// What version control and desktops leave in folders and no page ever asks for; never published.
-  /// Other names that begin with a dot, such as `.well-known`, are.
+  /// What version control and operating systems leave in folders and no page ever requests; never published.
+  /// Other names with a leading dot, such as `.well-known`, are.
   package static let standardExcludes: Set<String> = [".git", ".hg", ".svn", ".DS_Store"]
 
   package init(include: [Glob] = [], exclude: [Glob] = []) {
@@ -15,30 +17,30 @@ package struct FileFilter: Hashable, Sendable {
     self.exclude = exclude
   }
 
-  /// Whether `path`, whose last name is `name`, is left out, with all in it if it is a folder.
+  /// Whether `path`, whose last component is `name`, is excluded, with its contents if it is a folder.
   package func excludes(_ path: String, name: String) -> Bool {
     if FileFilter.standardExcludes.contains(name) { return true }
     return exclude.contains { $0.matches(path) }
   }
 
-  /// Whether the file `path`, which isn't excluded, is asked for.
+  /// Whether the file `path`, which isn't excluded, is included.
   package func includes(_ path: String) -> Bool {
     include.isEmpty || include.contains { $0.matches(path) }
   }
 
-  /// Whether a pattern is about what is never published: it says so in case, and need not leave anything out.
+  /// Whether a pattern is for something that is never published anyway, so that it needn't exclude anything.
   package static func isStandard(_ exclude: Glob) -> Bool {
     exclude.text.split(separator: "/").last.map { standardExcludes.contains(String($0)) } ?? false
   }
 }
 
-/// A pattern over the paths of files: `*`, `?`, `[a-z]`, `[!a-z]`, `**`, and `\` before a character meant itself.
+/// A pattern for file paths: `*`, `?`, `[a-z]`, `[!a-z]`, `**`, and `\` before a literal character.
 ///
 /// - `*` and `?` stay within one name, `?` is one Unicode scalar; `**` as a whole name is any number of folders.
-/// - Without a slash inside it the pattern is about a name at any depth: `*.map`. With one it is about the path
-///   from the folder that is published: `img/*.png`; a leading slash only says so: `/README.md`.
-/// - What matches a folder matches everything in it: `node_modules`.
-/// - Letters count as written; names that begin with a dot are names like others.
+/// - Without a slash inside, the pattern matches a name at any depth: `*.map`. With one, it matches the path from the
+///   published folder: `img/*.png`; a leading slash makes that explicit: `/README.md`.
+/// - A pattern that matches a folder matches everything in it: `node_modules`.
+/// - Matching is case-sensitive; names with a leading dot aren't special.
 package struct Glob: Hashable, Sendable {
   package let text: String
   private let parts: [Part]
@@ -55,7 +57,7 @@ package struct Glob: Hashable, Sendable {
     case set([ClosedRange<Unicode.Scalar>], isNegated: Bool)
   }
 
-  /// Nil for a pattern that is empty, has an empty name inside it, or a `[` without its `]`.
+  /// Parses a pattern; nil if it is empty, has an empty name inside, or a `[` without its `]`.
   package init?(_ text: String) {
     var names = text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
     let isAnchored = names.dropLast(names.last?.isEmpty == true ? 1 : 0).count > 1
@@ -67,13 +69,13 @@ package struct Glob: Hashable, Sendable {
       guard let part = Glob.part(name) else { return nil }
       parts.append(part)
     }
-    // What lies in a folder that matches matches, too.
+    // A match of a folder includes everything in it.
     parts.append(.anyFolders)
     self.parts = parts
     self.text = text
   }
 
-  /// Whether the path with these names matches, or a folder above it.
+  /// Whether the path with these names, or a folder above it, matches.
   package func matches(_ path: [Substring.UnicodeScalarView]) -> Bool {
     Wildcard.matches(
       parts, path[...], isMany: { $0 == .anyFolders },
@@ -83,7 +85,7 @@ package struct Glob: Hashable, Sendable {
       })
   }
 
-  /// Whether `path`, its names apart by slashes, matches, or a folder above it.
+  /// Whether `path`, separated by slashes, or a folder above it, matches.
   package func matches(_ path: String) -> Bool {
     matches(path[...].unicodeScalars.split(separator: "/"))
   }
@@ -124,7 +126,7 @@ extension Glob {
     return .name(tokens)
   }
 
-  /// What stands between `[` and `]`; a `]` that comes first is one of the set.
+  /// Parses a set up to its `]`; a leading `]` is part of it.
   private static func set(_ rest: inout Substring.UnicodeScalarView) -> Token? {
     let isNegated = rest.first == "!" || rest.first == "^"
     if isNegated { rest.removeFirst() }
@@ -140,34 +142,5 @@ extension Glob {
       ranges.append(low...high)
     }
     return nil
-  }
-}
-
-/// Matching with one kind of wildcard that stands for any number of elements: what `Manifests.Wildcard` does, here for these
-/// types alone. Every file of a build is matched with every pattern, and a generic that isn't specialised over the module's
-/// border took ten times as long: 0.4 s of a publish of 20,000 files.
-private enum Wildcard {
-  static func matches<Pattern, Text: Collection>(
-    _ pattern: [Pattern], _ text: Text, isMany: (Pattern) -> Bool, fits: (Pattern, Text.Element) -> Bool
-  ) -> Bool {
-    var p = 0
-    var t = text.startIndex
-    var retry: (p: Int, t: Text.Index)?
-    while t != text.endIndex {
-      if p < pattern.count, isMany(pattern[p]) {
-        p += 1
-        retry = (p, t)
-      } else if p < pattern.count, fits(pattern[p], text[t]) {
-        p += 1
-        t = text.index(after: t)
-      } else if let last = retry {
-        let next = text.index(after: last.t)
-        retry = (last.p, next)
-        (p, t) = (last.p, next)
-      } else {
-        return false
-      }
-    }
-    return pattern[p...].allSatisfy(isMany)
   }
 }

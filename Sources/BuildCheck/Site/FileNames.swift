@@ -1,9 +1,9 @@
 import Manifests
 import System
 
-/// What names and sizes tell, without a look into the files.
+/// Checks names and sizes, without reading the files.
 enum FileNames {
-  /// - Parameter used: places in the site of files that others refer to.
+  /// Returns the findings; `used` has the indices of files that others reference.
   static func findings(_ site: Site, used: Set<Int>) -> [Finding] {
     let usedFiles = Set(used.map { PathKey(site.files[$0].location) })
     // An index page has two URLs.
@@ -25,7 +25,7 @@ enum FileNames {
       "application/manifest+json":
       severity = .warning
     default:
-      // Marks such as .nojekyll mean something by being there.
+      // Marker files such as .nojekyll are meant to be empty.
       guard ["image/", "font/", "video/", "audio/"].contains(where: essence.hasPrefix) else { return nil }
       severity = .warning
     }
@@ -33,7 +33,7 @@ enum FileNames {
   }
 
   private static func name(_ file: CheckedBundle.File) -> Finding? {
-    // All of them are ASCII, so bytes tell; nearly every name has none.
+    // All odd characters are ASCII, so it is enough to look at bytes; nearly every name has none.
     guard file.path.utf8.contains(where: isOdd) else { return nil }
     var found: [String] = []
     for scalar in file.path.unicodeScalars {
@@ -50,7 +50,7 @@ enum FileNames {
     return finding(.name, .warning, file, .name(characters: found.joined(separator: ", ")))
   }
 
-  /// Whether a byte is one of those that `name` is about.
+  /// Whether `name` looks for a byte.
   private static func isOdd(_ byte: UInt8) -> Bool {
     switch byte {
     case 0...UInt8(ascii: " "), 0x7F, UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"),
@@ -82,16 +82,16 @@ enum FileNames {
   }
 }
 
-/// A kind of files that are published though no device ever asks for them.
+/// A kind of file that no device ever requests but that was published.
 struct Weight: Sendable {
   private let one: String
   private let several: String
   private let patterns: [Pattern]
-  /// Whether only a copy of a file that is there counts: its name with one more ending.
+  /// Whether only copies of existing files count: the file's name with another extension.
   private let isCopy: Bool
 
-  /// A pattern over names as `--exclude` takes it, with a `*` in front, behind or nowhere. A `Glob` could do it, but 100,000
-  /// names are compared with each of fifteen.
+  /// A name pattern as in `--exclude`, with at most one `*`, at the start or the end. A `Glob` would do, but 100,000 names are
+  /// compared with each of fifteen.
   private struct Pattern: Sendable {
     let text: String
     private let bytes: [UInt8]
@@ -145,7 +145,7 @@ struct Weight: Sendable {
     }
   }
 
-  /// Those of which the file without the last ending is there, too.
+  /// Returns the files of which one without the last extension exists, too.
   private static func copies(
     _ found: [(file: CheckedBundle.File, pattern: String)], in files: [CheckedBundle.File]
   ) -> [(file: CheckedBundle.File, pattern: String)] {

@@ -1,22 +1,22 @@
 import Manifests
 
-/// All files of a release, by the URLs that reach them.
+/// All files of a release by URL.
 package struct Site: Sendable {
   /// The URL of a published folder.
   package struct Base: Sendable {
     let url: BaseURL
-    /// With a slash at its end.
+    /// The URL with a trailing slash.
     let prefix: String
     let filter: FileFilter
   }
 
   let files: [CheckedBundle.File]
   let bases: [Base]
-  /// Longer ones of bundles that aren't checked: what lies below is theirs.
+  /// Longer base URLs of bundles that aren't checked: everything below them is theirs.
   private let foreignBases: [String]
   private let places: [String: Int]
 
-  /// - Parameter others: base URLs of bundles that aren't part of the release.
+  /// Creates a site; `others` are the base URLs of bundles that aren't part of the release.
   init(_ bundles: [CheckedBundle], others: [BaseURL] = []) {
     files = bundles.flatMap(\.files)
     bases = bundles.flatMap { bundle in
@@ -28,23 +28,23 @@ package struct Site: Sendable {
       files.enumerated().map { ($1.url.matchKey, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The file that a device gives for `url`.
+  /// Returns the index of the file that a device would return for `url`.
   package func file(_ url: ResourceURL) -> Int? { places[url.matchKey] }
 
-  /// The file that is there when the query is left away.
+  /// Returns the index of the file for `url` without its query.
   package func fileWithoutQuery(_ url: ResourceURL) -> Int? {
     guard url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
     return file(plain)
   }
 
-  /// Whether `url` is one of a folder that has an index page.
+  /// Whether `url` is a folder with an index page.
   func isIndexed(_ url: ResourceURL) -> Bool {
     let folder = url.withoutQuery
     let index = folder.hasSuffix("/") ? "\(folder)index.html" : "\(folder)/index.html"
     return (try? ResourceURL(index)).map { file($0) != nil } ?? false
   }
 
-  /// The base URL under which `url` lies; nil where it belongs to nobody or to another bundle.
+  /// Returns the base that contains `url`, or nil if that is nobody's or another bundle's.
   package func base(of url: ResourceURL) -> Base? {
     let own = bases.filter { url.text.hasPrefix($0.prefix) }.max {
       $0.prefix.utf8.count < $1.prefix.utf8.count
@@ -56,7 +56,7 @@ package struct Site: Sendable {
     return isForeign ? nil : own
   }
 
-  /// Below its base, as people write it: without escapes.
+  /// Returns the path below its base, without escapes.
   func path(of url: ResourceURL, under base: Base) -> String {
     Self.decoded(url.text.dropFirst(base.prefix.count))
   }
@@ -66,17 +66,17 @@ package struct Site: Sendable {
   }
 }
 
-/// A bundle as it is to be checked.
+/// A bundle to be checked.
 package struct CheckedBundle: Sendable {
-  /// A file and where it will be.
+  /// A file and its URL.
   package struct File: Sendable {
     package let url: ResourceURL
     package let ctype: ContentType
-    /// How it is opened and named in findings.
+    /// The path to open it and to name it in findings.
     package let location: String
-    /// Below the published folder, names apart by `/`.
+    /// The path below the published folder, with `/` as the separator.
     package let path: String
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int64
 
     package init(url: ResourceURL, ctype: ContentType, location: String, path: String, size: Int64) {
@@ -92,9 +92,7 @@ package struct CheckedBundle: Sendable {
   let bases: [BaseURL]
   let filter: FileFilter
 
-  /// - Parameters:
-  ///   - bases: URLs of the folders that the files are from.
-  ///   - filter: what was left out of them.
+  /// Creates a bundle from files below the URLs `bases`; `filter` has left out others.
   package init(_ files: [File], bases: [BaseURL], filter: FileFilter) {
     self.files = files
     self.bases = bases

@@ -1,21 +1,21 @@
 import Manifests
 import System
 
-/// Why files can't be checked.
+/// Why the check failed.
 package enum CheckError: Error, Sendable {
-  /// Thrown when a file is there and can't be read.
+  /// Thrown when a file can't be read.
   case unreadable(String, SystemError)
-  /// Thrown when a file went after the folder was listed.
+  /// Thrown when a file was removed after the folder was listed.
   case gone(String)
 }
 
-/// Checks that the files of a release are whole among themselves.
+/// Checks that the files of a release are complete among themselves.
 package struct SiteCheck: Sendable {
   package let site: Site
   private let options: CheckOptions
   private let known: @Sendable (String) -> [UInt8]?
 
-  /// - Parameter known: gives the bytes of the file at a path, where somebody has read them; nil: it is read here.
+  /// Creates a check; `known` returns the contents of a file that is already in memory, by path, or nil.
   package init(
     _ bundles: [CheckedBundle], _ options: CheckOptions = .all,
     known: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }
@@ -25,26 +25,24 @@ package struct SiteCheck: Sendable {
     self.known = known
   }
 
-  /// What the files say, before it is known what is live beside them.
+  /// What the files contain, before it is known what else is live.
   package struct Reading: Sendable {
     fileprivate let reports: [FileReport]
 
-    /// What isn't there though something refers to it.
+    /// URLs that are referenced but don't exist.
     package var missing: [ResourceURL] { reports.flatMap { $0.misses.map(\.url) } }
   }
 
-  /// Reads the files.
-  /// - Parameter changed: URLs of the files that are read, unless one of them lacks something: for a release that takes
-  ///   nothing away, whose other files were checked before. Nil: all.
+  /// Reads the files. If not nil, `changed` has the URLs of the only files to read, for a release that removes nothing and whose
+  /// other files were checked before. If one of them lacks something, all are read.
   package func read(changed: Set<String>? = nil) throws(CheckError) -> Reading {
     var reports = try reports(changed)
-    // What a missing file means depends on who loads the one that needs it.
+    // What a missing file means depends on what loads the file that needs it.
     if changed != nil, reports.contains(where: { !$0.misses.isEmpty }) { reports = try self.reports(nil) }
     return Reading(reports: reports)
   }
 
-  /// What is found.
-  /// - Parameter live: the match keys of those missing URLs that other live bundles hold.
+  /// Returns the findings; `live` has the match keys of missing URLs that are in other live bundles.
   package func report(_ reading: Reading, live: Set<String> = []) -> CheckReport {
     let reports = reading.reports
     var judge = SiteJudge(site, reports, live: live)
@@ -56,7 +54,7 @@ package struct SiteCheck: Sendable {
     return report
   }
 
-  /// The reports of all files, by their place in the site; those that aren't read are empty.
+  /// Returns the reports of all files, by index in the site; files that aren't read have empty ones.
   private func reports(_ urls: Set<String>?) throws(CheckError) -> [FileReport] {
     let work = CheckWork(site, urls, known)
     Parallel.run(threads: min(Environment.cores, site.files.count)) { work.run() }
@@ -64,7 +62,7 @@ package struct SiteCheck: Sendable {
   }
 }
 
-/// The files that are still to be read, and what came of the others.
+/// The files still to be read, and the results so far.
 private final class CheckWork: Sendable {
   private struct State {
     var next = 0
@@ -73,7 +71,7 @@ private final class CheckWork: Sendable {
   }
 
   private let site: Site
-  /// The largest first, so that no thread is left alone with one at the end; a file with two URLs once.
+  /// Indices of the files, largest first, so that no thread is left with a large one at the end; a file with two URLs once.
   private let order: [Int]
   private let known: @Sendable (String) -> [UInt8]?
   private let state: Locked<State>

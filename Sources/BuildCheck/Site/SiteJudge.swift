@@ -1,15 +1,15 @@
 import Manifests
 
-/// Makes findings of what all files together say.
+/// Derives the findings from the reports of all files.
 struct SiteJudge {
   private let site: Site
   private let reports: [FileReport]
   private let live: Set<String>
-  /// Match keys in small letters, once something is missing.
+  /// Indices by lowercased match key, made once something is missing.
   private lazy var lowered: [String: Int] = Dictionary(
     site.files.enumerated().map { ($1.url.matchKey.lowercased(), $0) },
     uniquingKeysWith: { first, _ in first })
-  /// Files by their names.
+  /// Indices by file name.
   private lazy var named: [String: [Int]] = Dictionary(
     grouping: site.files.indices, by: { String(site.files[$0].url.path.split(separator: "/").last ?? "") })
 
@@ -26,7 +26,7 @@ struct SiteJudge {
     for (index, report) in reports.enumerated() {
       findings += report.findings
       var seen: [String: Int] = [:]
-      // A browser that finds one alternative doesn't ask for the next: of a group the first that is missing is told.
+      // A browser that finds one alternative doesn't request the next: only the first missing one of a group is reported.
       var told: Set<Int> = []
       for miss in report.misses where !live.contains(miss.url.matchKey) {
         if let group = miss.reference.group {
@@ -35,7 +35,7 @@ struct SiteJudge {
         }
         guard let finding = finding(miss, in: index, isLoaded: modules.contains(index)) else { continue }
         if finding.rule == .sourcemap, let first = firstMap {
-          // No device asks for one, so one line is enough.
+          // No device requests source maps, so one line is enough.
           findings[first].repeats += 1
           continue
         }
@@ -53,7 +53,7 @@ struct SiteJudge {
     return findings
   }
 
-  /// The modules that a page of the site loads, at once or later: only of these it is certain that their imports are
+  /// Returns the modules that a page of the site loads, directly or indirectly: only for these is it certain that imports are
   /// resolved against their own URLs.
   private func loadedModules() -> Set<Int> {
     var loaded: Set<Int> = []
@@ -72,7 +72,7 @@ struct SiteJudge {
     let rule: CheckRule
     switch kind {
     case .link, .appPage:
-      // A path without an ending is mostly a route, which a script or the site answers.
+      // A path without an extension is usually a route, handled by a script or the server.
       if !hasEnding { return nil }
       rule = .link
     case .sourceMap: rule = .sourcemap
@@ -81,9 +81,9 @@ struct SiteJudge {
     let reason = reason(miss)
     if rule == .sourcemap, reason == .excluded { return nil }
     let isImport = kind.isOfModule
-    // Modules that no page loads and that are named without an ending were written for a bundler.
+    // Modules that no page loads and that are imported without an extension were written for a bundler.
     if isImport, !isLoaded, case .ending = reason { return nil }
-    // What lacks its ending is no path that somebody else answers.
+    // A path that only lacks its extension isn't handled by anybody else.
     var isNamed = hasEnding
     if case .ending = reason { isNamed = true }
     let hasAlternative = miss.reference.group.map { reports[file].servedGroups[$0] != nil } ?? false
@@ -99,12 +99,12 @@ struct SiteJudge {
       problem: .missing(kind, target: target(miss.url), reason))
   }
 
-  /// Endings of what a server makes when it is asked for.
+  /// The extensions of files that a server generates on request.
   private static let served: Set<String> = [
     "php", "asp", "aspx", "ashx", "jsp", "jspx", "do", "action", "cgi", "pl", "cfm", "axd",
   ]
 
-  /// Whether the last part of the path is a file's name: one with an ending.
+  /// Whether the last part of the path is a file name, with an extension.
   private static func namesFile(_ url: ResourceURL) -> Bool {
     let name = url.path.split(separator: "/").last ?? ""
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
@@ -125,7 +125,7 @@ struct SiteJudge {
     return elsewhere(miss.url).map { .elsewhere(name($0)) } ?? .unknown
   }
 
-  /// The only file of that name, when it lies at the end of the wanted path: the base path is wrong.
+  /// Returns the only file with that name if its path is the end of the wanted path: then the base path is wrong.
   private mutating func elsewhere(_ url: ResourceURL) -> Int? {
     guard let name = url.path.split(separator: "/").last, let found = named[String(name)], found.count == 1,
       let base = site.base(of: url), let there = site.base(of: site.files[found[0]].url)
@@ -158,7 +158,7 @@ struct SiteJudge {
 }
 
 extension CheckProblem {
-  /// What `ignore` is held against.
+  /// What `ignore` is matched against.
   var target: String? {
     switch self {
     case .missing(_, let target, _), .query(_, let target), .outside(_, let target, _, _),

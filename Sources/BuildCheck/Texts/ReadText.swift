@@ -1,18 +1,18 @@
 import Manifests
 
-/// A text that was read for what it refers to.
+/// A text with its references.
 package struct ReadText {
   package let form: TextForm
-  /// In their order.
+  /// The references in order.
   package private(set) var references: [Reference] = []
   private(set) var isDocument = false
   private(set) var saysCharset = false
-  /// Names that the page gives addresses for.
+  /// The names that the page's import map resolves.
   private(set) var importMap: [String] = []
-  /// False for what isn't what its name says.
+  /// False if the text isn't what its type says.
   private(set) var isReadable = true
   private let own: ResourceURL
-  /// What relative references are resolved against; nil: only a script knows.
+  /// The base for relative references; nil if only a script knows it.
   private var base: ResourceURL?
 
   package init(_ form: TextForm, _ bytes: [UInt8], at url: ResourceURL) {
@@ -28,8 +28,8 @@ package struct ReadText {
     }
   }
 
-  /// The absolute URL; nil for what is no http URL, leads to the text itself, stands for something else, or has no base
-  /// that is known.
+  /// Returns the absolute URL of a reference, or nil if it isn't an http URL, is a placeholder, refers to the text itself, or
+  /// has an unknown base.
   package func url(of reference: Reference) -> ResourceURL? {
     guard !reference.isPlaceholder, let base = URLResolver.isRelative(reference.text) ? base : own,
       case .url(let url) = URLResolver(base: base).resolve(reference.text)
@@ -48,12 +48,12 @@ package struct ReadText {
       switch URLResolver(base: own).resolve(given.text) {
       case .url(let url): base = url
       case .itself: break
-      // No http URL: what is resolved against it is none, too.
+      // Not an http URL: nothing resolved against it is one, either.
       case .other: base = nil
       }
     }
     if isDocument { return }
-    // Whoever puts the piece into a page gives it that page's base.
+    // The page that includes this part determines its base.
     for index in references.indices { references[index].isCertain = false }
   }
 
@@ -68,16 +68,16 @@ package struct ReadText {
 
   private static func isSourceMap(_ bytes: [UInt8]) -> Bool {
     let start = bytes.drop { TextBytes.isSpace($0) }
-    // ")]}'" in front keeps a map from being run as a script, and is part of the format.
+    // The prefix ")]}'" keeps a map from being run as a script, and is part of the format.
     return start.first == UInt8(ascii: "{") || start.starts(with: ")]}'".utf8)
   }
 }
 
-/// What a file is read as.
+/// How a file is read.
 package enum TextForm: Sendable {
   case page, style, script, sourceMap, manifest
 
-  /// Nil for what isn't read.
+  /// The form for a content type; nil if such files aren't read.
   package init?(ctype: some StringProtocol, path: some StringProtocol) {
     switch ctype {
     case "text/html", "application/xhtml+xml": self = .page
@@ -95,7 +95,7 @@ package enum TextForm: Sendable {
   init?(_ file: CheckedBundle.File) { self.init(ctype: file.ctype.essence, path: file.path) }
 }
 
-/// Where something stands in a text, as editors count: both from 1, columns in characters.
+/// A position in a text as in editors: line and column count from 1, columns in characters.
 package struct TextPosition: Hashable, Sendable {
   package let line: Int
   package let column: Int
@@ -110,7 +110,7 @@ package struct TextPosition: Hashable, Sendable {
       start = i + 1
     }
     self.line = line
-    // Bytes that continue a character aren't counted.
+    // UTF-8 continuation bytes aren't counted.
     column = 1 + bytes[start..<end].count { $0 & 0xC0 != 0x80 }
   }
 }

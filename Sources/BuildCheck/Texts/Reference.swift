@@ -1,8 +1,8 @@
 import Manifests
 
-/// A place in a text that names another resource.
+/// A reference to another resource in a text.
 package struct Reference: Hashable, Sendable {
-  /// What it is loaded as, which decides whether it may be missing.
+  /// How the target is loaded, which determines whether it may be missing.
   package enum Kind: Hashable, Sendable {
     // In pages
     case script, moduleScript, stylesheet, image, media, frame, icon, hint, appManifest, link
@@ -14,10 +14,10 @@ package struct Reference: Hashable, Sendable {
     // In web app manifests
     case appIcon, appPage
 
-    /// Whether it means something only in a script that a page loads as a module.
+    /// Whether it is meaningful only in a script that a page loads as a module.
     var isOfModule: Bool { self == .staticImport || self == .dynamicImport || self == .moduleStyle }
 
-    /// Whether a page is broken when such a reference leads nowhere.
+    /// Whether a missing target breaks a page.
     package var breaksPages: Bool {
       switch self {
       case .script, .moduleScript, .stylesheet, .image, .media, .frame, .styleImport, .styleURL,
@@ -30,27 +30,27 @@ package struct Reference: Hashable, Sendable {
   }
 
   package let kind: Kind
-  /// What the URL parser is given: escapes and character references are decoded.
+  /// The URL parser's input, with escapes and character references decoded.
   package let text: String
-  /// The byte of the file at which it stands.
+  /// The offset in the file, in bytes.
   package let at: Int
-  /// Whether it is fetched when the file that holds it is used, and as it is written.
+  /// Whether the target is fetched, exactly as written, when the file is used.
   package var isCertain = true
-  /// Alternatives of which a browser takes the first that it can use (the `src` of one @font-face) share a number.
+  /// A number shared by alternatives of which a browser takes the first that it can use (the `src` of one @font-face).
   var group: Int?
 
-  /// Whether the text holds what a server or a script will put something else in place of.
+  /// Whether the text contains a placeholder that a server or a script replaces.
   var isPlaceholder: Bool { Placeholder.isIn(text) }
 }
 
-/// Marks of templates, which stand for what isn't known before a server or a script fills them in.
+/// Placeholders of templates, which a server or a script replaces.
 ///
-/// A file whose name holds such marks is taken for a placeholder, too: then nothing is said of it, which is better than
-/// an error about a text that is no address yet.
+/// A file name that contains such marks is taken for a placeholder, too, and nothing is reported, which is better than a
+/// false error about a text that isn't a URL yet.
 enum Placeholder {
   static func isIn(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    // No address that could be published.
+    // Too long for a URL that can be published.
     if bytes.count > ResourceURL.limit { return true }
     if let first = bytes.first, "~@$".utf8.contains(first) { return true }
     return bytes.indices.contains { isMark(bytes, at: $0) }
@@ -65,7 +65,7 @@ enum Placeholder {
       return true
     case UInt8(ascii: "["): return next == UInt8(ascii: "[")
     case UInt8(ascii: "$"): return next == UInt8(ascii: "$") || next == UInt8(ascii: "(")
-    // `%PUBLIC_URL%`, `%s`: no escape
+    // `%PUBLIC_URL%`, `%s`: not an escape
     case UInt8(ascii: "%"):
       return at + 2 >= bytes.count || TextBytes.hexValue(next) == nil
         || TextBytes.hexValue(bytes[at + 2]) == nil

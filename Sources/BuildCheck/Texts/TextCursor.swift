@@ -1,4 +1,4 @@
-/// A place in a part of a text, which moves forward; past the end stand zeros.
+/// A position in a part of a text that moves forward; beyond the end it reads zeros.
 struct TextCursor {
   let bytes: [UInt8]
   let end: Int
@@ -21,12 +21,12 @@ struct TextCursor {
     while at < end, matches(bytes[at]) { at += 1 }
   }
 
-  /// Goes to the next `byte`, or to the end.
+  /// Moves to the next `byte`, or to the end.
   @inline(__always) mutating func seek(_ byte: UInt8) {
     while at < end, bytes[at] != byte { at += 1 }
   }
 
-  /// Whether `text`, of small letters, stands here in any case.
+  /// Whether `text`, given in lowercase, is here in any case.
   func starts(with text: StaticString, ahead: Int = 0) -> Bool {
     guard at + ahead + text.utf8CodeUnitCount <= end else { return false }
     for i in 0..<text.utf8CodeUnitCount
@@ -36,7 +36,7 @@ struct TextCursor {
     return true
   }
 
-  /// Goes to `text` of small letters, in any case; false, and the end, where it isn't.
+  /// Moves to `text`, given in lowercase, in any case; returns false, at the end, if there is none.
   mutating func seek(text: StaticString) -> Bool {
     let first = text.utf8Start[0]
     while at < end {
@@ -47,7 +47,7 @@ struct TextCursor {
   }
 }
 
-/// Classes of bytes that the grammars of pages, style sheets and scripts share.
+/// Byte classes shared by the grammars of pages, style sheets and scripts.
 enum TextBytes {
   @inline(__always) static func lowered(_ byte: UInt8) -> UInt8 {
     byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
@@ -72,7 +72,7 @@ enum TextBytes {
     return letter >= 0x61 && letter <= 0x66 ? UInt32(letter - 0x61 + 10) : nil
   }
 
-  /// Adds a character in UTF-8; U+FFFD for what is none.
+  /// Appends a character as UTF-8, or U+FFFD if it isn't valid.
   static func append(scalar value: UInt32, to out: inout [UInt8]) {
     let scalar = value == 0 ? nil : Unicode.Scalar(value)
     out.append(contentsOf: UTF8.encode(scalar ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter)
@@ -80,7 +80,7 @@ enum TextBytes {
 
   static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
-  /// Without spaces at both ends.
+  /// Returns the text without leading and trailing spaces.
   static func trimmed(_ text: String) -> String {
     let utf8 = text.utf8
     guard let first = utf8.firstIndex(where: { !isSpace($0) }),

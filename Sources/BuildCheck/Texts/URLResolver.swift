@@ -1,18 +1,18 @@
 import Manifests
 
-/// Gives references their absolute URLs (WHATWG URL standard, section 4.4, for http and https bases).
+/// Resolves references to absolute URLs (WHATWG URL standard, section 4.4, for http and https bases).
 struct URLResolver {
   enum Target: Hashable {
     case url(ResourceURL)
-    /// The document itself, or a part of it.
+    /// The document itself, or a fragment of it.
     case itself
-    /// Not of http, or no URL at all.
+    /// Not an http URL, or not a URL at all.
     case other
   }
 
   let base: ResourceURL
 
-  /// Whether the text is written without a scheme and host, so that it needs a base.
+  /// Whether the text has no scheme and host, so that it needs a base.
   static func isRelative(_ text: String) -> Bool { scheme(text) == nil && !text.hasPrefix("//") }
 
   func resolve(_ text: String) -> Target {
@@ -42,7 +42,7 @@ struct URLResolver {
     return folder + text
   }
 
-  /// What stands before a colon, in small letters, when it can be a scheme.
+  /// Returns the lowercased text before a colon if it can be a scheme.
   private static func scheme(_ text: String) -> String? {
     guard let first = text.utf8.first, TextBytes.isLetter(first),
       let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))

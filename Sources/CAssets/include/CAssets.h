@@ -1,4 +1,4 @@
-// Files that travel inside the binary: the migrations of the database, the pages and the web runtime under public/.
+// Files embedded in the binary: the database migrations, the pages and the web runtime from public/.
 #pragma once
 #include <stddef.h>
 
@@ -8,12 +8,12 @@ typedef struct {
   size_t size;
 } xcache_asset;
 
-// Functions, since Swift imports no array of unknown size.
+// Functions, because Swift doesn't import arrays of unknown size.
 size_t xcache_migration_count(void);
 xcache_asset xcache_migration(size_t index);
 size_t xcache_page_count(void);
 xcache_asset xcache_page(size_t index);
-// The web runtime: the service worker, what it decodes packs with, the worker that removes it, and the pages' script.
+// The web runtime: the service worker, its pack decoder, the worker that removes it, and the pages' script.
 xcache_asset xcache_web_worker(void);
 xcache_asset xcache_web_packs(void);
 xcache_asset xcache_web_remover(void);

@@ -1,5 +1,5 @@
-// Linux calls that Swift's Glibc module does not show, and ThreadSanitizer's hand-over marks.
-// _GNU_SOURCE stays in the .c file: with it here, this module's system types would differ from Glibc's.
+// Linux calls that Swift's Glibc module doesn't expose, and ThreadSanitizer's acquire and release annotations.
+// _GNU_SOURCE is defined only in the .c file: defined here, it would make this module's system types differ from Glibc's.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 struct sockaddr;
 
 int xcache_errno(void);
-/// The process's own `environ`, which Swift's concurrency checks can't let through.
+/// The process's own `environ`, which Swift's concurrency checking rejects.
 char **xcache_environment(void);
 int xcache_accept4(int fd, struct sockaddr *address, unsigned *length, int flags);
 ssize_t xcache_recv(int socket, void *bytes, size_t count);
@@ -22,27 +22,27 @@ int xcache_epoll_wait(int epoll, struct epoll_event *events, int capacity, int m
 int xcache_syncfs(int fd);
 int xcache_start_writing(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);
-/// Opens a file for reading past the page cache (O_DIRECT).
+/// Opens a file for reading, bypassing the page cache (O_DIRECT).
 int xcache_open_direct(const char *path);
-/// Lets the calling thread's disk requests come after others': best effort, its lowest level (ioprio_set(2)).
+/// Gives the calling thread's disk requests the lowest best-effort priority (ioprio_set(2)).
 int xcache_lower_disk_priority(void);
 ssize_t xcache_copy_file_range(int from, int to, size_t count);
-/// Shares the bytes of `from` with `to` (FICLONE) where the file system can.
+/// Makes `to` a clone that shares the blocks of `from` (FICLONE), where the file system can.
 int xcache_reflink(int from, int to);
-/// Bytes in a socket's send queue that the other side hasn't acknowledged (SIOCOUTQ); -1 on error.
+/// The number of bytes in a socket's send queue that the peer hasn't acknowledged (SIOCOUTQ); -1 on error.
 int xcache_outq(int socket);
-/// Gives back all free memory of the heap that makes whole pages.
+/// Returns all whole free pages of the heap to the system.
 void xcache_trim_memory(void);
-/// Bytes of the heap, and of blocks outside of it, that are in use.
+/// The number of allocated bytes, in the heap and in mapped blocks.
 size_t xcache_heap_in_use(void);
-/// Has blocks of 128 KB and more lie outside of the heap, so that they go back once they are freed, and threads share two
-/// heaps. To be called before there are threads.
+/// Makes blocks of 128 KB and more mapped, so that they return to the system when they are freed, and makes threads share two
+/// arenas. Must be called before there are threads.
 void xcache_keep_heap_small(void);
-/// Has a program that is spawned close its descriptors from `first` on; takes a `posix_spawn_file_actions_t`.
+/// Makes a spawned program close its descriptors from `first` on; takes a `posix_spawn_file_actions_t`.
 int xcache_spawn_closes_from(void *actions, int first);
-/// Names the calling thread, in 15 bytes at most.
+/// Names the calling thread; 15 bytes at most.
 void xcache_name_thread(const char *name);
 
-/// Told to ThreadSanitizer, which doesn't see Swift's futex-based Mutex; empty in every other build.
+/// Tells ThreadSanitizer about Swift's futex-based Mutex, which it doesn't see; does nothing in other builds.
 void xcache_tsan_acquire(const void *address);
 void xcache_tsan_release(const void *address);

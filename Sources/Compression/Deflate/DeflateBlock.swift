@@ -1,16 +1,16 @@
-/// Literals and matches of one block (RFC 1951 §3.2), which is written once there are enough of them, with codes of its own.
+/// The literals and matches of one block (RFC 1951 §3.2), which is written with its own codes once there are enough of them.
 struct DeflateBlock {
-  /// Bytes of the longest match.
+  /// The length of the longest match in bytes.
   static let longest = 258
-  /// Literals and matches in a block.
+  /// The maximum number of literals and matches in a block.
   private static let most = 32_768
 
-  /// A byte; or, with the highest bit, a length less 3 above 15 bits of a distance less 1.
+  /// Each is a byte, or, with the highest bit set, a length minus 3 above 15 bits of a distance minus 1.
   private var tokens: [UInt32] = []
   private var literals = [UInt32](repeating: 0, count: 286)
   private var distances = [UInt32](repeating: 0, count: 30)
 
-  // Looked up for each match, so that it isn't a global, which asks each time whether it is there.
+  // A member, because each match reads it, and a global is checked for initialisation at each access.
   private let symbols = DeflateSymbols.all
 
   private static let isMatch: UInt32 = 1 << 31
@@ -32,6 +32,7 @@ struct DeflateBlock {
   /// - Parameters:
   ///   - length: 3 to 258.
   ///   - distance: 1 to 32,768.
+  ///   - out: receives the block once it is full.
   @inline(__always) mutating func add(match length: Int, distance: Int, to out: inout BitWriter) {
     tokens.append(Self.isMatch | UInt32(length - 3) << 15 | UInt32(distance - 1))
     literals[symbols.length(length - 3)] += 1
@@ -39,13 +40,13 @@ struct DeflateBlock {
     if tokens.count == Self.most { flush(to: &out) }
   }
 
-  /// Writes the block, unless it is empty; the next one begins.
+  /// Writes the block, unless it is empty, and begins the next one.
   mutating func flush(to out: inout BitWriter) {
     if tokens.isEmpty { return }
     literals[Self.endOfBlock] = 1
     let literalCode = HuffmanCode(literals, limit: 15)
     let distanceCode = HuffmanCode(distances, limit: 15)
-    // Not the last block; with its codes in front of it (BTYPE 10).
+    // Not the last block; preceded by its codes (BTYPE 10).
     out.append(0b100, 3)
     Self.write(literalCode, distanceCode, to: &out)
     let symbols = symbols
@@ -70,7 +71,7 @@ struct DeflateBlock {
     for index in distances.indices { distances[index] = 0 }
   }
 
-  /// The lengths of both codes, themselves coded (§3.2.7).
+  /// Writes the lengths of both codes, which are themselves coded (§3.2.7).
   private static func write(_ literals: HuffmanCode, _ distances: HuffmanCode, to out: inout BitWriter) {
     let literalCount = max(257, literals.usedCount)
     let distanceCount = max(1, distances.usedCount)
@@ -93,7 +94,8 @@ struct DeflateBlock {
   /// "…code lengths for the code length alphabet" come in this order.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
-  /// Lengths as symbols: themselves; 16, the one before 3 to 6 times more; 17 and 18, 3 to 10 and 11 to 138 times 0.
+  /// Returns lengths as symbols: the length itself; 16 repeats the previous one 3 to 6 times; 17 and 18 stand for 3 to 10
+  /// and 11 to 138 zeros.
   private static func runs(_ lengths: [UInt8]) -> [(symbol: Int, extra: UInt32, bits: Int)] {
     var runs: [(symbol: Int, extra: UInt32, bits: Int)] = []
     var at = 0
@@ -122,18 +124,18 @@ struct DeflateBlock {
   }
 }
 
-/// What stands for lengths and distances: a symbol, and bits behind it (§3.2.5).
+/// The symbols of lengths and distances, each followed by extra bits (§3.2.5).
 struct DeflateSymbols: Sendable {
   typealias Base = (base: Int, bits: Int)
 
   static let all = DeflateSymbols()
 
-  /// Of symbol 257 and those that follow: the least length less 3, and the bits that say how much more.
+  /// From symbol 257 on: the smallest length minus 3, and the number of extra bits.
   let lengths: [Base]
-  /// Of each symbol: the least distance less 1, and the bits that say how much more.
+  /// For each symbol: the smallest distance minus 1, and the number of extra bits.
   let distances: [Base]
   private let lengthSymbols: [UInt16]
-  // Below 256 each distance, above every 128th: there all have at least seven further bits.
+  // Each distance below 256, and every 128th above, where all symbols have at least seven extra bits.
   private let distanceSymbols: [UInt8]
 
   private init() {
@@ -156,7 +158,7 @@ struct DeflateSymbols: Sendable {
       bases.append((base, bits))
       base += 1 << bits
     }
-    // 258 has a symbol of its own.
+    // 258 has its own symbol.
     bases.append((255, 0))
     return bases
   }
@@ -172,22 +174,24 @@ struct DeflateSymbols: Sendable {
     return bases
   }
 
-  /// The symbol of a length less 3.
+  /// Returns the symbol of a length minus 3.
   @inline(__always) func length(_ length: Int) -> Int { Int(lengthSymbols[length]) }
 
-  /// The symbol of a distance less 1.
+  /// Returns the symbol of a distance minus 1.
   @inline(__always) func distance(_ distance: Int) -> Int {
     Int(distanceSymbols[distance < 256 ? distance : 256 + distance >> 7])
   }
 }
 
-/// Bits as deflate packs them: into bytes from the lowest bit on (§3.1.1).
+/// Packs bits as deflate does: into bytes, starting with the lowest bit (§3.1.1).
 struct BitWriter {
   private(set) var bytes: [UInt8] = []
   private var pending: UInt64 = 0
   private var count = 0
 
-  /// - Parameter count: at most 32 bits.
+  /// - Parameters:
+  ///   - bits: the bits to append.
+  ///   - count: their number, at most 32.
   @inline(__always) mutating func append(_ bits: UInt32, _ count: Int) {
     pending |= UInt64(bits) << UInt64(self.count)
     self.count += count
@@ -204,7 +208,7 @@ struct BitWriter {
     count -= 8 * bytes
   }
 
-  /// An empty block that isn't compressed, whose bytes begin at a byte (§3.2.4).
+  /// Appends an empty stored block, which aligns the output to a byte (§3.2.4).
   mutating func endAtByte() {
     append(0, 3)
     append(0, (8 - count % 8) % 8)

@@ -1,32 +1,32 @@
-/// Deflate (RFC 1951) for text of many lines that are much alike, as a manifest is: twice as fast as zlib's level 4, and
-/// a tenth smaller.
+/// A deflate encoder (RFC 1951) for text of many similar lines, such as a manifest: twice as fast as zlib's level 4, with
+/// output a tenth smaller.
 ///
-/// Half of a manifest are digests. zlib looks each of their digits up and finds matches of three and four, which cost more
-/// than the digits. Here a match has six bytes at least, one place is remembered for each hash, and the longer nothing is
-/// found, the fewer places are looked at; what a match misses at its front is found by going back.
+/// Half of a manifest is digests. zlib looks up each of their digits and finds matches of three and four bytes, which cost
+/// more than the digits. Here a match has at least six bytes, each hash remembers one position, and the longer nothing is
+/// found, the fewer positions are probed; a match is then extended backwards over what was skipped.
 struct DeflateEncoder {
-  /// The window, and behind it what came last.
+  /// The window, followed by the latest input.
   private var text: [UInt8] = []
-  /// Bytes that came before `text`.
+  /// The number of bytes before `text`.
   private var dropped = 0
-  /// Where what has such a hash was seen last, from the beginning and one more; 0: nowhere.
+  /// For each hash, its last position in the whole input, plus one; 0 if none.
   private var places = [UInt32](repeating: 0, count: 1 << hashBits)
   private var block = DeflateBlock()
   private var out = BitWriter()
 
   private static let hashBits = 14
-  /// Bytes of the shortest match, and of the hash.
+  /// The length in bytes of the shortest match, and of the hashed bytes.
   private static let shortest = 6
   /// "…a distance of up to 32K" (RFC 1951 §2).
   private static let window = 32_768
-  /// Probes without a match after which one more byte is passed over with each.
+  /// The number of probes without a match after which the step grows by one byte.
   private static let patience = 16
 
-  /// Codes the next piece; matches end with it.
+  /// Encodes the next piece; matches don't extend past its end.
   mutating func append(_ piece: RawSpan) {
     var start = 0
     while start < piece.byteCount {
-      // Places are 32 bits: they begin anew before those are used up.
+      // Positions are 32 bits: restart before they overflow.
       if dropped + text.count > 1 << 31 { restart() }
       let end = min(piece.byteCount, start + Self.atOnce)
       slide()
@@ -37,21 +37,21 @@ struct DeflateEncoder {
     }
   }
 
-  /// Bytes that are taken into `text` at once.
+  /// The maximum number of bytes appended to `text` at once.
   private static let atOnce = 128 << 10
 
-  /// What was coded, its last block ended at a byte by an empty one (what zlib calls a sync flush); more deflate blocks may
-  /// follow.
+  /// Returns the output, whose last block is aligned to a byte by an empty one (zlib's sync flush), so that more deflate
+  /// blocks can follow.
   mutating func finish() -> [UInt8] {
     block.flush(to: &out)
     out.endAtByte()
     return out.bytes
   }
 
-  /// Forgets all of the text that no match may refer to any more.
+  /// Drops the text that matches can no longer refer to.
   private mutating func slide() {
     let excess = text.count - Self.window
-    // Not for each small piece: what is kept is moved.
+    // Not for each small piece, since this moves the text that is kept.
     guard excess > 3 * Self.window else { return }
     text.removeFirst(excess)
     dropped += excess
@@ -67,13 +67,13 @@ struct DeflateEncoder {
     let dropped = dropped
     text.withUnsafeBytes { text in
       places.withUnsafeMutableBufferPointer { places in
-        // Within one call both stay where they are; `at` and each place are below `text.count`.
+        // Both buffers stay valid within this call; `at` and each position are below `text.count`.
         var finder = MatchFinder(text, places, dropped: dropped, at: start)
         while let match = finder.next() {
           block.add(literals: UnsafeRawBufferPointer(rebasing: text[match.literals]), to: &out)
           var rest = match.length
           while rest > 0 {
-            // None is left that is too short for a match.
+            // Leaves no rest that is too short for a match.
             let length = rest <= DeflateBlock.longest ? rest : min(DeflateBlock.longest, rest - 3)
             block.add(match: length, distance: match.distance, to: &out)
             rest -= length
@@ -84,13 +84,13 @@ struct DeflateEncoder {
     }
   }
 
-  /// Looks for what came before.
+  /// Finds matches with earlier text.
   private struct MatchFinder {
     private let text: UnsafeRawBufferPointer
     private let places: UnsafeMutableBufferPointer<UInt32>
     private let dropped: Int
     private var at: Int
-    /// Where what no match has begins.
+    /// Where the literals since the last match begin.
     private var literals: Int
 
     init(
@@ -104,10 +104,10 @@ struct DeflateEncoder {
       literals = start
     }
 
-    /// What stands behind the last match.
+    /// The text after the last match.
     var rest: Range<Int> { literals..<text.count }
 
-    /// The next match, and what stands before it.
+    /// Returns the next match, and the literals before it.
     mutating func next() -> (literals: Range<Int>, length: Int, distance: Int)? {
       let last = text.count - MemoryLayout<UInt64>.size
       var misses = 0
@@ -123,13 +123,13 @@ struct DeflateEncoder {
       return nil
     }
 
-    /// The six bytes at a place that has eight.
+    /// Returns the six bytes at a position that is followed by at least eight.
     @inline(__always) private func word(_ place: Int) -> UInt64 {
       UInt64(littleEndian: text.loadUnaligned(fromByteOffset: place, as: UInt64.self)) << 16
     }
 
-    /// Notes that a word stands at a place.
-    /// - Returns: where it, or another one with its hash, stood before; negative: in nothing that is there any more.
+    /// Records the position of a word.
+    /// - Returns: the previous position of it, or of another word with its hash; negative if that is no longer in `text`.
     @inline(__always) private func remember(_ word: UInt64, _ place: Int) -> Int {
       let hash = Int(
         truncatingIfNeeded: (word &* 0x9E37_79B1_85EB_CA87) >> UInt64(64 - DeflateEncoder.hashBits))
@@ -137,7 +137,7 @@ struct DeflateEncoder {
       return Int(places[hash]) - 1 - dropped
     }
 
-    /// Where what stands at `place` is no longer what stands `distance` before it.
+    /// Returns where the text from `place` on stops matching the text `distance` before it.
     @inline(__always) private func end(from place: Int, _ distance: Int) -> Int {
       var end = place
       while end + MemoryLayout<UInt64>.size <= text.count {
@@ -161,7 +161,7 @@ struct DeflateEncoder {
       }
       let distance = place - earlier
       let end = self.end(from: place + DeflateEncoder.shortest, distance)
-      // The same text is looked for again at its beginning, where some bytes may be passed over.
+      // The text may recur, and a later search may skip some bytes of its beginning: so record its first three positions.
       let last = text.count - MemoryLayout<UInt64>.size
       for next in start..<start + 3 where next <= last { _ = remember(word(next), next) }
       defer {

@@ -1,16 +1,17 @@
-/// A prefix code for symbols that come so and so often (RFC 1951 §3.2.1), as deflate assigns codes to lengths (§3.2.2).
+/// A prefix code for symbols of given frequencies (RFC 1951 §3.2.1), with codes assigned as in deflate (§3.2.2).
 struct HuffmanCode {
-  /// Bits of each symbol's code; 0: it has none.
+  /// The number of bits of each symbol's code; 0 if it has none.
   let lengths: [UInt8]
-  /// Each code from its last bit to its first, as it is written.
+  /// Each code with its bits reversed, as it is written.
   let bits: [UInt32]
 
-  /// Symbols up to the last that has a code.
+  /// The number of symbols up to the last one that has a code.
   var usedCount: Int { 1 + (lengths.lastIndex { $0 > 0 } ?? -1) }
 
   /// - Parameters:
-  ///   - counts: of each symbol. Two have a code at least, since decoders disagree about codes that lack a bit.
-  ///   - limit: bits of the longest code.
+  ///   - counts: the frequency of each symbol. At least two symbols get a code, since decoders disagree about incomplete
+  ///     codes.
+  ///   - limit: the maximum number of bits of a code.
   init(_ counts: [UInt32], limit: Int) {
     var counts = counts
     var used = counts.count { $0 > 0 }
@@ -24,10 +25,10 @@ struct HuffmanCode {
 
   private static func lengths(_ counts: [UInt32], limit: Int) -> [UInt8] {
     let symbols = counts.indices.filter { counts[$0] > 0 }.sorted { (counts[$0], $0) < (counts[$1], $1) }
-    // How many codes have so many bits, those that would be longer at the limit.
+    // The number of codes of each length, with longer ones counted at the limit.
     var numbers = [Int](repeating: 0, count: limit + 1)
     for depth in depths(symbols.map { UInt64(counts[$0]) }) { numbers[min(depth, limit)] += 1 }
-    // Where that are too many, a shorter one is given up for two that are one bit longer ("Kraft's inequality" holds then).
+    // If these are too many, split a shorter code into two that are one bit longer, until Kraft's inequality holds.
     var excess = (1...limit).reduce(-(1 << limit)) { $0 + numbers[$1] << (limit - $1) }
     while excess > 0 {
       numbers[limit] -= 1
@@ -46,7 +47,7 @@ struct HuffmanCode {
     return lengths
   }
 
-  /// How deep each leaf of a Huffman tree is; the weights rise, and are two at least.
+  /// Returns the depth of each leaf of a Huffman tree, for at least two weights in ascending order.
   private static func depths(_ weights: [UInt64]) -> [Int] {
     let leaves = weights.count
     var nodes = weights

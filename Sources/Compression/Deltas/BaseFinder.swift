@@ -1,15 +1,15 @@
-/// Finds, among many older files, those that a new file is most likely a change of.
+/// Finds, among many older files, those of which a new file is most likely a changed version.
 ///
-/// An inverted list of sketches, which keeps only hashes that some wanted file has: its size follows the smaller
-/// side.
+/// An inverted index of sketches that keeps only the hashes of wanted files, so that its size depends on the
+/// smaller side.
 package struct BaseFinder: Sendable {
-  /// A file as far as it matters for finding its relatives.
+  /// The properties of a file by which similar files are found.
   package struct File: Sendable {
-    /// Its name without what changes from build to build.
+    /// Its name without the parts that change between builds.
     package let name: StableName
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int
-    /// What its content is like.
+    /// The sketch of its content.
     package let sketch: Sketch
 
     package init(name: StableName, size: Int, sketch: Sketch) {
@@ -27,15 +27,15 @@ package struct BaseFinder: Sendable {
   private var candidates: [Candidate] = []
   private var holders: [UInt64: [Int32]] = [:]
   private var named: [StableName: [Int]] = [:]
-  /// Of each ending, by size.
+  /// The candidates of each extension, sorted by size.
   private var kinds: [Substring: [Int]] = [:]
 
-  /// - Parameter wanted: the sketches of the files whose bases will be asked for.
+  /// - Parameter wanted: the sketches of the files for which bases will be requested.
   package init(wanted: some Sequence<Sketch>) {
     for sketch in wanted { for hash in sketch.hashes { holders[hash] = [] } }
   }
 
-  /// Adds a file that may be a base; it is known by how many were added before it.
+  /// Adds a candidate for a base, which is identified by the number of files added before it.
   package mutating func add(_ file: File) {
     let number = candidates.count
     candidates.append(Candidate(name: file.name, size: file.size))
@@ -44,20 +44,20 @@ package struct BaseFinder: Sendable {
     kinds[file.name.ending, default: []].append(number)
   }
 
-  /// Called once, between the last `add` and the first question.
+  /// Prepares for searching. Call it once, between the last `add(_:)` and the first `bases(for:)`.
   package mutating func seal() {
     for key in kinds.keys { kinds[key]?.sort { candidates[$0].size < candidates[$1].size } }
   }
 
-  /// Bases that are tried for a file; small ones cost little, so more of them are.
+  /// Returns how many bases to try for a file; small files are cheap, so more are tried.
   private static func tries(_ size: Int) -> Int { size <= small ? 8 : 3 }
   private static let small = 32 << 10
 
-  /// The files to try as a base, likeliest first.
+  /// Returns the files to try as a base, the most likely first.
   ///
-  /// What has most in common goes first; the same folder and name without its hash, then the nearest size, break
-  /// ties. A namesake is always among them, whatever its content. For small files, whose sketch says little, places
-  /// that are left go to the files of their kind that are nearest in size.
+  /// Files are ranked by the number of shared hashes; ties are broken by an equal stable name, then by the nearest
+  /// size. A file with the same stable name is always included, whatever its content. For small files, whose
+  /// sketches say little, the list is filled up with files of the same extension and of the nearest size.
   package func bases(for file: File) -> [Int] {
     let limit = Self.tries(file.size)
     let shares = shares(with: file.sketch)
@@ -78,7 +78,7 @@ package struct BaseFinder: Sendable {
     return chosen
   }
 
-  /// How many hashes each file has in common with a sketch, of those that have any.
+  /// Returns how many hashes each file shares with a sketch, for files that share any.
   private func shares(with sketch: Sketch) -> [Int: Int] {
     var shares: [Int: Int] = [:]
     for hash in sketch.hashes {
@@ -87,7 +87,7 @@ package struct BaseFinder: Sendable {
     return shares
   }
 
-  /// The files of the same kind around a file's size.
+  /// Returns the files of the same extension around a file's size.
   private func alike(_ file: File, _ count: Int) -> ArraySlice<Int> {
     let group = kinds[file.name.ending] ?? []
     var low = 0

@@ -1,6 +1,6 @@
 /// Cuts text after `; , { }` and newline.
 enum Tokens {
-  /// Shorter ones, such as `a=b`, say nothing.
+  /// Shorter ones, such as `a=b`, aren't distinctive.
   private static let shortest = 6
 
   static func forEachHash(of bytes: [UInt8], _ body: (UInt64) -> Void) {
@@ -22,12 +22,12 @@ enum Tokens {
   private static let isEnd: [Bool] = (0..<256).map { ";,{}\n".utf8.contains(UInt8($0)) }
 }
 
-/// Cuts bytes where a rolling hash of the last ones says so: a piece that moves is cut like before (content-defined
-/// chunking with a gear hash: Xia et al., "FastCDC", USENIX ATC 2016).
+/// Cuts bytes where a rolling hash of the last ones says so, so that a piece that moves is cut in the same places
+/// (content-defined chunking with a gear hash: Xia et al., "FastCDC", USENIX ATC 2016).
 enum Chunks {
   private static let shortest = 32
   private static let longest = 2048
-  /// Eight bits that have to be zero: 256 bytes to a chunk, about. The upper ones have seen the most bytes.
+  /// Eight bits that must be zero: about 256 bytes per chunk. The highest bits depend on the most bytes.
   private static let mask: UInt64 = 0xFF << 56
 
   static func forEachHash(of bytes: [UInt8], _ body: (UInt64) -> Void) {
@@ -51,7 +51,7 @@ enum Chunks {
   private static let table: [UInt64] = (0..<256).map { Hashing.finish(UInt64($0) &+ 1) }
 }
 
-/// A hash that is quick byte by byte. Sketches are stored, so it never changes.
+/// A hash that is fast byte by byte. It must never change, because sketches are stored.
 enum Hashing {
   /// FNV-1a's constants (draft-eastlake-fnv).
   static let start: UInt64 = 0xcbf2_9ce4_8422_2325

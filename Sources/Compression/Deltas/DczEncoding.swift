@@ -3,13 +3,17 @@
   import System
 
   extension Dcz {
-    /// The level at which candidates are compared, and that of what is kept.
+    /// The level at which candidates are compared; `bestLevel` is that of deltas that are kept.
     package static let fastLevel: Int32 = 3
     private static let bestLevel: Int32 = 19
 
-    /// `target` over `base`; nil where the window that it needs is larger than decoders have to accept.
+    /// Encodes `target` over `base`; nil if the window that it needs is larger than decoders have to accept.
     ///
-    /// - Parameter level: libzstd's, 1 (fast) to 19 (small); from 10 on with long-distance matching.
+    /// - Parameters:
+    ///   - target: the bytes to encode.
+    ///   - base: the bytes of the base.
+    ///   - baseSHA256: the digest of the base.
+    ///   - level: the libzstd level, 1 (fast) to 19 (small); from 10 on with long-distance matching.
     package static func encode(_ target: [UInt8], base: [UInt8], baseSHA256: SHA256, level: Int32) -> [UInt8]?
     {
       guard target.count <= largestTarget(base: base.count) else { return nil }
@@ -19,8 +23,8 @@
       return magic + baseSHA256.bytes + frame
     }
 
-    /// As `encode` at the best level; of small files, whatever of a few ways is the smallest: a delta is made once and
-    /// fetched by a whole fleet.
+    /// Encodes at the best level; for small files, several strategies are tried and the smallest result is kept, since
+    /// a delta is made once and fetched by many devices.
     package static func encodeWell(_ target: [UInt8], base: [UInt8], baseSHA256: SHA256) -> [UInt8]? {
       guard target.count <= largestTarget(base: base.count) else { return nil }
       let efforts = target.count + base.count <= smallPair ? Effort.several : [Effort.best]
@@ -37,7 +41,8 @@
       var strategy: ZSTD_strategy?
 
       static let best = Effort(level: bestLevel, isFarSighted: true)
-      /// The optimal parsers of high levels price a handful of matches by guesses; the lazy ones don't.
+      /// With only a handful of matches, the optimal parsers of high levels have to guess their costs; the lazy ones
+      /// don't.
       static let several = [
         best, Effort(level: bestLevel, isFarSighted: false),
         Effort(level: bestLevel, isFarSighted: false, strategy: ZSTD_btlazy2),
@@ -45,7 +50,8 @@
       ]
     }
 
-    /// A frame without its content's size, which nobody reads from a pack; small ones are the smallest of a few ways.
+    /// Returns a frame without its content size, which packs don't need; for small files, the smallest of several
+    /// strategies.
     static func packFrame(_ target: [UInt8], _ base: [UInt8], level: Int32?) -> [UInt8]? {
       guard target.count <= largestTarget(base: base.count) || base.isEmpty else { return nil }
       var efforts = target.count + base.count <= smallPair ? Effort.several : [Effort.best]
@@ -80,7 +86,7 @@
           }
         }
       }
-      // Out of memory: a file without delta is fetched plain.
+      // Out of memory: a file without a delta is fetched plain.
       return ZSTD_isError(code) == 0 ? frame : nil
     }
   }

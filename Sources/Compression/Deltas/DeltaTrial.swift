@@ -1,14 +1,14 @@
-// What makes deltas needs libzstd.
+// Making deltas needs libzstd.
 #if canImport(CZstd)
   import System
 
-  /// Makes the best delta of a file that one of a few bases gives.
+  /// Makes the best delta of a file over one of several bases.
   package enum DeltaTrial {
-    /// A file that is tried as a base.
+    /// A file to try as a base.
     package struct Base: Sendable {
-      /// Names the file.
+      /// The digest of the file.
       package let sha256: SHA256
-      /// All of it.
+      /// The bytes of the file.
       package let bytes: [UInt8]
 
       package init(sha256: SHA256, bytes: [UInt8]) {
@@ -17,26 +17,30 @@
       }
     }
 
-    /// A delta, and the file that it needs.
+    /// A delta, and the base that it needs.
     package struct Delta: Sendable {
-      /// The file that it is decoded with.
+      /// The digest of the base.
       package let base: SHA256
-      /// The delta itself, in the dcz coding.
+      /// The delta, in the dcz coding.
       package let coded: [UInt8]
     }
 
-    /// Files above it have no deltas: 64 MiB.
+    /// The size above which files have no deltas: 64 MiB.
     package static let largestFile = 64 << 20
 
-    /// The largest delta that is worth keeping beside the best plain body of `plain` bytes: 60 %.
+    /// Returns the size of the largest delta worth keeping when the best plain body has `plain` bytes: 60 % of it.
     package static func limit(plain: Int) -> Int { plain * 6 / 10 }
 
-    /// The smallest delta; nil where none is at most 60 % of the best plain body.
+    /// Returns the smallest delta; nil if none is at most 60 % of the best plain body.
     ///
-    /// Each base is tried at a fast level and the winner compressed well; what is given was decoded again and compared.
+    /// Each base is tried at a fast level, and the winner is compressed at the best one; the result is verified by
+    /// decoding it.
     /// - Parameters:
-    ///   - plain: bytes of the best plain body.
-    ///   - bases: how many there are, and a way to each: one after another is in memory.
+    ///   - target: the bytes of the file.
+    ///   - sha256: the digest of the file.
+    ///   - plain: the size in bytes of the best plain body.
+    ///   - bases: the number of bases.
+    ///   - base: returns a base by its index, so that only one at a time is in memory.
     package static func best(
       of target: [UInt8], sha256: SHA256, plain: Int, bases: Int, base: (Int) -> Base?
     ) -> Delta? {
@@ -58,7 +62,7 @@
           let coded = Dcz.encode(target, base: base.bytes, baseSHA256: base.sha256, level: Dcz.fastLevel)
         else { continue }
         if coded.count < winner?.count ?? .max { winner = (base, coded.count) }
-        // Nearly the same file: no other can be much nearer.
+        // Nearly the same file: no other base can be much better.
         if coded.count <= Dcz.headerCount + target.count / 100 { break }
       }
       return winner?.base

@@ -1,20 +1,21 @@
-/// What a file is like: the smallest hashes of its pieces. Files with many pieces in common have many in common.
+/// A fingerprint of a file's content: the smallest hashes of its pieces. Files that share many pieces share many
+/// hashes.
 package struct Sketch: Sendable, Hashable {
-  /// Hashes kept at most.
+  /// The maximum number of hashes.
   package static let limit = 256
 
-  /// Ascending, each once.
+  /// The hashes in ascending order, each once.
   package let hashes: [UInt64]
 
-  /// How a file is cut.
+  /// How a file is cut into pieces.
   package enum Cut: Sendable {
-    /// After each of `; , { }` and newline, as scripts, styles and markup are written.
+    /// After each `;`, `,`, `{`, `}` and newline, for scripts, styles and markup.
     case tokens
-    /// Where the content itself says, for bytes of no known grammar.
+    /// At places that the content determines, for bytes of no known grammar.
     case chunks
   }
 
-  /// The sketch of a file's bytes.
+  /// Creates the sketch of a file's bytes.
   package init(_ bytes: [UInt8], _ cut: Cut) {
     var smallest = SmallestHashes(limit: Self.limit)
     switch cut {
@@ -24,7 +25,7 @@ package struct Sketch: Sendable, Hashable {
     hashes = smallest.finish()
   }
 
-  /// The sketch that `encoded` was made of; nil where it is none.
+  /// Decodes a stored sketch; nil if `encoded` isn't one.
   package init?(encoded: [UInt8]) {
     guard encoded.count % 8 == 0, encoded.count <= 8 * Self.limit else { return nil }
     let hashes = encoded.withUnsafeBytes { bytes in
@@ -36,7 +37,7 @@ package struct Sketch: Sendable, Hashable {
     self.hashes = hashes
   }
 
-  /// The hashes as they are stored: eight bytes each, lowest first.
+  /// The sketch as stored: the hashes in little-endian, eight bytes each.
   package var encoded: [UInt8] {
     hashes.flatMap { hash in withUnsafeBytes(of: hash.littleEndian) { Array($0) } }
   }
@@ -46,7 +47,7 @@ package struct Sketch: Sendable, Hashable {
 struct SmallestHashes {
   private let limit: Int
   private var kept: [UInt64] = []
-  /// Hashes above it can't be among the smallest any more.
+  /// Hashes above it can no longer be among the smallest.
   private var ceiling = UInt64.max
 
   init(limit: Int) {

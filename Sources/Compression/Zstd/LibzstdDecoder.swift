@@ -2,12 +2,12 @@
   import CZstd
   import Zstd
 
-  /// libzstd's decoder, and what it writes to.
+  /// libzstd's decoder and its output buffer.
   final class LibzstdDecoder: FrameDecoding {
     private let context: OpaquePointer
-    /// A copy of the base, which libzstd reads where it lies; nil: it was lent.
+    /// A copy of the base, which libzstd reads in place; nil if the caller keeps the base alive.
     private let copy: UnsafeMutableRawBufferPointer?
-    /// Where libzstd writes; it holds nothing between two calls.
+    /// The output buffer, which is empty between two calls.
     private let room: UnsafeMutableRawBufferPointer
     private let frames: ZstdDecoder.Frames
     private(set) var isAtEnd = false
@@ -18,7 +18,10 @@
       self.init(UnsafeRawBufferPointer(copy), copy: copy, windowLog: windowLog, frames: frames)
     }
 
-    /// - Parameter base: stays where it is as long as this decoder is used.
+    /// - Parameters:
+    ///   - base: the base, which must stay valid as long as this decoder is used.
+    ///   - windowLog: the logarithm of the maximum window.
+    ///   - frames: which frames are accepted.
     convenience init(lent base: UnsafeRawBufferPointer, windowLog: Int, frames: ZstdDecoder.Frames) {
       self.init(base, copy: nil, windowLog: windowLog, frames: frames)
     }
@@ -59,7 +62,7 @@
         guard ZSTD_isError(left) == 0 else { throw CodingError.damaged }
         isAtEnd = left == 0
         if count > 0 { try give(UnsafeRawBufferPointer(rebasing: room[..<count]).bytes) }
-        // What was given less than there is room for is all that these bytes stand for.
+        // Output that doesn't fill the buffer is all that these bytes produce.
         if !isAtEnd, consumed == bytes.byteCount, count < room.count { return }
       }
     }

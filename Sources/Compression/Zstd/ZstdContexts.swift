@@ -1,13 +1,14 @@
 #if canImport(CZstd)
   import CZstd
 
-  /// Codes many small runs of bytes, each as a zstd frame of its own: setting libzstd up takes longer than coding one.
+  /// Encodes many small pieces, each as its own zstd frame, with one context: setting up libzstd takes longer than
+  /// encoding one.
   ///
-  /// One thread at a time uses it.
+  /// Not thread-safe.
   package final class ZstdCompressor {
     private let context: OpaquePointer
 
-    /// - Parameter level: libzstd's, 1 (fast) to 19 (small).
+    /// - Parameter level: the libzstd level, 1 (fast) to 19 (small).
     package init(level: Int32) {
       guard let context = ZSTD_createCCtx() else { fatalError("libzstd has no memory") }
       ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
@@ -16,7 +17,7 @@
 
     deinit { ZSTD_freeCCtx(context) }
 
-    /// A frame without a checksum, in no more memory than it needs.
+    /// Returns a frame without a checksum, in an array of exactly its size.
     package func encode(_ bytes: [UInt8]) -> [UInt8] {
       let room = ZSTD_compressBound(bytes.count)
       return withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { out in
@@ -29,7 +30,7 @@
     }
   }
 
-  /// Decodes frames of a ``ZstdCompressor``, one after another. One thread at a time uses it.
+  /// Decodes frames of a ``ZstdCompressor``, one after another. Not thread-safe.
   package final class ZstdDecompressor {
     private let context: OpaquePointer
 
@@ -40,8 +41,8 @@
 
     deinit { ZSTD_freeDCtx(context) }
 
-    /// The `count` bytes that a frame stands for.
-    /// - Throws: `damaged` for a frame of anything else.
+    /// Returns the `count` bytes of a frame.
+    /// - Throws: `damaged`, if the frame is damaged or has another number of bytes.
     package func decode(_ frame: [UInt8], count: Int) throws(CodingError) -> [UInt8] {
       let bytes = [UInt8](unsafeUninitializedCapacity: count) { out, written in
         let made = frame.withUnsafeBytes {

@@ -2,15 +2,17 @@
   import CZstd
 
   extension Zstd {
-    /// The input pieces, one after another, as one zstd frame; the same input gives the same bytes.
+    /// Encodes the concatenated pieces as one zstd frame; the same input gives the same bytes.
     ///
-    /// - Parameter level: libzstd's, 1 (fast) to 19 (small).
+    /// - Parameters:
+    ///   - pieces: the input.
+    ///   - level: the libzstd level, 1 (fast) to 19 (small).
     package static func encode(_ pieces: [[UInt8]], level: Int32 = 3) -> [UInt8] {
       guard let context = ZSTD_createCCtx() else { fatalError("libzstd has no memory") }
       defer { ZSTD_freeCCtx(context) }
       ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)
       ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)
-      // Below this the level's own choice is smaller already; above it the limit holds the window down.
+      // Lower levels choose a smaller window themselves; higher ones need this limit.
       if level >= 17 { ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, Int32(windowLog)) }
       ZSTD_CCtx_setPledgedSrcSize(context, UInt64(pieces.reduce(0) { $0 + $1.count }))
       var output = OutputBuffer()
@@ -39,22 +41,23 @@
     }
   }
 
-  /// The middle of documents that differ only around it, coded once: each of them is put together as one zstd frame
-  /// (RFC 8878) without coding the middle again.
+  /// The common middle of documents that differ only before and after it, compressed once: each document is assembled
+  /// as one zstd frame (RFC 8878) without compressing the middle again.
   ///
-  /// What stands around it is in raw blocks (§3.1.1.2), which leave the state of the decoder as it was at the frame's
-  /// beginning: so the middle's blocks, made as if nothing stood before them, mean the same.
+  /// The rest is in raw blocks (§3.1.1.2), which leave the decoder's state as at the beginning of the frame: so the
+  /// middle's blocks, made as if nothing preceded them, still decode to the same bytes.
   package struct ZstdMiddle: Sendable {
     /// The frame's Window_Descriptor (§3.1.1.1.2).
     private let window: UInt8
     private let count: Int
 
-    /// Codes the middle.
+    /// Compresses the middle.
     ///
     /// - Parameters:
-    ///   - count: its bytes, one at least.
-    ///   - feed: hands its pieces, in order, to what it is given.
-    /// - Returns: also the blocks, which go between head and tail.
+    ///   - count: the size of the middle in bytes, at least one.
+    ///   - level: the libzstd level, 1 (fast) to 19 (small).
+    ///   - feed: passes the pieces of the middle, in order, to the closure that it is given.
+    /// - Returns: the middle, and its blocks, which go between head and tail.
     package static func code(count: Int, level: Int32 = 3, _ feed: ((RawSpan) -> Void) -> Void) -> (
       middle: ZstdMiddle, blocks: [UInt8]
     ) {
@@ -67,14 +70,14 @@
       feed { Zstd.pump(context, $0, ZSTD_e_continue, &output) }
       Zstd.pump(context, RawSpan(), ZSTD_e_flush, &output)
       let bytes = output.bytes
-      // Magic number, a descriptor that says no size, no checksum and no dictionary, and the window.
+      // The magic number, a descriptor without size, checksum and dictionary, and the window.
       guard bytes.count > 6, bytes[4] == 0 else {
         fatalError("libzstd wrote another frame header than it was asked for")
       }
       return (ZstdMiddle(window: bytes[5], count: count), Array(bytes[6...]))
     }
 
-    /// What stands in front of the blocks and behind them, where the middle is between these two.
+    /// Returns the bytes before and after the blocks, for a document of `prefix`, the middle and `suffix`.
     package func around(_ prefix: [UInt8], _ suffix: [UInt8]) -> (head: [UInt8], tail: [UInt8]) {
       // Frame_Content_Size has eight bytes.
       var head: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0xC0, window]
@@ -99,7 +102,7 @@
       } while start < bytes.count
     }
 
-    /// Block_Maximum_Size: the window's, at most 128 KiB (§3.1.1.2.4).
+    /// Block_Maximum_Size: the window's size, at most 128 KiB (§3.1.1.2.4).
     private var largestBlock: Int {
       let base = 1 << (10 + Int(window >> 3))
       return min(base + base / 8 * Int(window & 7), 128 << 10)

@@ -1,9 +1,9 @@
 import System
 import Zstd
 
-/// Undoes zstd (RFC 8878) as bytes arrive: by libzstd, or by `ZstdDecoder` where there is no libzstd.
+/// Decodes zstd (RFC 8878) as bytes arrive: with libzstd, or with `ZstdDecoder` where there is no libzstd.
 package struct ZstdStream: ~Copyable {
-  /// Who decodes.
+  /// The implementation that decodes.
   package enum Decoder: Sendable {
     /// libzstd.
     case library
@@ -11,8 +11,8 @@ package struct ZstdStream: ~Copyable {
     case swift
 
     #if canImport(CZstd)
-      /// libzstd, unless the environment variable XCACHE_ZSTD is `swift`: so tests of everything that decodes are run
-      /// with the other one.
+      /// libzstd, unless the environment variable XCACHE_ZSTD is `swift`, so that all tests can also run with the
+      /// other decoder.
       package static let current: Decoder =
         Environment.variables["XCACHE_ZSTD"] == "swift" ? .swift : .library
     #else
@@ -25,10 +25,11 @@ package struct ZstdStream: ~Copyable {
   private var written: Int64 = 0
 
   /// - Parameters:
-  ///   - base: raw content that stands before the first byte.
-  ///   - windowLog: a frame's window may have two to this power bytes.
-  ///   - limit: bytes that all may stand for.
-  ///   - frames: one, or one or more, and skippable ones.
+  ///   - base: raw content that precedes the first byte.
+  ///   - windowLog: the logarithm of the maximum window: a frame's window may have two to this power bytes.
+  ///   - limit: the maximum bytes of the result of all frames.
+  ///   - frames: which frames are accepted.
+  ///   - decoder: the implementation to use.
   package init(
     base: [UInt8] = [], windowLog: Int, limit: Int64, frames: ZstdDecoder.Frames = .all,
     by decoder: Decoder = .current
@@ -43,7 +44,7 @@ package struct ZstdStream: ~Copyable {
     self.decoder = SwiftDecoder(base: base, windowLog: windowLog, limit: limit, frames: frames)
   }
 
-  /// Takes the next bytes, and gives what they stand for, piece by piece. Not to be called again once it threw.
+  /// Decodes the next bytes, and passes the result to `give` in chunks. Must not be called again after it throws.
   /// - Throws: `damaged`, `overLimit`, or what `give` throws.
   package mutating func push(_ bytes: RawSpan, _ give: (RawSpan) throws -> Void) throws {
     try decoder.push(bytes) { piece in
@@ -53,12 +54,13 @@ package struct ZstdStream: ~Copyable {
     }
   }
 
-  /// - Throws: `damaged` where it doesn't end with a frame.
+  /// Checks that the input ends with a complete frame.
+  /// - Throws: `damaged`, if it doesn't.
   package func finish() throws(CodingError) {
     guard decoder.isAtEnd else { throw .damaged }
   }
 
-  /// What bytes that are all there stand for; the base isn't copied.
+  /// Decodes complete input; the base isn't copied.
   /// - Throws: `damaged`, `overLimit`.
   static func decode(
     _ coded: RawSpan, base: [UInt8] = [], windowLog: Int, limit: Int, frames: ZstdDecoder.Frames = .all
@@ -91,15 +93,15 @@ package struct ZstdStream: ~Copyable {
   }
 }
 
-/// A decoder of zstd frames that is fed as bytes arrive.
+/// A streaming decoder of zstd frames.
 protocol FrameDecoding: AnyObject {
   /// - Throws: `damaged`, `overLimit`, or what `give` throws.
   func push(_ bytes: RawSpan, _ give: (RawSpan) throws -> Void) throws
-  /// Whether what was taken ends with a frame.
+  /// Whether the input so far ends with a frame.
   var isAtEnd: Bool { get }
 }
 
-/// `ZstdDecoder` behind the interface that it shares with libzstd.
+/// `ZstdDecoder` as a `FrameDecoding`.
 private final class SwiftDecoder: FrameDecoding {
   private var decoder: ZstdDecoder
 

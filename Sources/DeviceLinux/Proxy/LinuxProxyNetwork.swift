@@ -5,13 +5,13 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// TLS and connections for the proxy inside an app, over libssl.
+/// libssl's TLS and connections, for the proxy inside an app.
 ///
-/// Each host has a key and a certificate of its own, made when it is first asked for, and never written down. No certificate can
-/// sign another.
+/// Each host has its own key and certificate, made when it is first asked for and never written to the disk. No certificate
+/// can sign another.
 public final class LinuxProxyNetwork: ProxyNetwork {
   private struct Own {
-    /// An `SSL_CTX`, as long as this network lives.
+    /// An `SSL_CTX`, valid as long as this network lives.
     let context: Int
     let certificate: String
   }
@@ -21,12 +21,12 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   private let dialer: AddressDialer
   private let client = Locked<Int?>(nil)
 
-  /// Hosts that certificates are made for at most.
+  /// The most hosts that get a certificate.
   private static let mostHosts = 256
 
   /// - Parameters:
-  ///   - authorities: a file of the certificates to trust in servers, PEM; nil: the system's.
-  ///   - resolver: says where hosts are; nil: the system does.
+  ///   - authorities: a PEM file of the certificates to trust in servers; if nil, the system's.
+  ///   - resolver: looks up hosts; if nil, the system does.
   public convenience init(authorities: String? = nil, resolver: (any Resolver)? = nil) {
     self.init(authorities: authorities, dialer: AddressDialer(resolver))
   }
@@ -41,8 +41,8 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     for context in contexts { SSL_CTX_free(OpaquePointer(bitPattern: context)) }
   }
 
-  /// The certificate, PEM, that this device shows an engine for `host`: an adapter has the engine take it for that host alone.
-  /// Nil where it can't be made.
+  /// Returns the PEM certificate that this device shows an engine for `host`; an adapter makes the engine accept it for
+  /// that host only. Nil if it can't be made.
   public func certificate(for host: String) -> String? { own(for: host)?.certificate }
 
   private func own(for host: String) -> Own? {
@@ -60,7 +60,7 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     }
   }
 
-  /// TLS with an engine that takes the other side of `stream` for `host`; nil where it doesn't come about.
+  /// Performs TLS with an engine that takes the other side of `stream` for `host`; nil if the handshake fails.
   public func secure(
     _ stream: any ProxyStream, after early: [UInt8], as host: String
   ) -> (any ProxyStream)? {
@@ -70,7 +70,7 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     return TLSStream(socket, context, host: nil, after: early)
   }
 
-  /// A connection to a server, by the resolver's addresses where it has some; the addresses of a host race (RFC 8305).
+  /// Connects to a server, using the resolver's addresses if it has any; the addresses of a host are raced (RFC 8305).
   public func connect(
     to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
   ) throws(TransportError) -> any ProxyStream {
@@ -96,7 +96,7 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     }.flatMap { OpaquePointer(bitPattern: $0) }
   }
 
-  /// In the system's order (RFC 6724), except that the families take turns (RFC 8305 §4).
+  /// In the system's order (RFC 6724), but with the families alternating (RFC 8305 §4).
   private static func addresses(of host: String) -> [IPAddress] {
     let found = HostAddresses.of(host).compactMap { IPAddress(bytes: $0) }
     return IPAddress.inTurns(found, beginningWithV6: found.first?.isV6 ?? false)

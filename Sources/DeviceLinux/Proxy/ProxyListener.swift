@@ -2,10 +2,10 @@ import Platform
 import System
 import XCacheRuntime
 
-/// Listens on loopback for the engine of this app, and has each connection served on a thread of its own.
+/// Listens on loopback for this app's engine, and serves each connection on a thread of its own.
 public final class ProxyListener: Sendable {
   private struct State {
-    /// The listening socket; nil: it was stopped, or failed.
+    /// The listening socket; nil if it was stopped or failed.
     var socket: Int32?
     var connections: [Int: SocketStream] = [:]
     var next = 0
@@ -13,15 +13,15 @@ public final class ProxyListener: Sendable {
 
   private let proxy: PageProxy
   private let state: Locked<State>
-  /// Where it listens, the same as long as this lives.
+  /// The port it listens on, which never changes.
   public let port: UInt16
 
-  /// Connections at a time; more wait to be accepted.
+  /// The most connections at a time; more are refused.
   private static let mostConnections = 512
 
   /// Listens on a port that the system chooses.
   ///
-  /// - Throws: where there is none to be had.
+  /// - Throws: `SystemError` if no port is available.
   public init(_ proxy: PageProxy) throws {
     self.proxy = proxy
     let socket = try Self.listen(port: 0)
@@ -30,27 +30,28 @@ public final class ProxyListener: Sendable {
     try accept(on: socket.release())
   }
 
-  /// The address for an engine's proxy settings, password included. An engine that uses libsoup shows this password to each server.
+  /// The address for an engine's proxy settings, including the password. An engine that uses libsoup sends this password to
+  /// every server.
   public var address: String { "http://\(PageProxy.user):\(proxy.password)@127.0.0.1:\(port)" }
 
-  /// The same for SOCKS 5, whose password goes no further than here.
+  /// The same for SOCKS 5, whose password goes only to this proxy.
   public var socksAddress: String { "socks5://\(PageProxy.user):\(proxy.password)@127.0.0.1:\(port)" }
 
-  /// Whether it listens.
+  /// Whether it is listening.
   public var isListening: Bool { state.withLock { $0.socket != nil } }
 
   /// Listens again on the same port after `stop`.
   ///
-  /// - Throws: where another process has the port by now.
+  /// - Throws: `SystemError` if another process has taken the port.
   public func restart() throws {
     guard !isListening else { return }
     try accept(on: try Self.listen(port: port).release())
   }
 
-  /// Ends listening and every connection.
+  /// Stops listening and closes every connection.
   public func stop() {
     let streams = state.withLock { state -> [SocketStream] in
-      // Under the lock: the thread that listens closes the socket once it sees that it isn't wanted any more.
+      // Under the lock, since the listening thread closes the socket once it sees that it should stop.
       if let socket = state.socket { Kernel.stopListening(socket) }
       state.socket = nil
       return Array(state.connections.values)
@@ -69,7 +70,7 @@ public final class ProxyListener: Sendable {
     state.withLock { $0.socket = socket }
     do {
       _ = try OSThread(name: "page proxy") {
-        // Closed by the thread that uses it, so that its number never means another file.
+        // Closed by the thread that uses it, so that its number is never reused for another file meanwhile.
         let listener = Descriptor(owning: socket)
         while state.withLock({ $0.socket == socket }) {
           guard Kernel.wait(listener.raw, for: .reading, milliseconds: 60_000) else { continue }

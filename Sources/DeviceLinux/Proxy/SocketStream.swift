@@ -7,10 +7,10 @@ final class SocketStream: ProxyStream {
   private let descriptor: Descriptor
   private let broken = Locked(false)
 
-  /// Takes over a socket that doesn't block.
+  /// Takes over a nonblocking socket.
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
-  /// The socket's number, good as long as this is held.
+  /// The socket's descriptor, valid as long as this object lives.
   var raw: Int32 { descriptor.raw }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
@@ -51,9 +51,9 @@ final class SocketStream: ProxyStream {
     while Kernel.unacknowledged(raw) > 0, Clock.monotonicNanoseconds() < end {
       Clock.sleep(for: .milliseconds(5))
     }
-    Kernel.breakOff(raw)
+    Kernel.abortConnection(raw)
   }
 
-  /// Nanoseconds that the other side has to take what was written.
+  /// Nanoseconds within which the other side has to receive what was written.
   private static let delivery: UInt64 = 5_000_000_000
 }

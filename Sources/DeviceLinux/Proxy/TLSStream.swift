@@ -5,7 +5,7 @@ import XCacheRuntime
 
 /// A connection with TLS over libssl.
 final class TLSStream: ProxyStream {
-  /// One thread at a time may call libssl for a session; nobody waits while it has the lock.
+  /// Only one thread at a time may call libssl for a session; the lock is never held while waiting.
   private final class Session: Sendable {
     private let ssl: Locked<Int>
 
@@ -22,13 +22,16 @@ final class TLSStream: ProxyStream {
   private let session: Session
   private let broken = Locked(false)
 
-  /// A `BIO_METHOD`, made once; 0 where there was no memory.
+  /// A `BIO_METHOD`, created once; 0 if there was no memory.
   private static let method = Int(bitPattern: xcache_wire_method())
 
-  /// TLS over a socket, its handshake done; nil where that fails, or nothing comes for so many milliseconds.
+  /// Performs the TLS handshake over a socket; nil if that fails.
   /// - Parameters:
-  ///   - host: the server's name; nil: this side is the server.
-  ///   - early: what was read of the socket already.
+  ///   - socket: the connection.
+  ///   - context: an `SSL_CTX`.
+  ///   - host: the server's name; nil if this side is the server.
+  ///   - early: bytes already read from the socket.
+  ///   - milliseconds: how long to wait for the other side at each step.
   init?(
     _ socket: SocketStream, _ context: OpaquePointer, host: String?, after early: [UInt8] = [],
     within milliseconds: Int = 10_000
@@ -44,8 +47,8 @@ final class TLSStream: ProxyStream {
     guard isDone != nil else { return nil }
   }
 
-  /// Calls libssl until it is done, and waits in between.
-  /// - Returns: how many bytes went; 0 at the end; nil where it failed or took too long.
+  /// Calls libssl until it is done, waiting in between.
+  /// - Returns: the number of bytes; 0 at the end; nil if it failed or took too long.
   private func repeated(
     within milliseconds: Int, _ call: (OpaquePointer, UnsafeMutablePointer<Int>) -> Int32
   ) -> Int? {

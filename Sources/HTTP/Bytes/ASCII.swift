@@ -1,23 +1,23 @@
 extension UInt8 {
-  /// The byte with an ASCII capital letter made small.
+  /// The byte, with an ASCII capital letter lowercased.
   var lowercased: UInt8 {
     @inline(__always) get { (self &- 0x41) < 26 ? self | 0x20 : self }
   }
 
-  /// Space or tab.
+  /// Whether it is a space or a tab.
   var isBlank: Bool {
     @inline(__always) get { self == 0x20 || self == 0x09 }
   }
 
-  /// Below 0x20, or 0x7F.
+  /// Whether it is below 0x20 or is 0x7F.
   var isControl: Bool {
     @inline(__always) get { self < 0x20 || self == 0x7F }
   }
 
-  /// A letter, a digit or one of `-._~` (RFC 3986 §2.3).
+  /// Whether it is a letter, a digit or one of `-._~` (RFC 3986 §2.3).
   var isUnreserved: Bool { ByteClass(self).has(.unreserved) }
 
-  /// The value of a hexadecimal digit of either case.
+  /// The value of a hexadecimal digit of either case; nil for any other byte.
   var hexadecimal: UInt8? {
     let digit = self &- 0x30
     if digit < 10 { return digit }
@@ -34,15 +34,15 @@ struct ByteClass: OptionSet {
   static let token = ByteClass(rawValue: 1)
   /// A letter, a digit or one of `-._~` (RFC 3986 §2.3).
   static let unreserved = ByteClass(rawValue: 2)
-  /// May stand in a request target: every visible character but `"`, `#`, `<` and `>`. Browsers send
-  /// ``[]^`{|}`` unescaped, so these are let through.
+  /// Allowed in a request target: every visible character but `"`, `#`, `<` and `>`. ``[]^`{|}`` are allowed because
+  /// browsers send them unescaped.
   static let target = ByteClass(rawValue: 4)
-  /// May stand in an authority: host names, addresses, a port.
+  /// Allowed in an authority: host names, addresses, a port.
   static let authority = ByteClass(rawValue: 8)
   /// Needs a closer look in a path: `%`, `.`, `?` and `\`.
   static let notable = ByteClass(rawValue: 16)
 
-  /// The letters at and above `@`, 0x40, by the bits they add to it: 32 bytes a row, 0x80 and above in none.
+  /// The classes of each byte as a character: 0x40, `@`, plus the bits. 32 bytes per row; 0x80 and above have none.
   private static var table: StaticString {
     """
     @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\

@@ -1,58 +1,58 @@
 import Backports
 
-/// Immutable bytes that many answers share, held at one address until the last owner lets go.
+/// Immutable bytes that many answers share, at a fixed address until the last owner is released.
 package final class SharedBytes: @unchecked Sendable {
-  // Unchecked: the memory is written only in the initialisers, before anyone else can see it.
+  // Unchecked: the memory is written only in the initialisers, before it is shared.
   private let memory: UnsafeMutableRawBufferPointer
 
-  /// Makes a copy of `bytes`.
+  /// Copies `bytes`.
   package init(_ bytes: RawSpan) {
     memory = .allocate(byteCount: bytes.byteCount, alignment: 16)
     bytes.withUnsafeBytes { memory.copyMemory(from: $0) }
   }
 
-  /// Makes a copy of `bytes`.
+  /// Copies `bytes`.
   package convenience init(_ bytes: [UInt8]) { self.init(bytes.span.bytes) }
 
-  /// Makes a copy of the text's UTF-8.
+  /// Copies the text's UTF-8.
   package convenience init(_ text: String) { self.init([UInt8](text.utf8)) }
 
-  /// How many there are.
+  /// The number of bytes.
   package var count: Int { memory.count }
 
-  /// The bytes, as long as an owner is held.
+  /// The bytes, valid as long as an owner is retained.
   package var bytes: RawSpan {
     @_lifetime(borrow self) get { _overrideLifetime(UnsafeRawBufferPointer(memory).bytes, borrowing: self) }
   }
 
-  /// Where the bytes are; good as long as an owner is held.
+  /// The bytes' memory, valid as long as an owner is retained.
   package var address: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
   deinit { memory.deallocate() }
 }
 
-/// Bytes under construction in one growing piece of memory, which is kept when it is emptied.
+/// A growing byte buffer that keeps its memory when it is emptied.
 package struct SendBuffer: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
-  /// How many bytes were appended.
+  /// The number of bytes appended.
   package private(set) var count = 0
 
-  /// An empty buffer with room for `capacity` bytes before it grows.
+  /// Creates an empty buffer with room for `capacity` bytes before it grows.
   package init(capacity: Int) {
     memory = .allocate(byteCount: capacity, alignment: 16)
   }
 
   deinit { memory.deallocate() }
 
-  /// Nothing was appended.
+  /// Whether nothing was appended.
   package var isEmpty: Bool { count == 0 }
 
-  /// What was appended; good until the next change.
+  /// The appended bytes, valid until the next change.
   package var address: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: memory[..<count])
   }
 
-  /// Adds a copy of the bytes.
+  /// Appends a copy of the bytes.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     if memory.count &- count < bytes.count { grow(by: bytes.count) }
@@ -60,16 +60,16 @@ package struct SendBuffer: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Adds a copy of the bytes.
+  /// Appends a copy of the bytes.
   package mutating func append(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
-  /// Adds a copy of the bytes.
+  /// Appends a copy of the bytes.
   package mutating func append(_ bytes: SharedBytes) { append(bytes.address) }
-  /// Adds a copy of the bytes.
+  /// Appends a copy of the bytes.
   package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
-  /// Adds a copy of the literal's bytes.
+  /// Appends a copy of the literal's bytes.
   package mutating func append(_ literal: StaticString) { append(RawSpan(literal)) }
 
-  /// Forgets the bytes; memory above `keeping` bytes is given back.
+  /// Empties the buffer, and frees memory beyond `limit` bytes.
   package mutating func removeAll(keeping limit: Int = .max) {
     count = 0
     guard memory.count > limit else { return }
@@ -77,7 +77,7 @@ package struct SendBuffer: ~Copyable {
     memory = .allocate(byteCount: limit, alignment: 16)
   }
 
-  /// Forgets the bytes from `start` on, which is at most `count`.
+  /// Removes the bytes from `start` on, which is at most `count`.
   package mutating func truncate(to start: Int) { count = start }
 
   private mutating func grow(by extra: Int) {

@@ -4,28 +4,28 @@ extension RawSpan {
     @inline(__always) get { unsafeLoad(fromByteOffset: index, as: UInt8.self) }
   }
 
-  /// The bytes of a literal, which live as long as the program.
+  /// The bytes of a literal, valid as long as the program runs.
   @_lifetime(immortal)
   package init(_ literal: StaticString) {
     let bytes = RawSpan(_unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
     self = _overrideLifetime(bytes, copying: RawSpan())
   }
 
-  /// Whether the bytes are those of `literal`.
+  /// Whether the bytes equal those of `literal`.
   package func equals(_ literal: StaticString) -> Bool { equals(RawSpan(literal)) }
 
-  /// Whether the bytes are those of `lowercase`, ASCII letters of either case counting as one.
+  /// Whether the bytes equal those of `lowercase`, ignoring ASCII case.
   package func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
     equalsIgnoringCase(RawSpan(lowercase))
   }
 
-  /// Whether the bytes begin with those of `literal`.
+  /// Whether the bytes start with those of `literal`.
   package func starts(with literal: StaticString) -> Bool {
     let count = literal.utf8CodeUnitCount
     return byteCount >= count && extracting(first: count).equals(literal)
   }
 
-  /// The bytes without spaces and tabs at both ends (OWS of RFC 9110 §5.6.3).
+  /// The bytes without leading and trailing spaces and tabs (OWS of RFC 9110 §5.6.3).
   package var trimmed: RawSpan {
     @_lifetime(copy self)
     get {
@@ -37,7 +37,7 @@ extension RawSpan {
     }
   }
 
-  /// The number that the bytes spell in decimal digits; nil if they don't, or if it passes `UInt64`.
+  /// The decimal number that the bytes spell; nil if they aren't one, or if it exceeds `UInt64`.
   package var decimal: UInt64? {
     guard byteCount > 0 else { return nil }
     var value: UInt64 = 0
@@ -52,7 +52,7 @@ extension RawSpan {
     return value
   }
 
-  /// The bytes as text; ill-formed UTF-8 is replaced. Allocates: not for the request path.
+  /// The bytes as text, with ill-formed UTF-8 replaced. Allocates: not for the request path.
   package var text: String {
     withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }

@@ -1,15 +1,15 @@
-/// What a server lets its connections have; all of them hold the same.
+/// The limits of a server's connections, shared by all of them.
 package final class ConnectionRules: Sendable {
-  /// How much of a head is read.
+  /// The limits of a request's head.
   let request: RequestLimits
-  /// Requests on one connection, after which it is closed.
+  /// The number of requests after which a connection is closed.
   let requests: Int
-  /// A body that nobody wants is read over up to this size to keep its connection.
+  /// The size in bytes up to which an unwanted body is read and discarded, so that the connection can be kept.
   let discardedBody: UInt64
-  /// How long what may take.
+  /// The time limits.
   let timeouts: Timeouts
 
-  /// Rules of these limits and times.
+  /// Creates rules with these limits.
   package init(
     request: RequestLimits = RequestLimits(), requests: Int = 10_000, discardedBody: UInt64 = 65_536,
     timeouts: Timeouts = Timeouts()
@@ -21,24 +21,24 @@ package final class ConnectionRules: Sendable {
   }
 }
 
-/// How long a connection may take, in nanoseconds.
+/// The time limits of a connection, in nanoseconds.
 package struct Timeouts: Sendable, Equatable {
   /// Between two requests.
   package var idle: UInt64 = 75 * second
   /// From the first byte of a head to its last.
   package var head: UInt64 = 15 * second
-  /// A body may stand still this long; each second of arrival at `minimumRate` keeps it alive for one more.
+  /// A body may stall this long; each second of data at `minimumRate` extends that by one second.
   package var body: UInt64 = 30 * second
-  /// An answer may stand still this long, likewise.
+  /// An answer may stall this long, likewise.
   package var write: UInt64 = 60 * second
-  /// Bytes per second below which a body or an answer is given up.
+  /// The rate in bytes per second below which a body or an answer is given up.
   package var minimumRate: UInt64 = 256
-  /// How long a client whose connection ends is still listened to, so that the last answer reaches it.
+  /// How long to keep reading after the last answer of a closing connection, so that the client receives it.
   package var linger: UInt64 = 2 * second
 
   /// One second, in nanoseconds.
   package static let second: UInt64 = 1_000_000_000
 
-  /// The times of a server that isn't told otherwise.
+  /// Creates the default time limits.
   package init() {}
 }

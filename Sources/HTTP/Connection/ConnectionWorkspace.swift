@@ -1,18 +1,18 @@
-/// What the connections of one thread share: the memory that they are read through, one at a time, and the parser of the
-/// head at hand. So a connection that waits holds no buffer.
+/// What the connections of one thread share: the input buffer, used by one at a time, and the parser of the current head.
+/// A waiting connection therefore holds no buffer.
 package struct ConnectionWorkspace: ~Copyable {
-  /// Has read the head of the last `dispatch` or `refuse`.
+  /// The parser, which has read the head of the last `dispatch` or `refuse`.
   package var parser = RequestParser()
-  /// What was read of the connection at hand and isn't used yet.
+  /// The current connection's unused input.
   package var input = InputBuffer()
 
-  /// A workspace without input.
+  /// Creates a workspace without input.
   package init() {}
 }
 
-/// What arrived of one connection and isn't used yet, with room to read more.
+/// A connection's input that isn't used yet, with room to read more.
 package struct InputBuffer: ~Copyable {
-  /// How much one read may bring.
+  /// The most that one read can bring, in bytes.
   package static let readSize = 65_536
   private static let capacity = 3 * readSize
 
@@ -20,37 +20,37 @@ package struct InputBuffer: ~Copyable {
   private(set) var start = 0
   private(set) var end = 0
 
-  /// An empty buffer, with room for the longest head and what one read brings behind it.
+  /// Creates an empty buffer, with room for the longest head and one read behind it.
   package init() { memory = .allocate(byteCount: InputBuffer.capacity, alignment: 16) }
 
   deinit { memory.deallocate() }
 
-  /// Everything that has arrived is used.
+  /// Whether all input is used.
   package var isEmpty: Bool { start == end }
-  /// How many bytes aren't used yet.
+  /// The number of unused bytes.
   package var count: Int { end &- start }
 
-  /// The bytes that aren't used yet.
+  /// The unused bytes.
   var bytes: RawSpan {
     @_lifetime(borrow self)
     get { _overrideLifetime(UnsafeRawBufferPointer(unused).bytes, borrowing: self) }
   }
 
-  /// The memory of a range that an action named, good until the next read.
+  /// The memory of a range that an action named, valid until the next read.
   package func memory(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
     assert(range.lowerBound >= 0 && range.upperBound <= InputBuffer.capacity)
     return UnsafeMutableRawBufferPointer(start: memory + range.lowerBound, count: range.count)
   }
 
-  /// The memory of all that isn't used yet, good until the next read.
+  /// The memory of all unused bytes, valid until the next read.
   package var unused: UnsafeMutableRawBufferPointer { memory(start..<end) }
 
-  /// Where the next read goes, behind what isn't used yet; say with `append` how much came.
+  /// The memory for the next read, behind the unused bytes; `append` then takes the count.
   package mutating func space() -> UnsafeMutableRawBufferPointer {
     if isEmpty {
       removeAll()
     } else if start > 0 {
-      // What a head begins with has to stay at the front, or several reads would leave the memory.
+      // The start of a head must move to the front, or several reads would overrun the memory.
       memory.copyMemory(from: memory + start, byteCount: count)
       end &-= start
       start = 0
@@ -58,29 +58,29 @@ package struct InputBuffer: ~Copyable {
     return memory(end..<end &+ InputBuffer.readSize)
   }
 
-  /// `count` bytes were read into `space`.
+  /// Adds `count` bytes that were read into `space`.
   package mutating func append(_ count: Int) { end = min(end &+ count, InputBuffer.capacity) }
 
-  /// The first `count` bytes are used.
+  /// Removes the first `count` bytes, and returns their range.
   mutating func remove(_ count: Int) -> Range<Int> {
     let range = start..<min(start &+ count, end)
     start = range.upperBound
     return range
   }
 
-  /// Forgets everything.
+  /// Removes everything.
   package mutating func removeAll() {
     start = 0
     end = 0
   }
 
-  /// Takes out all that isn't used yet, for a connection that waits.
+  /// Removes and returns all unused bytes, for a connection that waits.
   package mutating func takeAll() -> [UInt8] {
     defer { removeAll() }
     return isEmpty ? [] : [UInt8](unused)
   }
 
-  /// Puts in what `takeAll` took out, before anything else is read.
+  /// Restores the bytes that `takeAll` returned, before anything else is read.
   package mutating func restore(_ bytes: [UInt8]) {
     precondition(bytes.count <= InputBuffer.capacity)
     removeAll()

@@ -1,6 +1,6 @@
-/// How a request's body arrives: piece by piece at its receiver, or read over where nobody wants it.
+/// A request's body: passed to a receiver piece by piece, or discarded if nobody wants it.
 extension HTTPConnection {
-  /// Nobody has asked for the body of the request at hand: it is read over, or ends the connection.
+  /// Discards the current request's body, which nobody asked for, or closes the connection because of it.
   mutating func discardBody() {
     guard let framing = BodyFraming(bodyLength) else { return }
     bodyLength = .none
@@ -11,7 +11,7 @@ extension HTTPConnection {
     }
   }
 
-  /// The body of the request at hand goes to a receiver; false when it is longer than `limit`, and then it doesn't.
+  /// Passes the current request's body to a receiver; returns false, without doing so, if it is longer than `limit`.
   package mutating func receiveBody(limit: UInt64, _ now: UInt64) -> Bool {
     let framing = BodyFraming(bodyLength) ?? .length(remaining: 0)
     if let length = framing.knownRemaining, length > limit { return false }
@@ -23,12 +23,11 @@ extension HTTPConnection {
     return true
   }
 
-  /// How much memory the receiver's next piece needs.
+  /// The size of the memory that the receiver's next piece needs.
   package var pieceSize: Int { body?.pieceSize ?? 0 }
 
-  /// A read brought `count` bytes of the body into the receiver's memory.
-  ///
-  /// - Parameter filled: all that there was room for, which says nothing about what is left.
+  /// Records that a read brought `count` bytes of the body into the receiver's memory. `filled` says that the
+  /// read filled all the room, so that more may be left.
   package mutating func receivedBody(
     _ count: Int, filled: Bool, _ now: UInt64
   ) {
@@ -37,7 +36,7 @@ extension HTTPConnection {
     body?.framing.skip(count)
   }
 
-  /// The receiver has taken what it was given, and wants more.
+  /// Records that the receiver has processed its piece and wants more.
   package mutating func delivered(_ now: UInt64) {
     body?.isBusy = false
     if phase != .body { waitForBody(now) }
@@ -48,12 +47,12 @@ extension HTTPConnection {
     deadline = now &+ rules.timeouts.body
   }
 
-  /// What to do for a body that is wanted.
+  /// Returns the next action for a body that is wanted.
   mutating func nextOfBody(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     guard let step = body?.next(&workspace.input) else { return .close }
     switch step {
     case .action(let action):
-      // The worker is asked, or has the last piece: the client is not to blame for the time that takes.
+      // The receiver is being made, or has the last piece: the client isn't to blame for the time that takes.
       if action == .deliver(last: true) || body?.expectation == .asked { wait() }
       return action
     case .full:
@@ -66,7 +65,7 @@ extension HTTPConnection {
     }
   }
 
-  /// Reads over a body that nobody wants; one that is too long or broken ends the connection, behind its answer.
+  /// Discards an unwanted body. One that is too long or malformed ends the connection, after its answer.
   mutating func discard(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     switch body?.discard(&workspace.input) {
     case .more?:
@@ -81,40 +80,40 @@ extension HTTPConnection {
   }
 }
 
-/// A request's body on its way: how it is framed, how much of it there is, and who has it.
+/// A request's body while it arrives: its framing, its progress and its receiver.
 struct IncomingBody: Sendable {
-  /// Whether the client is still to be told to send the body (RFC 9110 §10.1.1).
+  /// Whether the client must still be told to send the body (RFC 9110 §10.1.1).
   enum Expectation: Sendable {
-    /// It sends without being told.
+    /// It sends without being told to.
     case none
-    /// The receiver isn't made that may refuse it.
+    /// The receiver, which may refuse the body, hasn't been requested yet.
     case unasked
     /// The receiver is being made.
     case asked
   }
 
-  /// What to do for a body that is wanted.
+  /// The next step for a body that is wanted.
   enum Step: Equatable {
     case action(HTTPConnection.Action)
-    /// The next piece is full, and the receiver still has the last.
+    /// The next piece is full, and the receiver still has the previous one.
     case full
-    /// All that has arrived is stored; so much more can be read straight into the piece, where its framing needs no look.
+    /// All that has arrived is stored. If not nil, this many bytes can be read straight into the piece, without parsing framing.
     case more(Int?)
   }
 
   var framing: BodyFraming
-  /// Goes to a receiver.
+  /// Whether the body goes to a receiver.
   let isWanted: Bool
-  /// More bytes than this are too many.
+  /// The maximum number of bytes.
   private let limit: UInt64
   private var received: UInt64 = 0
-  /// How large the piece is that is being filled.
+  /// The size of the piece being filled.
   private(set) var pieceSize = 0
-  /// How much of it is filled.
+  /// The number of bytes in that piece.
   private var stored = 0
-  /// The receiver has a piece.
+  /// Whether the receiver has a piece.
   var isBusy = false
-  /// The whole body has arrived.
+  /// Whether the whole body has arrived.
   private(set) var isComplete = false
   var expectation = Expectation.none
 
@@ -125,13 +124,13 @@ struct IncomingBody: Sendable {
     startPiece()
   }
 
-  /// A small body gets a small piece; a large one pieces that keep a worker busy for a while.
+  /// A small body gets a small piece, a large one pieces that keep a worker busy for a while.
   private mutating func startPiece() {
     stored = 0
     pieceSize = Int(min(max(framing.knownRemaining ?? 65_536, 1), 262_144))
   }
 
-  /// Counts bytes that were put into the piece.
+  /// Counts bytes that were stored in the piece.
   mutating func stored(_ count: Int) {
     stored &+= count
     received &+= UInt64(count)
@@ -159,9 +158,9 @@ struct IncomingBody: Sendable {
 
   private func space(upTo remaining: UInt64) -> Int { Int(min(UInt64(pieceSize &- stored), remaining)) }
 
-  /// Takes body bytes out of the input, as many as the piece has room for.
+  /// Takes body bytes from the input, as many as the piece has room for.
   private mutating func store(_ input: inout InputBuffer) -> HTTPConnection.Action? {
-    // Framing takes no room: the window moves on with it.
+    // Framing takes no room in the piece, so the loop goes on behind it.
     while !input.isEmpty {
       var used = 0
       let step = framing.next(input.bytes.extracting(first: pieceSize &- stored), from: &used)
@@ -181,7 +180,7 @@ struct IncomingBody: Sendable {
     return nil
   }
 
-  /// Whether the receiver can be given a piece that isn't full; if so, it counts as given.
+  /// Whether a piece that isn't full can go to the receiver; if so, it counts as delivered.
   mutating func deliverable() -> Bool {
     guard stored > 0, !isBusy else { return false }
     isBusy = true
@@ -193,7 +192,7 @@ struct IncomingBody: Sendable {
     case more, end, tooLong
   }
 
-  /// Drops what of the input is the body's.
+  /// Drops the body's part of the input.
   mutating func discard(_ input: inout InputBuffer) -> Discarded {
     while true {
       var used = 0

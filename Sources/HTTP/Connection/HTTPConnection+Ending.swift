@@ -1,12 +1,12 @@
-/// How a connection ends, when its time is over, or the server stops, such that no answer is lost on the way.
+/// How a connection ends, on a timeout or when the server stops, without losing an answer.
 extension HTTPConnection {
-  /// The server stops: what is on its way is still answered, what has arrived included.
+  /// Begins to drain the connection: requests in progress, and those that have already arrived, are still answered.
   package mutating func drain() {
     isDraining = true
     if phase == .idle { canRead = true }
   }
 
-  /// Ends a connection whose answers are all sent, such that the client can read them.
+  /// Ends a connection whose answers are all sent, so that the client can still read them.
   mutating func end(_ workspace: inout ConnectionWorkspace) -> Action {
     if unsent > 0 { return .flush }
     let mayHaveMore = lingers || canRead || !workspace.input.isEmpty
@@ -14,13 +14,13 @@ extension HTTPConnection {
     return mayHaveMore && !inputHasEnded ? .shutdownSending : .close
   }
 
-  /// Ends a connection without a request, of which the last answer may still be on its way.
+  /// Ends a connection between requests; its last answer may still be in transit.
   package mutating func leave(unacknowledged: UInt64) {
     closesAfterAnswers = true
     lingers = unacknowledged > 0
   }
 
-  /// The connection is shut for sending: it lingers.
+  /// Records that the sending side was shut down: the connection lingers.
   package mutating func sendingEnded(
     unacknowledged: UInt64, _ now: UInt64
   ) {
@@ -36,10 +36,10 @@ extension HTTPConnection {
     return canRead ? .read : .wait(until: deadline)
   }
 
-  /// Nothing can be sent or received any more: whether the connection is over, with nothing left to read.
+  /// Whether the connection is over once nothing can be sent or received, with nothing left to read.
   package var endsWithHangUp: Bool { phase == .working || phase == .writing }
 
-  /// The connection is closed.
+  /// Records that the connection was closed.
   package mutating func closed() {
     phase = .closed
     isClosed = true
@@ -48,9 +48,8 @@ extension HTTPConnection {
 
   // MARK: Time
 
-  /// The deadline is over, or was once.
-  ///
-  /// - Parameter unacknowledged: bytes that the kernel has and the client not yet.
+  /// Returns what to do when the deadline may have passed. `unacknowledged` counts the bytes that the kernel has and the client
+  /// hasn't acknowledged.
   package mutating func timedOut(
     unacknowledged: UInt64, _ workspace: inout ConnectionWorkspace, _ now: UInt64
   ) -> Action {
@@ -59,7 +58,7 @@ extension HTTPConnection {
     case .handshaking:
       return .close
     case .idle:
-      // Closed with input that nobody read, the kernel would throw away what the client hasn't taken.
+      // If the connection were closed with unread input, the kernel would drop what the client hasn't received yet.
       leave(unacknowledged: unacknowledged)
     case .head:
       resume(&workspace)
@@ -68,7 +67,7 @@ extension HTTPConnection {
     case .body:
       return .abandonBody(.requestTimeout)
     case .discarding:
-      // Its request was answered already, and only its body is slow.
+      // The request has already been answered; only its body is slow.
       closeAfterAnswers()
       phase = .idle
     case .lingering where unacknowledged == 0:
@@ -81,7 +80,7 @@ extension HTTPConnection {
     return next(&workspace, now)
   }
 
-  /// The client may have acknowledged more of the answers, which buys it time.
+  /// Extends the deadline if the client has acknowledged more of the answers.
   mutating func progressed(
     _ unacknowledged: UInt64, _ now: UInt64
   ) {
@@ -93,12 +92,12 @@ extension HTTPConnection {
     extend(by: count, upTo: now &+ rules.timeouts.write)
   }
 
-  /// Bytes of a body arrived, which buys it time.
+  /// Extends the deadline for bytes of a body that arrived.
   mutating func bodyArrived(_ count: Int, _ now: UInt64) {
     extend(by: UInt64(count), upTo: now &+ rules.timeouts.body)
   }
 
-  /// Each `minimumRate` bytes buy a second, and none is saved beyond `limit`.
+  /// Adds a second per `minimumRate` bytes, but never past `limit`.
   private mutating func extend(by count: UInt64, upTo limit: UInt64) {
     let (nanoseconds, over) = count.multipliedReportingOverflow(by: Timeouts.second)
     let bought = over ? .max : nanoseconds / max(rules.timeouts.minimumRate, 1)

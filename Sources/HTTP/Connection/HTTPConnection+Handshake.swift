@@ -1,23 +1,21 @@
-/// The handshake before the first request, where there is one: when it goes on, and how long it may take.
+/// The handshake before the first request, if there is one: when it continues, and its time limit.
 extension HTTPConnection {
-  /// What to do until both sides have their keys.
+  /// Returns the next action until the handshake is complete.
   mutating func nextOfHandshake(_ now: UInt64) -> Action {
-    // A client that says nothing holds up the server's end no longer than one that takes no answer.
+    // While draining, a silent client delays the server's end no longer than one that doesn't take its answer.
     if isDraining { deadline = min(deadline, now &+ rules.timeouts.linger) }
     return canRead && canWrite ? .handshake : .wait(until: deadline)
   }
 
-  /// Client and server have their keys: requests follow.
-  ///
-  /// - Parameter more: something of them may be there already.
+  /// Records that the handshake is complete, and requests follow. `more` says that some may already have been read.
   package mutating func handshaken(more: Bool, _ now: UInt64) {
     phase = .idle
     deadline = now &+ rules.timeouts.idle
-    // As after a read: the end of what the client sends has to be read, too.
+    // As after a read: the end of the input has to be noticed, too.
     received(0, filled: more, now)
   }
 
-  /// The client was told that there is no connection; what it still sends is dropped, so that it reads that.
+  /// Records that the handshake failed and the client was told; further input is dropped, so that it can read that.
   package mutating func handshakeFailed() {
     phase = .idle
     closeAfterAnswers()

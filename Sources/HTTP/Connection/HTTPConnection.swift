@@ -1,138 +1,137 @@
-/// The server's end of one HTTP/1.1 connection, without I/O (RFC 9112).
+/// The server's side of an HTTP/1.1 connection, without I/O (RFC 9112).
 ///
-/// It decides, and whoever drives it acts: `next` says what to do, and what came of it is told by the method that the
-/// action names, until the answer is to wait. Then it is asked again when something happened. Times are nanoseconds of
-/// one clock, the present one given with each call that needs it.
+/// It decides, and its driver acts: `next` returns an action, and the methods that the action names report its outcome,
+/// until the action is to wait. The driver calls `next` again when something has happened. All times are nanoseconds on
+/// one clock; each call that needs the current time takes it.
 package struct HTTPConnection: ~Copyable, Sendable {
-  /// What is to be done next.
+  /// What the driver does next.
   package enum Action: Sendable, Equatable {
-    /// Go on with the handshake that comes before the first request: then `handshaken`, `handshakeFailed`, or as for `read`
-    /// and `flush` where it has to wait.
+    /// Continue the handshake that precedes the first request: then `handshaken`, `handshakeFailed`, or as for `read`
+    /// and `flush` if it has to wait.
     case handshake
-    /// Read behind the input: then `received`, `nothingToRead` or `inputEnded`.
+    /// Read into the input's free space: then `received`, `nothingToRead` or `inputEnded`.
     case read
-    /// Read up to so many bytes of the body into the receiver's memory: then `receivedBody`, or as for `read`.
+    /// Read up to this many bytes of the body into the receiver's memory: then `receivedBody`, or as for `read`.
     case readBody(upTo: Int)
-    /// These bytes of the input are a head, which the parser has read: then `answer`, `wait` or `receiveBody`.
+    /// These bytes of the input are a head that the parser has read: then `answer`, `wait` or `receiveBody`.
     case dispatch(Range<Int>)
-    /// The input is no request: answer with this status, and close.
+    /// The input isn't a valid request: answer with this status, and close.
     case refuse(Status)
-    /// These bytes of the input are the body's: put them behind those that the receiver will be given next.
+    /// These bytes of the input belong to the body: append them to the receiver's next piece.
     case store(Range<Int>)
-    /// Give the receiver what it hasn't had of the body, or only have it made if there is nothing: then `delivered` or
-    /// `answer`.
+    /// Give the receiver the piece of the body that is ready, or only create the receiver if there is none: then `delivered`
+    /// or `answer`.
     case deliver(last: Bool)
     /// Tell the client to send the body: then `wrote`.
     case sendContinue
-    /// The body won't be complete: let go of its receiver, answer with this status, and close.
+    /// The body won't be completed: abort its receiver, answer with this status, and close.
     case abandonBody(Status)
-    /// Send what was written: `sent` for what went, `outputIsFull` where no more does, and at the end `flushed`.
+    /// Send the output: `sent` for each write, `outputIsFull` if no more fits, and `flushed` at the end.
     case flush
-    /// The connection is over but for what the client hasn't acknowledged: `leave`.
+    /// The connection is over, except for what the client hasn't acknowledged: `leave`.
     case leave
-    /// Shut the connection for sending: then `sendingEnded`.
+    /// Shut down the sending side: then `sendingEnded`.
     case shutdownSending
     /// Close the connection.
     case close
-    /// Wait until something happens; if nothing does until this time, `timedOut` says what to do.
+    /// Wait for an event; if none comes until this time, `timedOut` returns what to do.
     case wait(until: UInt64)
   }
 
-  /// Where a connection stands.
+  /// The state of a connection.
   package enum Phase: UInt8, Sendable {
-    /// Before the first request: client and server agree on keys.
+    /// Before the first request: the handshake.
     case handshaking
     /// Between requests; nothing of the next one has arrived.
     case idle
     /// Part of a head has arrived.
     case head
-    /// A worker makes the answer, or takes the body more slowly than it arrives; no time runs.
+    /// A worker makes the answer, or takes the body more slowly than it arrives; no deadline applies.
     case working
     /// A body is arriving.
     case body
-    /// A body that nobody wants is arriving, behind its answer.
+    /// An unwanted body is arriving, after its answer.
     case discarding
-    /// The client hasn't taken the answers yet.
+    /// The client hasn't received all answers yet.
     case writing
-    /// The last answer is with the kernel; what the client still sends is dropped until it closes.
+    /// The kernel has the last answer; further input is dropped until the client closes.
     case lingering
     case closed
   }
 
-  /// Answers are sent when they have grown to this size, whatever else has arrived.
+  /// Answers are sent once they reach this size, even if more requests have arrived.
   private static let flushSize: UInt64 = 65_536
 
   let rules: ConnectionRules
-  /// Where it stands.
+  /// The connection's state.
   package internal(set) var phase = Phase.idle
-  /// The connection is over.
+  /// Whether the connection is closed.
   package internal(set) var isClosed = false
-  /// When the present phase is over; `.max`: never.
+  /// When the current phase times out; `.max` means never.
   package internal(set) var deadline: UInt64
-  /// How many heads there have been.
+  /// The number of heads so far.
   package private(set) var requests = 0
-  /// The connection ends when the answers so far are sent.
+  /// Whether the connection ends once the answers so far are sent.
   package internal(set) var closesAfterAnswers = false
-  /// Closing at once could destroy the last answer: the client may still be sending (RFC 9112 §9.6).
+  /// Whether the client may still be sending, so that closing at once could destroy the last answer (RFC 9112 §9.6).
   var lingers = false
-  /// No more requests than those that are on their way.
+  /// Whether no more requests are accepted than those in progress.
   var isDraining = false
 
-  /// The last read may have left something.
+  /// Whether the last read may have left something.
   var canRead = true
-  /// The client sends no more: read until the end shows.
+  /// Whether the client has ended its side; the rest is read up to the end.
   private var peerIsDone = false
-  /// The end was read.
+  /// Whether the end of the input was read.
   private(set) var inputHasEnded = false
-  /// The parser has seen all of the input, which is the beginning of a head.
+  /// Whether the parser has seen all input, which is the start of a head.
   private var isParsed = false
-  /// How far that head was parsed.
+  /// The parser's state in that head.
   var partial: PartialHead?
 
-  /// The request at hand is a HEAD: its answer has no body.
+  /// Whether the current request is a HEAD, whose answer has no body.
   package internal(set) var isHead = false
-  /// It is of HTTP/1.1.
+  /// Whether the current request is HTTP/1.1.
   private var isHTTP11 = true
-  /// It waits to be told to send its body.
+  /// Whether the client waits to be told to send the body.
   var expectsContinue = false
-  /// How long its body is that nobody has asked for yet.
+  /// The length of the current request's body, until somebody asks for it.
   var bodyLength = BodyLength.none
-  /// The body of the request at hand, wanted or not, until all of it is there.
+  /// The current request's body, wanted or not, until it is complete.
   var body: IncomingBody?
 
-  /// The last write found room.
+  /// Whether the last write found room.
   package private(set) var canWrite = true
-  /// Bytes of answers so far.
+  /// The bytes of all answers so far.
   package private(set) var produced: UInt64 = 0
-  /// How many of them the kernel has.
+  /// How many of them the kernel has taken.
   package private(set) var sent: UInt64 = 0
-  /// How many of them the client has acknowledged, when last looked at.
+  /// How many of them the client had acknowledged at the last look.
   var acknowledged: UInt64 = 0
 
-  /// A connection that was opened now.
-  ///
-  /// - Parameter handshakes: a handshake comes first, in the time that a head may take.
+  /// Creates the state of a connection opened now. If it `handshakes`, a handshake comes first, in the time
+  /// that a head may take.
   package init(_ rules: ConnectionRules, _ now: UInt64, handshakes: Bool = false) {
     self.rules = rules
     phase = handshakes ? .handshaking : .idle
     deadline = now &+ (handshakes ? rules.timeouts.head : rules.timeouts.idle)
   }
 
-  /// Bytes of answers that the kernel doesn't have.
+  /// The bytes of answers that the kernel hasn't taken.
   package var unsent: UInt64 { produced &- sent }
 
-  /// What to do next; the workspace's input is this connection's.
+  /// Returns the next action; the workspace's input must be this connection's.
   package mutating func next(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     phase == .idle || phase == .head ? nextRequest(&workspace, now) : nextInExchange(&workspace, now)
   }
 
-  /// What to do in the midst of a request, or at the end.
+  /// Returns the next action in the middle of a request, or at the end.
   @inline(never)
   private mutating func nextInExchange(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action {
     switch phase {
     case .idle, .head: nextRequest(&workspace, now)
     case .handshaking: nextOfHandshake(now)
-    // Earlier answers may still be on their way while a worker or a body keeps the connection busy.
+    // Earlier answers may still be unsent while a worker or a body keeps the connection busy.
     case .working: unsent > 0 && canWrite ? .flush : .wait(until: .max)
     case .body: unsent > 0 && canWrite ? .flush : nextOfBody(&workspace, now)
     case .discarding: discard(&workspace, now)
@@ -155,7 +154,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
       deadline = now &+ rules.timeouts.body
       return discard(&workspace, now)
     }
-    // A half head, or nothing: there is nobody to answer.
+    // Half a head, or nothing: there is nothing to answer.
     if inputHasEnded { return .close }
     if partial != nil, phase != .head {
       phase = .head
@@ -166,11 +165,11 @@ package struct HTTPConnection: ~Copyable, Sendable {
     return .wait(until: deadline)
   }
 
-  /// Reads the head that the input begins with; nil where it isn't complete.
+  /// Parses the head at the start of the input; returns nil if it is incomplete.
   @inline(__always)
   private mutating func parse(_ workspace: inout ConnectionWorkspace, _ now: UInt64) -> Action? {
     if partial == nil { workspace.parser.restart() } else { resume(&workspace) }
-    // By address: a span of the workspace's own memory would hold all of the workspace.
+    // By address: a span of the workspace's memory would borrow the whole workspace.
     let input = UnsafeRawBufferPointer(workspace.input.unused)
     switch workspace.parser.parse(input.bytes, limits: rules.request) {
     case .complete(let count):
@@ -185,7 +184,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Keeps how far a head was parsed, until more of it has arrived.
+  /// Saves the parser's state until more of the head has arrived.
   @inline(never)
   private mutating func pause(_ workspace: inout ConnectionWorkspace, _ now: UInt64) {
     isParsed = true
@@ -194,21 +193,21 @@ package struct HTTPConnection: ~Copyable, Sendable {
       return
     }
     workspace.input.removeAll()
-    // What began as a CR alone was no head.
+    // What looked like the start of a head was only an empty line.
     if phase == .head {
       phase = .idle
       deadline = now &+ rules.timeouts.idle
     }
   }
 
-  /// Goes on with a head that hadn't arrived whole.
+  /// Restores the parser's state of an incomplete head.
   @inline(never)
   mutating func resume(_ workspace: inout ConnectionWorkspace) {
     if let partial { workspace.parser = partial.parser }
     partial = nil
   }
 
-  /// A head is complete.
+  /// Begins a request, whose head is complete.
   @inline(__always)
   private mutating func begin(_ workspace: inout ConnectionWorkspace) {
     requests &+= 1
@@ -220,16 +219,14 @@ package struct HTTPConnection: ~Copyable, Sendable {
     let keepsAlive = workspace.parser.head.keepAlive
     if !keepsAlive || requests >= rules.requests || isDraining {
       closesAfterAnswers = true
-      // Nobody told this client that it is its last request: it may be sending the next one.
+      // Nobody told this client that this is its last request: it may be sending the next one.
       if keepsAlive { lingers = true }
     }
   }
 
   // MARK: Answers
 
-  /// An answer comes; says what it tells the client about the connection.
-  ///
-  /// - Parameter closing: the connection ends behind it.
+  /// Begins an answer, and returns what it tells the client about the connection. If `closing`, the connection ends after it.
   package mutating func answer(
     closing: Bool, _ now: UInt64
   ) -> ResponseWriter.Connection {
@@ -245,16 +242,16 @@ package struct HTTPConnection: ~Copyable, Sendable {
     return closesAfterAnswers ? .close : isHTTP11 ? .open : .keepAlive
   }
 
-  /// So many bytes of answers are ready to be sent.
+  /// Records that `count` bytes of answers are ready to be sent.
   package mutating func wrote(_ count: UInt64) { produced &+= count }
 
-  /// The answer, or what makes room for the body, comes from elsewhere: no time runs until then.
+  /// Waits for the answer, or for room for the body. No deadline applies until then.
   package mutating func wait() {
     phase = .working
     deadline = .max
   }
 
-  /// The connection ends by the server's decision, behind the answers so far; its client may be sending more.
+  /// Makes the server close the connection after the answers so far; the client may be sending more.
   mutating func closeAfterAnswers() {
     closesAfterAnswers = true
     lingers = true
@@ -263,18 +260,16 @@ package struct HTTPConnection: ~Copyable, Sendable {
 
   // MARK: Input
 
-  /// There may be something to read.
+  /// Records that there may be something to read.
   package mutating func becameReadable() { canRead = true }
 
-  /// The client sends no more than what has arrived.
+  /// Records that the client has ended its side.
   package mutating func peerFinished() {
     canRead = true
     peerIsDone = true
   }
 
-  /// A read brought `count` bytes.
-  ///
-  /// - Parameter filled: all that there was room for, which says nothing about what is left.
+  /// Records that a read brought `count` bytes. `filled` says that the read filled all the room, so that more may be left.
   package mutating func received(
     _ count: Int, filled: Bool, _ now: UInt64
   ) {
@@ -283,10 +278,10 @@ package struct HTTPConnection: ~Copyable, Sendable {
     if phase == .body || phase == .discarding { bodyArrived(count, now) }
   }
 
-  /// A read found nothing.
+  /// Records that a read found nothing.
   package mutating func nothingToRead() { canRead = false }
 
-  /// A read found the end of what the client sends.
+  /// Records that a read found the end of the input.
   package mutating func inputEnded() {
     inputHasEnded = true
     canRead = false
@@ -294,21 +289,20 @@ package struct HTTPConnection: ~Copyable, Sendable {
 
   // MARK: Output
 
-  /// There may be room to write.
+  /// Records that there may be room to write.
   package mutating func becameWritable() { canWrite = true }
 
-  /// The kernel took so many bytes more.
+  /// Records that the kernel took `count` more bytes.
   package mutating func sent(_ count: Int) { sent &+= UInt64(count) }
 
-  /// The kernel has room for no more.
+  /// Records that the kernel has no more room.
   package mutating func outputIsFull() { canWrite = false }
 
-  /// What could be sent is sent; says whether that is all.
-  ///
-  /// - Parameter unacknowledged: bytes that the kernel has and the client not yet, asked for where it has to be known.
+  /// Ends a flush, and returns whether everything was sent. `unacknowledged` counts the bytes that the kernel has and the client
+  /// hasn't acknowledged; it is evaluated only if needed.
   package mutating func flushed(_ now: UInt64, unacknowledged: @autoclosure () -> UInt64) -> Bool {
     guard unsent == 0 else {
-      // In another phase the answers are sent beside it: a worker is busy, or a body arrives.
+      // In any other phase the answers are sent on the side, while a worker is busy or a body arrives.
       if phase == .idle || phase == .head {
         progressed(unacknowledged(), now)
         phase = .writing
@@ -324,7 +318,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
   }
 }
 
-/// How far a head was parsed that hasn't arrived whole.
+/// The parser's state in an incomplete head.
 final class PartialHead: Sendable {
   let parser: RequestParser
 

@@ -1,16 +1,16 @@
-/// How long a request's body is, as its head says (RFC 9112 §6.3).
+/// The length of a request's body according to its head (RFC 9112 §6.3).
 package enum BodyLength: Sendable, Equatable {
   case none
   case length(UInt64)
   case chunked
 }
 
-/// Tells a request's body from what follows it, whichever way its length is given.
+/// Separates a request's body from what follows it.
 package enum BodyFraming: Sendable {
   case length(remaining: UInt64)
   case chunked(ChunkedDecoder)
 
-  /// The framing of a body; nil where there is none.
+  /// The framing of a body, or nil if there is none.
   package init?(_ length: BodyLength) {
     switch length {
     case .none: return nil
@@ -19,7 +19,7 @@ package enum BodyFraming: Sendable {
     }
   }
 
-  /// The next piece of `input`, read from `index` on, which is moved past what was used.
+  /// Returns the next piece of `input` from `index` on, and moves `index` past it.
   package mutating func next(_ input: RawSpan, from index: inout Int) -> ChunkedDecoder.Step {
     switch self {
     case .length(let remaining):
@@ -37,12 +37,12 @@ package enum BodyFraming: Sendable {
     }
   }
 
-  /// How many bytes the body still has, where that is known.
+  /// The number of bytes left of the body, if known.
   package var knownRemaining: UInt64? {
     if case .length(let remaining) = self { remaining } else { nil }
   }
 
-  /// `count` bytes of a body of known length were read elsewhere.
+  /// Counts `count` bytes of a body of known length that were read elsewhere.
   package mutating func skip(_ count: Int) {
     if case .length(let remaining) = self {
       self = .length(remaining: remaining &- min(UInt64(count), remaining))
@@ -50,17 +50,17 @@ package enum BodyFraming: Sendable {
   }
 }
 
-/// Takes a chunked body apart (RFC 9112 §7.1), in any pieces; extensions and trailers are read and dropped.
+/// Decodes a chunked body (RFC 9112 §7.1) incrementally; extensions and trailers are dropped.
 package struct ChunkedDecoder: Sendable {
-  /// What the next bytes are.
+  /// The meaning of the next bytes.
   package enum Step: Sendable, Equatable {
-    /// These bytes of the input are body.
+    /// These bytes of the input belong to the body.
     case data(Range<Int>)
-    /// The input is used up; the body goes on.
+    /// The input is used up; the body continues.
     case more
-    /// The body ended; what follows in the input begins here.
+    /// The body has ended; the rest of the input begins here.
     case end(Int)
-    /// The framing is broken.
+    /// The framing is malformed.
     case malformed
   }
 
@@ -69,17 +69,17 @@ package struct ChunkedDecoder: Sendable {
     case done, failed
   }
 
-  /// Bytes of one chunk's extensions, and of all trailers.
+  /// The limit for the bytes of one chunk's extensions, and for those of all trailers.
   private static let overheadLimit = 8_192
 
   private var state = State.size
   private var remaining: UInt64 = 0
   private var overhead = 0
 
-  /// A decoder at the beginning of a body.
+  /// Creates a decoder at the start of a body.
   package init() {}
 
-  /// The next piece of `input`, read from `index` on, which is moved past what was used.
+  /// Returns the next piece of `input` from `index` on, and moves `index` past it.
   package mutating func next(_ input: RawSpan, from index: inout Int) -> Step {
     while index < input.byteCount {
       if state == .data {
@@ -99,7 +99,7 @@ package struct ChunkedDecoder: Sendable {
     return .more
   }
 
-  /// Takes one byte of framing.
+  /// Processes one byte of framing.
   private mutating func step(_ byte: UInt8) {
     switch state {
     case .size, .sizeDigits: takeSize(byte)
@@ -118,7 +118,7 @@ package struct ChunkedDecoder: Sendable {
 
   private mutating func takeSize(_ byte: UInt8) {
     if let digit = byte.hexadecimal {
-      // 15 digits and one more stay below 2^63: no sum of chunks is near a wrap.
+      // 15 digits and one more stay below 2^63, so that no sum of chunks comes near an overflow.
       guard remaining >> 55 == 0 else { return state = .failed }
       if state == .size {
         remaining = 0

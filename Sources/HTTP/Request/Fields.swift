@@ -1,18 +1,18 @@
-/// The request fields that are looked up by name; a head keeps where each of them first stands.
+/// The request fields that are looked up by name; a head stores the first occurrence of each.
 package enum FieldName: UInt8, Sendable, CaseIterable {
   case accept, acceptEncoding, accessControlRequestHeaders, accessControlRequestMethod
   case authorization, availableDictionary, connection, contentEncoding, contentLength, contentType
   case dictionaryID, expect, host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince
   case origin, range, referer, te, transferEncoding, userAgent, xForwardedFor, xForwardedProto
 
-  /// How many names there are.
+  /// The number of names.
   package static let count = 26
 
-  /// The name's place in a set of names.
+  /// The name's bit in a set of names.
   @inline(__always)
   package var bit: UInt32 { 1 &<< UInt32(rawValue) }
 
-  /// The name in lower case.
+  /// The name in lowercase.
   package var name: StaticString {
     switch self {
     case .accept: "accept"
@@ -44,9 +44,9 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The known name spelled by `name` in any case; nil for every other.
+  /// The known field name that equals `name`, ignoring case, or nil.
   ///
-  /// Length and one letter leave one candidate, so each name is compared once at most.
+  /// Length and one letter leave a single candidate, so that at most one name is compared.
   package init?(_ name: RawSpan) {
     guard name.byteCount > 1, let candidate = FieldName.candidate(name) else { return nil }
     guard name.equalsIgnoringCase(candidate.name) else { return nil }
@@ -79,7 +79,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// Walks the header lines of a head that was parsed without error.
+/// Iterates over the header lines of a head that was parsed without errors.
 package struct FieldLines: ~Escapable {
   private let bytes: RawSpan
   private var index = 0
@@ -87,7 +87,7 @@ package struct FieldLines: ~Escapable {
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan) { self.bytes = bytes }
 
-  /// The value of the next line whose name is `name` in any case, without blanks around it.
+  /// Returns the value of the next line named `name`, ignoring case, without surrounding blanks.
   @_lifetime(copy self)
   package mutating func next(named name: RawSpan) -> RawSpan? {
     while index < bytes.byteCount, let end = bytes.firstIndex(of: 0x0A, from: index) {
@@ -101,7 +101,7 @@ package struct FieldLines: ~Escapable {
     return nil
   }
 
-  /// How many lines from here on have a known name.
+  /// Returns how many of the remaining lines are named `name`.
   func count(of name: FieldName) -> Int {
     var walk = FieldLines(bytes)
     walk.index = index
@@ -110,24 +110,24 @@ package struct FieldLines: ~Escapable {
     return count
   }
 
-  /// The value of the next line of a known field.
+  /// Returns the value of the next line of a known field.
   @_lifetime(copy self)
   package mutating func next(_ name: FieldName) -> RawSpan? { next(named: RawSpan(name.name)) }
 }
 
-/// Walks the members of a comma-separated list (RFC 9110 §5.6.1), blanks and empty members left out.
+/// Iterates over the members of a comma-separated list (RFC 9110 §5.6.1), without blanks and empty members.
 ///
-/// Commas inside quotes don't separate. A backslash there is a byte like any other: entity tags have no escapes
-/// (§8.8.3), and no list that is read here takes quoted strings.
+/// Commas inside quotes don't separate. A backslash there is an ordinary byte: entity tags have no escapes (§8.8.3),
+/// and no list that is read here allows quoted strings.
 package struct ListItems: ~Escapable {
   private let bytes: RawSpan
   private var index = 0
 
-  /// Begins with the first member.
+  /// Starts at the first member.
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan) { self.bytes = bytes }
 
-  /// The next member; nil at the end.
+  /// Returns the next member, or nil at the end.
   @_lifetime(copy self)
   package mutating func next() -> RawSpan? {
     while index < bytes.byteCount {

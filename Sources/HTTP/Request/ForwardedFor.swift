@@ -1,13 +1,13 @@
 import Backports
 
-/// Finds the client behind trusted proxies.
+/// Determines a client's address behind trusted proxies.
 package enum ForwardedFor {
-  /// Who asks, as the proxies say it; the request's peer where that isn't a trusted one.
+  /// Returns the client's address according to the proxies, or the peer's if that isn't a trusted proxy.
   package static func client(of request: borrowing Request, trusted: [AddressRange]) -> PeerAddress {
     guard request.head.isRepeated(.xForwardedFor) else {
       return client(of: request.peer, request.field(.xForwardedFor), trusted: trusted)
     }
-    // Lines of one name are one list: the last line is the one that the nearest proxy added.
+    // Lines with the same name form one list: the last line is the one that the nearest proxy added.
     var address = request.peer
     var left = request.fieldLines.count(of: .xForwardedFor)
     while left > 0, trusted.contains(where: { $0.contains(address) }) {
@@ -19,10 +19,10 @@ package enum ForwardedFor {
     return address
   }
 
-  /// The first address, from the right end of X-Forwarded-For, that isn't a trusted proxy itself.
+  /// Returns the first address, from the right end of X-Forwarded-For, that isn't a trusted proxy.
   ///
-  /// Each proxy appends the address it saw, so what stands left of an untrusted one could be made up by it.
-  /// Gives `peer` where the field is missing; stops at what isn't an address.
+  /// Each proxy appends the address it saw, so an untrusted one could have forged everything to its left.
+  /// Returns `peer` if the field is missing, and stops at anything that isn't an address.
   package static func client(of peer: PeerAddress, _ field: RawSpan?, trusted: [AddressRange]) -> PeerAddress
   {
     guard let field else { return peer }
@@ -38,7 +38,7 @@ package enum ForwardedFor {
     return client
   }
 
-  /// An address with or without a port, an IPv6 one with or without brackets.
+  /// Parses an address with or without a port, and an IPv6 one with or without brackets.
   private static func address(_ text: RawSpan) -> PeerAddress? {
     if text.starts(with: "["), let end = text.firstIndex(of: 0x5D) {
       return PeerAddress(text.extracting(1..<end))
@@ -56,7 +56,7 @@ package struct AddressRange: Sendable, Equatable {
   private let highMask: UInt64
   private let lowMask: UInt64
 
-  /// The block that `text` spells; a lone address is a block of one. Nil for anything else.
+  /// Parses a block; a single address is a block of one. nil for anything else.
   package init?(_ text: String) {
     let bytes = [UInt8](text.utf8)
     let span = bytes.span.bytes
@@ -74,7 +74,7 @@ package struct AddressRange: Sendable, Equatable {
     base = PeerAddress(high: address.high & highMask, low: address.low & lowMask)
   }
 
-  /// Whether an address is one of the block.
+  /// Whether the block contains an address.
   package func contains(_ address: PeerAddress) -> Bool {
     address.high & highMask == base.high && address.low & lowMask == base.low
   }

@@ -1,10 +1,10 @@
-/// Brings a path into the one form that is compared (RFC 3986 §6.2.2), in place.
+/// Normalises a path in place for comparison (RFC 3986 §6.2.2).
 ///
 /// Escapes of unreserved characters are decoded, then dot segments are removed. Every other escape stays as it
-/// was sent: `%2F` never becomes a slash, `%25` never a percent sign. The parser has refused bad escapes,
-/// `%00` and `\` before.
+/// was sent: `%2F` never becomes a slash, `%25` never a percent sign. The parser has already refused invalid escapes,
+/// `%00` and `\`.
 package enum PathNormaliser {
-  /// Normalises the path at `path`, which begins with `/`, and gives the shorter one's place.
+  /// Normalises the path at `path`, which begins with `/`, and returns the slice of the result, which may be shorter.
   @_lifetime(bytes: copy bytes)
   package static func normalise(_ bytes: inout MutableRawSpan, _ path: ByteSlice) -> ByteSlice {
     let start = path.range.lowerBound
@@ -32,7 +32,7 @@ package enum PathNormaliser {
     return write
   }
 
-  /// RFC 3986 §5.2.4; `..` at the root stays at the root.
+  /// Removes dot segments (RFC 3986 §5.2.4); `..` at the root stays at the root.
   @_lifetime(bytes: copy bytes)
   private static func removeDotSegments(_ bytes: inout MutableRawSpan, _ range: Range<Int>) -> Int {
     var read = range.lowerBound
@@ -61,7 +61,7 @@ package enum PathNormaliser {
     return write
   }
 
-  /// 1 for `.`, 2 for `..`, 0 for every other segment.
+  /// Returns 1 for `.`, 2 for `..` and 0 for any other segment.
   private static func dotCount(_ bytes: borrowing MutableRawSpan, _ segment: Range<Int>) -> Int {
     guard segment.count == 1 || segment.count == 2 else { return 0 }
     for index in segment where bytes.byte(index) != 0x2E { return 0 }

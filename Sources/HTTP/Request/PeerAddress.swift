@@ -1,41 +1,41 @@
 import Backports
 
-/// An IP address as 128 bits; IPv4 as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
+/// An IP address as 128 bits; IPv4 is mapped as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
 package struct PeerAddress: Sendable, Hashable {
   /// The first 64 bits.
   package let high: UInt64
   /// The last 64 bits.
   package let low: UInt64
 
-  /// The address of these bits.
+  /// Creates an address from its bits.
   package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// The IPv4 address whose four bytes are `address`, first byte highest.
+  /// Creates an IPv4 address from its four bytes, first byte highest.
   package init(ipv4 address: UInt32) {
     self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(address))
   }
 
-  /// Whom to hold to a limit: an IPv4 address, or the 64 bits of an IPv6 one that name a network, for its holder has
-  /// all addresses below.
+  /// The address that rate limits count by: an IPv4 address, or the 64-bit network prefix of an IPv6 one, since its
+  /// holder has all addresses in it.
   package var holder: PeerAddress { high == 0 ? self : PeerAddress(high: high, low: 0) }
 
-  /// No address is known, as on a Unix socket.
+  /// The address when none is known, as on a Unix socket.
   package static let unknown = PeerAddress(high: 0, low: 0)
 
-  /// It stands for an IPv4 address.
+  /// Whether it is a mapped IPv4 address.
   package var isIPv4: Bool { high == 0 && low &>> 32 == 0xFFFF }
 
-  /// 127.0.0.0/8 or ::1.
+  /// Whether it is in 127.0.0.0/8 or ::1.
   package var isLoopback: Bool {
     isIPv4 ? low &>> 24 & 0xFF == 127 : high == 0 && low == 1
   }
 }
 
 extension PeerAddress: CustomStringConvertible {
-  /// Dotted for IPv4, RFC 5952 for IPv6.
+  /// The address in dotted form for IPv4, as in RFC 5952 for IPv6.
   package var description: String {
     if isIPv4 {
       return [24, 16, 8, 0].map { String(low &>> UInt64($0) & 0xFF) }.joined(separator: ".")
@@ -49,7 +49,7 @@ extension PeerAddress: CustomStringConvertible {
       + text[zeros.upperBound...].joined(separator: ":")
   }
 
-  /// The first longest run of two or more zero groups, which `::` stands for.
+  /// Returns the first of the longest runs of two or more zero groups, which `::` replaces.
   private func longestZeros(_ groups: [UInt16]) -> Range<Int>? {
     var best = 0..<1
     var start: Int?
@@ -66,7 +66,7 @@ extension PeerAddress: CustomStringConvertible {
 }
 
 extension PeerAddress {
-  /// The address that `text` spells: `192.0.2.1` or `2001:db8::1`; nil for anything else.
+  /// Parses an address: `192.0.2.1` or `2001:db8::1`; nil for anything else.
   package init?(_ text: RawSpan) {
     if text.firstIndex(of: 0x3A) == nil {
       guard let address = PeerAddress.ipv4(text) else { return nil }
@@ -77,7 +77,7 @@ extension PeerAddress {
     }
   }
 
-  /// The address that `text` spells; nil for anything else.
+  /// Parses an address; nil for anything else.
   package init?(_ text: String) {
     let bytes = [UInt8](text.utf8)
     self.init(bytes.span.bytes)
@@ -148,7 +148,7 @@ extension PeerAddress {
     return value
   }
 
-  /// The groups before the gap at the front, the rest at the back.
+  /// Joins the groups: those before the gap at the front, the rest at the back.
   private static func joined(_ groups: Span<UInt16>, _ count: Int, _ gap: Int) -> PeerAddress {
     var high: UInt64 = 0
     var low: UInt64 = 0

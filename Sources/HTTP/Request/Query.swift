@@ -1,17 +1,17 @@
 import Backports
 
-/// Walks the `name=value` pairs of a query, without allocating.
+/// Iterates over the `name=value` pairs of a query without allocating.
 ///
-/// Names and values are as they were sent; see `formDecoded…` for what they spell.
+/// Names and values are as they were sent; `formDecoded…` decodes them.
 package struct QueryItems: ~Escapable {
   private let bytes: RawSpan
   private var index = 0
 
-  /// Begins with the first pair of `query`, which comes without `?`.
+  /// Starts at the first pair of `query`, which has no `?`.
   @_lifetime(copy query)
   package init(_ query: RawSpan) { bytes = query }
 
-  /// The next pair; nil at the end. A pair without `=` has an empty value; empty pairs are left out.
+  /// Returns the next pair, or nil at the end. A pair without `=` has an empty value; empty pairs are skipped.
   @_lifetime(copy self)
   package mutating func next() -> QueryItem? {
     while index < bytes.byteCount {
@@ -30,9 +30,9 @@ package struct QueryItems: ~Escapable {
 
 /// One pair of a query.
 package struct QueryItem: ~Escapable {
-  /// What stands before the `=`, as it was sent.
+  /// The part before the `=`, as it was sent.
   package let name: RawSpan
-  /// What stands behind it, as it was sent.
+  /// The part after the `=`, as it was sent.
   package let value: RawSpan
 
   @_lifetime(copy name, copy value)
@@ -42,16 +42,16 @@ package struct QueryItem: ~Escapable {
   }
 }
 
-/// Walks the bytes that a form-encoded text spells: `%XX` decoded, `+` a space; bad escapes stay as they are.
+/// Decodes form-encoded bytes one by one: `%XX` is decoded, `+` is a space, and invalid escapes stay as they are.
 package struct FormDecoder: ~Escapable {
   private let bytes: RawSpan
   private var index = 0
 
-  /// Begins with the first byte.
+  /// Starts at the first byte.
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan) { self.bytes = bytes }
 
-  /// The next byte; nil at the end.
+  /// Returns the next byte, or nil at the end.
   package mutating func next() -> UInt8? {
     guard index < bytes.byteCount else { return nil }
     let byte = bytes[index]
@@ -66,7 +66,7 @@ package struct FormDecoder: ~Escapable {
 }
 
 extension RawSpan {
-  /// What the form-encoded bytes spell, where it fits 64 bytes; doesn't allocate.
+  /// The form-decoded bytes, or nil if they exceed 64 bytes. Doesn't allocate.
   package var formDecoded: ShortText? {
     var decoder = FormDecoder(self)
     var text = ShortText()
@@ -76,7 +76,7 @@ extension RawSpan {
     return text
   }
 
-  /// What the form-encoded bytes spell, as text; nil if that isn't UTF-8. Allocates.
+  /// The form-decoded text, or nil if it isn't UTF-8. Allocates.
   package var formDecodedText: String? {
     var decoder = FormDecoder(self)
     var decoded: [UInt8] = []
@@ -85,16 +85,16 @@ extension RawSpan {
     return String(validating: decoded, as: UTF8.self)
   }
 
-  /// The number that the form-encoded bytes spell in decimal digits.
+  /// The decimal number that the form-decoded bytes spell.
   package var formDecodedDecimal: UInt64? {
-    // Digits stand for themselves in any client's encoding; the escaped form is the rare one.
+    // Clients hardly ever escape digits, so try the plain form first.
     if let number = decimal { return number }
     guard let decoded = formDecoded else { return nil }
     return decoded.bytes.decimal
   }
 }
 
-/// Up to 64 bytes held in place, for names decoded from a request without allocating.
+/// Up to 64 bytes stored inline, for names decoded from a request without allocating.
 package struct ShortText: Sendable {
   #if canImport(Darwin)
     // InlineArray needs iOS 26.
@@ -102,18 +102,18 @@ package struct ShortText: Sendable {
   #else
     private var storage = InlineArray<64, UInt8>(repeating: 0)
   #endif
-  /// How many bytes it has.
+  /// The number of bytes.
   package private(set) var count = 0
 
-  /// No bytes.
+  /// Creates an empty text.
   package init() {}
 
-  /// What was added.
+  /// The bytes.
   package var bytes: RawSpan {
     @_lifetime(borrow self) get { storage.span.bytes.extracting(0..<count) }
   }
 
-  /// Adds a byte; false, and nothing added, when it is full.
+  /// Appends a byte. Returns false, and appends nothing, if it is full.
   package mutating func append(_ byte: UInt8) -> Bool {
     guard count < 64 else { return false }
     storage[count] = byte

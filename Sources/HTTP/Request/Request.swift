@@ -1,14 +1,14 @@
 import Backports
 
-/// A parsed request, alive only during the call that hands it over: its pieces are in the connection's buffer.
+/// A parsed request, valid only during the call that passes it: its parts are in the connection's buffer.
 package struct Request: ~Escapable {
-  /// Where in the bytes everything stands.
+  /// The offsets of all parts.
   package let head: RequestHead
   let bytes: RawSpan
-  /// Who asks: the connection's address, or what a trusted proxy says of it.
+  /// The client's address: the connection's, or what a trusted proxy says.
   package let peer: PeerAddress
 
-  /// A request whose head was parsed, and its path normalised, in `bytes`.
+  /// Creates a request whose head is in `bytes`, parsed and with its path normalised.
   @_lifetime(copy bytes)
   @inline(__always)
   package init(_ head: RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
@@ -17,11 +17,11 @@ package struct Request: ~Escapable {
     self.peer = peer
   }
 
-  /// What is asked for.
+  /// The method.
   package var method: Method { head.method }
-  /// How long its body is.
+  /// The length of the body.
   package var bodyLength: BodyLength { head.bodyLength }
-  /// The head says how long the body is, be it of no bytes, or that its end will be told.
+  /// Whether the head announces a body, if only an empty one: it has a length or a transfer coding.
   package var announcesBody: Bool {
     head.hasAny(FieldName.contentLength.bit | FieldName.transferEncoding.bit)
   }
@@ -31,38 +31,38 @@ package struct Request: ~Escapable {
     @_lifetime(copy self) get { bytes.extracting(head.path.range) }
   }
 
-  /// The query as it was sent, without `?`; nil without one.
+  /// The query as it was sent, without `?`; nil if there is none.
   package var query: RawSpan? {
     @_lifetime(copy self) get { head.hasQuery ? bytes.extracting(head.query.range) : nil }
   }
 
-  /// The host and port that were asked for; nil when an HTTP/1.0 client names none.
+  /// The requested host and port; nil if an HTTP/1.0 client names none.
   package var authority: RawSpan? {
     @_lifetime(copy self)
     get { head.authority.isAbsent ? nil : bytes.extracting(head.authority.range) }
   }
 
-  /// The first value of a known field, without blanks around it.
+  /// Returns the first value of a known field, without surrounding blanks.
   @_lifetime(copy self)
   package func field(_ name: FieldName) -> RawSpan? {
     guard head.has(name) else { return nil }
     return bytes.extracting(head.fields[Int(name.rawValue)].range)
   }
 
-  /// The first value of any field; `name` is in lower case. Walks the head.
+  /// Returns the first value of any field; `name` is in lowercase. Searches the head.
   @_lifetime(copy self)
   package func field(named name: StaticString) -> RawSpan? {
     var lines = fieldLines
     return lines.next(named: RawSpan(name))
   }
 
-  /// Every header line in turn, for fields that may stand on several.
+  /// All header lines, for fields that may be on several.
   package var fieldLines: FieldLines {
     @_lifetime(copy self) get { FieldLines(bytes.extracting(head.lines.range)) }
   }
 }
 
-/// A copy of a request's head that outlives the call, for answers that are made later.
+/// A copy of a request's head that outlives the call, for answers made later.
 package struct StoredRequest: Sendable {
   private let bytes: [UInt8]
   private let head: RequestHead
@@ -75,7 +75,7 @@ package struct StoredRequest: Sendable {
     peer = request.peer
   }
 
-  /// The request, as long as the copy is held.
+  /// The request, valid as long as the copy is retained.
   package var request: Request {
     @_lifetime(borrow self) get { Request(head, in: bytes.span.bytes, from: peer) }
   }

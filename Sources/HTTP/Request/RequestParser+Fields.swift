@@ -1,5 +1,5 @@
 extension RequestParser {
-  /// Takes one header line: `field-name ":" OWS field-value OWS` (RFC 9112 §5).
+  /// Parses one header line: `field-name ":" OWS field-value OWS` (RFC 9112 §5).
   mutating func takeField(_ line: Range<Int>, of bytes: RawSpan) throws(RequestError) {
     let text = bytes.extracting(line)
     guard let colon = text.firstIndex(of: 0x3A) else { throw .field }
@@ -25,7 +25,7 @@ extension RequestParser {
     if name == .connection { takeConnection(bytes.extracting(value.range)) }
   }
 
-  /// Takes `close` and `keep-alive` from a list of connection options; `close` wins (RFC 9112 §9.3).
+  /// Parses `close` and `keep-alive` in a list of connection options; `close` wins (RFC 9112 §9.3).
   private mutating func takeConnection(_ value: RawSpan) {
     if value.equalsIgnoringCase("keep-alive") { return head.keepAlive = true }
     var items = ListItems(value)
@@ -38,7 +38,7 @@ extension RequestParser {
     }
   }
 
-  /// Draws the conclusions that need every field: host, body length, expectation.
+  /// Checks what depends on several fields: host, body length, expectation.
   mutating func finish(_ bytes: RawSpan) throws(RequestError) {
     if closes { head.keepAlive = false }
     try finishHost(bytes)
@@ -63,7 +63,7 @@ extension RequestParser {
     if head.authority.isAbsent { head.authority = host }
   }
 
-  /// RFC 9112 §6.1 to §6.3, refusing whatever two readers could frame differently.
+  /// RFC 9112 §6.1 to §6.3, refusing everything that two readers could frame differently.
   private mutating func finishLength(_ bytes: RawSpan) throws(RequestError) {
     if head.has(.transferEncoding) {
       if head.has(.contentLength) || head.isRepeated(.transferEncoding) || !head.isHTTP11 { throw .framing }
@@ -72,7 +72,7 @@ extension RequestParser {
         head.bodyLength = .chunked
         return
       }
-      // §6.3: chunked must be the final coding of a request, else the body has no end: 400.
+      // §6.3: chunked must be the final coding of a request, else the end of the body is unknown: 400.
       var items = ListItems(coding)
       var lastIsChunked = false
       while let item = items.next() { lastIsChunked = item.equalsIgnoringCase("chunked") }

@@ -1,11 +1,11 @@
 extension RequestParser {
-  /// Takes `method SP request-target SP HTTP-version` (RFC 9112 §3).
+  /// Parses `method SP request-target SP HTTP-version` (RFC 9112 §3).
   mutating func takeRequestLine(
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) {
     let text = bytes.extracting(line)
     var index = 3
-    // Nearly every request begins so.
+    // Nearly every request begins with GET.
     if text.byteCount > 8, text.unsafeWord(at: 0) & 0xFFFF_FFFF == 0x2054_4547 /* "GET " */ {
       head.method = .get
     } else {
@@ -14,7 +14,7 @@ extension RequestParser {
       head.method = Method(text.extracting(0..<index))
     }
     let start = line.lowerBound &+ index &+ 1
-    // The line's CR ends the run at the latest.
+    // The run ends at the line's CR at the latest.
     var end = bytes.endOfTarget(from: start)
     let isClean = end < bytes.byteCount && bytes.unsafeByte(at: end) == 0x20
     if !isClean {
@@ -43,9 +43,8 @@ extension RequestParser {
     head.keepAlive = head.isHTTP11
   }
 
-  /// Takes the target in one of its forms: origin, absolute, or `*` for OPTIONS (RFC 9112 §3.2).
-  ///
-  /// - Parameter isClean: each of its bytes may stand in a target.
+  /// Parses the target in one of its forms: origin, absolute, or `*` for OPTIONS (RFC 9112 §3.2). `isClean` says that all of
+  /// its bytes are allowed in a target.
   private mutating func takeTarget(
     _ range: Range<Int>, of bytes: RawSpan, isClean: Bool, _ limits: RequestLimits
   ) throws(RequestError) {
@@ -59,7 +58,7 @@ extension RequestParser {
       head.path = ByteSlice(range)
       return
     }
-    // CONNECT's authority form: answered 501 as every unknown method, so the target is only kept.
+    // CONNECT's authority form: answered with 501 like every unknown method, so the target is only stored.
     if head.method == .other {
       head.path = ByteSlice(range)
       return
@@ -85,7 +84,7 @@ extension RequestParser {
     let authority = ByteSlice((range.lowerBound &+ scheme)..<(range.lowerBound &+ end))
     guard authority.count > 0, isAuthority(bytes.extracting(authority.range)) else { throw .target }
     head.authority = authority
-    // RFC 9112 §3.2.2 with no path: the path is "/", and the "/" that ends the scheme stands for it.
+    // RFC 9112 §3.2.2: without a path, the path is "/"; the last slash of "://" stands for it.
     guard end < target.byteCount, target[end] == 0x2F else {
       let slash = range.lowerBound &+ scheme &- 1
       head.path = ByteSlice(slash..<slash &+ 1)
@@ -97,7 +96,7 @@ extension RequestParser {
     try takePath((range.lowerBound &+ end)..<range.upperBound, of: bytes, limits)
   }
 
-  /// Takes `/path?query`, whose bytes may all stand in a target, checking each escape of the path.
+  /// Parses `/path?query`, whose bytes are all allowed in a target, and checks each escape of the path.
   private mutating func takePath(
     _ range: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
   ) throws(RequestError) {
@@ -111,7 +110,7 @@ extension RequestParser {
     if index < range.upperBound { takeQuery(index..<range.upperBound) }
   }
 
-  /// Checks a byte of a path that may mean more than itself.
+  /// Checks a byte of a path that can have a special meaning.
   private mutating func lookAt(
     _ index: Int, of bytes: RawSpan, end: Int, _ limits: RequestLimits
   ) throws(RequestError) {
@@ -129,7 +128,7 @@ extension RequestParser {
     }
   }
 
-  /// Takes `?query`.
+  /// Stores `?query`.
   private mutating func takeQuery(_ range: Range<Int>) {
     head.query = ByteSlice((range.lowerBound &+ 1)..<range.upperBound)
     head.hasQuery = true
@@ -145,7 +144,7 @@ extension RequestParser {
     return end == bytes.byteCount || bytes[end] == 0x3A && isPort(bytes, from: end &+ 1)
   }
 
-  /// Where a host ends that may have escapes, signs, or the brackets of an IPv6 address.
+  /// Returns where a host ends that may have escapes, sub-delimiters, or an IPv6 address in brackets.
   private func endOfHost(_ bytes: RawSpan) -> Int? {
     if bytes[0] == 0x5B {
       guard let close = bytes.firstIndex(of: 0x5D, from: 1) else { return nil }
@@ -167,7 +166,7 @@ extension RequestParser {
     return index
   }
 
-  /// Whether the bytes from `start` on are a port: digits up to 65535, or none.
+  /// Whether the bytes from `start` on are a port: digits up to 65535, or nothing.
   private func isPort(_ bytes: RawSpan, from start: Int) -> Bool {
     var port = 0
     for index in start..<bytes.byteCount {

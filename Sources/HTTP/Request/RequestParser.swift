@@ -1,32 +1,32 @@
-/// Reads a request's head from bytes that may arrive in any pieces.
+/// Parses a request's head incrementally.
 ///
-/// `parse` is called with all bytes of the head so far; it goes on where it stopped, line by line, and the
-/// result depends on the bytes alone, not on where they were split. RFC 9112 §2 to §6, without its leniences:
-/// lines end with CRLF, nothing is folded, no blank stands before a colon.
+/// `parse` takes all bytes of the head so far and continues where it stopped, line by line; the result depends only on
+/// the bytes, not on where they were split. It implements RFC 9112 §2 to §6 without the leniencies: lines end with CRLF,
+/// nothing is folded, and no blank precedes a colon.
 package struct RequestParser: Sendable {
-  /// What the bytes so far come to.
+  /// The result of parsing the bytes so far.
   package enum Outcome: Sendable, Equatable {
     /// More bytes are needed.
     case incomplete
-    /// The head is `count` bytes long and is in ``RequestParser/head``.
+    /// The head is `count` bytes long, and parsed as ``RequestParser/head``.
     case complete(count: Int)
     case failed(RequestError)
   }
 
-  /// What was read so far.
+  /// What was parsed so far.
   package internal(set) var head = RequestHead()
-  /// Where the line that isn't complete yet begins.
+  /// The start of the line that isn't complete yet.
   private var lineStart = 0
-  /// Up to where that line was searched for its end.
+  /// How far that line was searched for its end.
   private var searched = 0
   private var atRequestLine = true
-  /// A Connection field said `close`.
+  /// Whether a Connection field said `close`.
   var closes = false
 
-  /// A parser at the beginning of a head.
+  /// Creates a parser at the start of a head.
   package init() {}
 
-  /// Forgets the head at hand, for the next one.
+  /// Resets the parser for the next head.
   package mutating func restart() {
     head.restart()
     lineStart = 0
@@ -35,17 +35,17 @@ package struct RequestParser: Sendable {
     closes = false
   }
 
-  /// Whether all of the `count` bytes that were parsed so far are empty lines.
+  /// Whether all of the `count` bytes parsed so far are empty lines.
   package func hasOnlyEmptyLines(_ count: Int) -> Bool { atRequestLine && lineStart == count }
 
-  /// Whether a head that isn't complete, or was refused, asks for an answer without a body.
+  /// Whether a head that is incomplete or was refused asks for an answer without a body.
   package func isHEAD(_ bytes: RawSpan) -> Bool {
     head.method == .head
       || atRequestLine
         && bytes.extracting(min(lineStart, bytes.byteCount)..<bytes.byteCount).starts(with: "HEAD ")
   }
 
-  /// Goes on with the head that `bytes` begins with.
+  /// Parses more of the head at the start of `bytes`.
   package mutating func parse(_ bytes: RawSpan, limits: RequestLimits) -> Outcome {
     do throws(RequestError) {
       while let end = try endOfLine(bytes, limits) {
@@ -60,16 +60,17 @@ package struct RequestParser: Sendable {
     }
   }
 
-  /// Brings the path of a complete head into its normal form, in the bytes it was parsed from.
+  /// Normalises the path of a complete head, in the bytes it was parsed from.
   @_lifetime(bytes: copy bytes)
   package mutating func normalisePath(in bytes: inout MutableRawSpan) {
     head.path = PathNormaliser.normalise(&bytes, head.path)
     head.pathNeedsNormalising = false
   }
 
-  /// Where the CR stands that ends the line; nil if the end hasn't arrived.
+  /// Returns the index of the CR that ends the line, or nil if the end hasn't arrived.
   ///
-  /// No line may hold another control byte but tab, so that the first one found is the line's end.
+  /// The only other control byte that a line may contain is tab, so the first one found is the line's end; with
+  /// `takesControls`, a header line may contain others that end no line.
   @inline(__always)
   private mutating func endOfLine(_ bytes: RawSpan, _ limits: RequestLimits) throws(RequestError) -> Int? {
     let limit = lineLimit(limits)
@@ -81,7 +82,9 @@ package struct RequestParser: Sendable {
         guard bytes[end &+ 1] == 0x0A else { throw .lineEnd }
         return end
       }
-      guard byte == 0x09 else { throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field }
+      guard byte == 0x09 || (limits.takesControls && !atRequestLine && byte != 0x0A && byte != 0) else {
+        throw byte == 0x0A ? .lineEnd : atRequestLine ? .requestLine : .field
+      }
       searched &+= 1
     }
     guard bytes.byteCount >= limit else {
@@ -89,19 +92,19 @@ package struct RequestParser: Sendable {
       return nil
     }
     guard atRequestLine, limit < limits.headBytes else { throw .headTooLarge }
-    // Without a blank it is no method either.
+    // Without a blank, it isn't even a method.
     let blank = bytes.extracting(lineStart..<limit).firstIndex(of: 0x20)
     throw blank == nil ? .requestLine : .targetTooLong
   }
 
-  /// Up to where the line has to be over.
+  /// Returns the offset by which the line must have ended.
   private func lineLimit(_ limits: RequestLimits) -> Int {
-    // The longest line that can still hold a target within its limit: method, blanks, version, CRLF.
+    // The longest line whose target is within its limit: method, blanks, version, CRLF.
     guard atRequestLine else { return limits.headBytes }
     return min(limits.headBytes, lineStart &+ limits.targetBytes &+ 64)
   }
 
-  /// Takes one whole line, without its CRLF; true when it was the head's last.
+  /// Parses a complete line, without its CRLF; returns true if it was the head's last.
   @inline(__always)
   private mutating func take(
     _ line: Range<Int>, of bytes: RawSpan, _ limits: RequestLimits
@@ -126,7 +129,7 @@ package struct RequestParser: Sendable {
   }
 }
 
-/// How much of a head is read before it is refused.
+/// The limits of a request's head.
 package struct RequestLimits: Sendable, Equatable {
   /// Bytes of the whole head, at most 65,535; more is 431.
   package var headBytes: Int
@@ -134,32 +137,38 @@ package struct RequestLimits: Sendable, Equatable {
   package var targetBytes: Int
   /// Header lines; more is 431.
   package var fieldCount: Int
-  /// Whether a path may have a percent sign that isn't of an escape, or `%00`. Addresses of the web may (WHATWG URL standard §4.4:
-  /// "validation error", no failure), and a proxy sends on what a browser asks for.
+  /// Whether a path may contain `%00`, or a percent sign that doesn't begin an escape. URLs on the web may (WHATWG URL standard
+  /// §4.4: "validation error", not a failure), and a proxy forwards what a browser requests.
   package var takesAnyPercent: Bool
+  /// Whether a header's value may have control bytes. Those of the web may (Fetch standard §2.2.2: "contains no 0x00 (NUL) or HTTP
+  /// newline bytes"), and "recipients of … CTL characters … MAY retain such characters for the sake of robustness when they appear
+  /// within a safe context" (RFC 9110 §5.5): a proxy forwards what a browser sends. Never CR, LF or NUL.
+  package var takesControls: Bool
 
-  /// Limits that a head can be held to: what is out of range is brought into it.
+  /// Creates limits; values out of range are clamped.
   package init(
-    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false
+    headBytes: Int = 16_384, targetBytes: Int = 8_192, fieldCount: Int = 100, takesAnyPercent: Bool = false,
+    takesControls: Bool = false
   ) {
     self.takesAnyPercent = takesAnyPercent
+    self.takesControls = takesControls
     self.headBytes = min(max(headBytes, 64), 65_535)
     self.targetBytes = min(max(targetBytes, 1), self.headBytes)
     self.fieldCount = max(fieldCount, 1)
   }
 }
 
-/// Why a request's head or framing is refused; the connection is closed after the answer.
+/// Why a request's head or framing was refused; the connection is closed after the answer.
 package enum RequestError: Error, Sendable, Equatable, CaseIterable {
   /// Thrown when the first line isn't `method SP target SP HTTP/digit.digit`.
   case requestLine
-  /// Thrown when the target has none of the forms of RFC 9112 §3.2, or a bad byte or escape.
+  /// Thrown when the target has none of the forms of RFC 9112 §3.2, or an invalid byte or escape.
   case target
   /// Thrown when the target is longer than the limit.
   case targetTooLong
   /// Thrown when the major version isn't 1.
   case version
-  /// Thrown when a line ends without CR, or a CR stands inside one.
+  /// Thrown when a line ends without CR, or has a CR inside.
   case lineEnd
   /// Thrown when a header line isn't `token ":" value`, is folded, or has control bytes.
   case field
@@ -173,7 +182,7 @@ package enum RequestError: Error, Sendable, Equatable, CaseIterable {
   case transferCoding
   /// Thrown when Expect asks for something other than `100-continue`.
   case expectation
-  /// Thrown when a field that may stand once stands twice.
+  /// Thrown when a field that may occur once occurs twice.
   case repeatedField
 
   /// The answer's status.

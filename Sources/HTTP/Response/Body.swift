@@ -1,4 +1,4 @@
-/// What follows an answer's head.
+/// The content of an answer, after its head.
 package enum Body: Sendable {
   case none
   case bytes(SharedBytes)
@@ -6,7 +6,7 @@ package enum Body: Sendable {
   case file(FileBody)
   case segments([BodySegment])
 
-  /// How many bytes it has.
+  /// The number of bytes.
   package var count: UInt64 {
     switch self {
     case .none: 0
@@ -17,7 +17,7 @@ package enum Body: Sendable {
     }
   }
 
-  /// The segments that make up `range` of it.
+  /// Returns the segments that make up a range of the body.
   package func part(_ range: Range<UInt64>) -> [BodySegment] {
     var start: UInt64 = 0
     var parts: [BodySegment] = []
@@ -42,13 +42,13 @@ package enum Body: Sendable {
   }
 }
 
-/// A run of an answer's body that comes from one place.
+/// A part of an answer's body that comes from one source.
 package enum BodySegment: Sendable {
   case bytes(SharedBytes, Range<Int>)
   case file(FileBody)
   case made(MadeBytes)
 
-  /// How many bytes it has.
+  /// The number of bytes.
   package var count: UInt64 {
     switch self {
     case .bytes(_, let range): UInt64(range.count)
@@ -57,7 +57,7 @@ package enum BodySegment: Sendable {
     }
   }
 
-  /// The part of it that `range` names, counted from its own start.
+  /// Returns a part of the segment; `range` counts from the segment's start.
   package func part(_ range: Range<UInt64>) -> BodySegment {
     switch self {
     case .bytes(let bytes, let own):
@@ -72,19 +72,19 @@ package enum BodySegment: Sendable {
   }
 }
 
-/// Bytes that are made when they are about to be sent, so that a large document is never in memory as a whole.
+/// Bytes made just before they are sent, so that a large document is never in memory as a whole.
 package struct MadeBytes: Sendable {
-  /// How many bytes it has.
+  /// The number of bytes.
   package let count: Int
   private let body: @Sendable () -> SharedBytes
 
-  /// `count` bytes that `body` gives, the same each time, on the event loop: at most some dozens of kilobytes.
+  /// `count` bytes that `body` returns, the same each time, on the event loop: at most some dozens of kilobytes.
   package init(count: Int, _ body: @escaping @Sendable () -> SharedBytes) {
     self.count = count
     self.body = body
   }
 
-  /// The bytes.
+  /// Makes the bytes.
   package func make() -> SharedBytes {
     let bytes = body()
     precondition(bytes.count == count, "a body has other bytes than its head says")
@@ -92,22 +92,22 @@ package struct MadeBytes: Sendable {
   }
 }
 
-/// What keeps a file open from which answers are sent.
+/// Keeps a file open from which answers are sent.
 package protocol FileOwner: AnyObject, Sendable {
-  /// The file doesn't have the bytes that an answer announced, or they can't be read: that answer was broken off. Called on a
-  /// thread that may wait, once for each such answer.
+  /// Called when an answer was broken off because the file lacks bytes that it announced, or they can't be read. Called on a
+  /// thread that may block, once per such answer.
   func bytesAreMissing()
 }
 
-/// A piece of an open file, sent without passing through user memory.
+/// A range of an open file, sent without passing through user memory.
 package struct FileBody: Sendable {
-  /// Keeps the descriptor open until the answer is sent.
+  /// The owner that keeps the descriptor open until the answer is sent.
   package let owner: any FileOwner
-  /// The open file.
+  /// The open file's descriptor.
   package let descriptor: Int32
-  /// Where in the file the piece begins.
+  /// The offset in the file.
   package let offset: UInt64
-  /// How many bytes it has.
+  /// The number of bytes.
   package let count: UInt64
 
   /// `count` bytes of an open file from `offset` on.
@@ -118,7 +118,7 @@ package struct FileBody: Sendable {
     self.count = count
   }
 
-  /// The part of it that `range` names, counted from its own start.
+  /// Returns a part of it; `range` counts from its own start.
   package func part(_ range: Range<UInt64>) -> FileBody {
     let start = min(range.lowerBound, count)
     let end = min(range.upperBound, count)

@@ -2,29 +2,29 @@
 ///
 /// A HEAD request gets the same value; the server leaves the body out.
 package struct Response: Sendable {
-  /// Its status line and fields.
+  /// The status line and fields.
   package var head: RenderedHead
-  /// What follows them.
+  /// The content after them.
   package var body: Body
-  /// The connection ends after this answer.
+  /// Whether the connection ends after this answer.
   package var closes = false
 
   /// The head's status.
   package var status: Status { head.status }
 
-  /// An answer whose head was rendered before.
+  /// Creates an answer with a head that is already rendered.
   package init(_ head: RenderedHead, _ body: Body = .none) {
     self.head = head
     self.body = body
   }
 
-  /// An answer whose head is rendered here, with the body's length.
+  /// Creates an answer and renders its head, with the body's length.
   package init(_ status: Status, _ fields: HeadFields = HeadFields(), _ body: Body = .none) {
     head = RenderedHead(status, fields, contentLength: body.count)
     self.body = body
   }
 
-  /// An answer with a text or document of its own.
+  /// Creates an answer with a text as its body.
   package init(
     _ status: Status, contentType: String, _ text: String, _ fields: [(StaticString, String)] = []
   ) {
@@ -35,7 +35,7 @@ package struct Response: Sendable {
 
 /// Writes the heads of answers: the rendered part, then Date, Server and Connection.
 ///
-/// The last part is rendered once a second and copied after each head. One loop's own.
+/// The latter are rendered once a second and appended to each head. Each event loop has its own writer.
 package final class ResponseWriter {
   private let server: String
   private var second: Int64 = .min
@@ -43,19 +43,19 @@ package final class ResponseWriter {
   private var kept10 = SharedBytes([])
   private var closed = SharedBytes([])
 
-  /// A writer whose answers carry `Server: <server>`; an empty name leaves the field out.
+  /// Creates a writer whose answers carry `Server: <server>`; an empty name omits the field.
   package init(server: String) { self.server = server }
 
   /// What a head says about the connection.
   package enum Connection: Sendable {
-    /// It stays open, as HTTP/1.1 does without a word.
+    /// It stays open, which is HTTP/1.1's default.
     case open
-    /// It stays open, said in the way of HTTP/1.0.
+    /// It stays open, which HTTP/1.0 has to be told.
     case keepAlive
     case close
   }
 
-  /// Renders the date again when the second has changed.
+  /// Renders the date again if the second has changed.
   package func tick(_ now: Int64) {
     guard now != second else { return }
     second = now
@@ -67,7 +67,7 @@ package final class ResponseWriter {
     closed = SharedBytes(common.adding("Connection", "close").lines + [0x0D, 0x0A])
   }
 
-  /// Appends a whole head, the empty line included.
+  /// Appends a whole head, including the empty line.
   package func write(_ head: RenderedHead, _ connection: Connection, to output: inout SendBuffer) {
     output.append(head.bytes)
     switch connection {

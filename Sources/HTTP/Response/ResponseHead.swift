@@ -1,16 +1,15 @@
 import Backports
 
-/// An answer's status line and fields as bytes that many answers share.
+/// An answer's status line and fields, rendered once for many answers.
 ///
-/// Date, Server, Connection and the empty line are not in it: the server writes them for each answer.
+/// Date, Server, Connection and the empty line aren't included: the server writes them for each answer.
 package struct RenderedHead: Sendable {
-  /// What the status line says.
+  /// The status.
   package let status: Status
   /// The rendered lines.
   package let bytes: SharedBytes
 
-  /// The head of an answer whose body has `contentLength` bytes; nil leaves Content-Length out, as 204 and 304
-  /// have it.
+  /// Renders a head for a body of `contentLength` bytes; nil omits Content-Length, as for 204 and 304.
   package init(_ status: Status, _ fields: HeadFields, contentLength: UInt64?) {
     self.status = status
     var head = Array("HTTP/1.1 \(status.code) ".utf8)
@@ -25,7 +24,7 @@ package struct RenderedHead: Sendable {
 }
 
 extension RenderedHead {
-  /// The fields, without Content-Length: for an answer that is to differ in its body.
+  /// The fields without Content-Length, for an answer with another body.
   package var fields: HeadFields {
     let head = bytes.bytes
     let start = (head.firstIndex(of: 0x0A) ?? -1) + 1
@@ -33,23 +32,23 @@ extension RenderedHead {
   }
 }
 
-/// The header lines of an answer, rendered in the order they were added.
+/// An answer's header lines, rendered in the order in which they were added.
 package struct HeadFields: Sendable {
   /// `Name: value` lines, each ending with CRLF.
   package private(set) var lines: [UInt8] = []
 
-  /// No lines.
+  /// Creates an empty list.
   package init() {}
 
-  /// Lines that are rendered already.
+  /// Takes lines that are already rendered.
   fileprivate init(lines: RawSpan) { lines.withUnsafeBytes { self.lines = Array($0) } }
 
-  /// Lines for `fields` in turn.
+  /// Renders `fields` in order.
   package init(_ fields: [(StaticString, String)]) {
     for (name, value) in fields { add(name, value) }
   }
 
-  /// Adds a line. A control byte in `value` becomes a space, so that no value can end its line.
+  /// Adds a line. Control bytes in `value` become spaces, so that no value can end its line.
   package mutating func add(_ name: StaticString, _ value: String) {
     RawSpan(name).withUnsafeBytes { lines.append(contentsOf: $0) }
     lines.append(contentsOf: [0x3A, 0x20])
@@ -57,17 +56,17 @@ package struct HeadFields: Sendable {
     lines.append(contentsOf: [0x0D, 0x0A])
   }
 
-  /// The fields with one more line.
+  /// Returns the fields with another line.
   package func adding(_ name: StaticString, _ value: String) -> HeadFields {
     var fields = self
     fields.add(name, value)
     return fields
   }
 
-  /// The fields without those that describe a body (`Content-…`), as a 304 has them (RFC 9110 §15.4.5).
+  /// The fields without those that describe a body (`Content-…`), as in a 304 (RFC 9110 §15.4.5).
   ///
-  /// Content-Security-Policy is about what a page may do: a cache learns it with the 304 for an answer that it stored
-  /// without.
+  /// Content-Security-Policy stays, since it governs what a page may do: a cache that stored the answer without it learns
+  /// it from the 304.
   package var withoutContentFields: HeadFields {
     kept {
       $0.byteCount <= 8 || !$0.extracting(first: 8).equalsIgnoringCase("content-")
@@ -75,12 +74,12 @@ package struct HeadFields: Sendable {
     }
   }
 
-  /// The fields but those named `name`, in lower case.
+  /// Returns the fields without those named `name`, in lowercase.
   package func without(_ name: StaticString) -> HeadFields {
     kept { !$0.equalsIgnoringCase(name) }
   }
 
-  /// The lines whose name passes `test`.
+  /// Returns the lines whose name passes `test`.
   private func kept(_ test: (RawSpan) -> Bool) -> HeadFields {
     var kept = HeadFields()
     let bytes = lines.span.bytes
@@ -95,7 +94,7 @@ package struct HeadFields: Sendable {
     return kept
   }
 
-  /// The value of the first line named `name`, in lower case; nil without one.
+  /// Returns the value of the first line named `name`, in lowercase, or nil if there is none.
   package func value(of name: StaticString) -> String? {
     let span = lines.span.bytes
     var walk = FieldLines(span)

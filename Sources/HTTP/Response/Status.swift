@@ -1,9 +1,9 @@
 /// A status code (RFC 9110 §15).
 package struct Status: Sendable, Hashable {
-  /// The three digits.
+  /// The three-digit code.
   package let code: UInt16
 
-  /// The status of a code.
+  /// Creates a status from its code.
   package init(_ code: UInt16) { self.code = code }
 
   /// 200 OK.
@@ -70,10 +70,10 @@ package struct Status: Sendable, Hashable {
   /// The class: 2 for 2xx, 4 for 4xx.
   package var family: Int { Int(code) / 100 }
 
-  /// An answer with this status never has a body (RFC 9110 §6.4.1).
+  /// Whether an answer with this status never has a body (RFC 9110 §6.4.1).
   package var isBodyless: Bool { code == 204 || code == 304 || code < 200 }
 
-  /// The phrase of RFC 9110 §15; that of the class's first code for a code it doesn't list.
+  /// The reason phrase of RFC 9110 §15; for a code it doesn't list, that of the class's first code.
   package var reason: StaticString {
     switch code {
     case 100: "Continue"

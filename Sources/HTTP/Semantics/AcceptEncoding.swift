@@ -1,6 +1,6 @@
-/// Which content codings a client takes, and how gladly (RFC 9110 §12.5.3).
+/// The content codings that a client accepts, with their weights (RFC 9110 §12.5.3).
 package struct AcceptEncoding: Sendable, Equatable {
-  /// Weights in thousandths by coding; nil where the field says nothing of it.
+  /// The weight of each coding in thousandths; -1 if the field doesn't mention it.
   #if canImport(Darwin)
     // InlineArray needs iOS 26.
     private var weights = [Int16](repeating: -1, count: 4)
@@ -9,7 +9,7 @@ package struct AcceptEncoding: Sendable, Equatable {
   #endif
   private var others: Int16 = -1
 
-  /// What a request says; without the field any coding may be answered, and identity is the safe one.
+  /// Parses a request's field. Without one, any coding may be sent, and identity is the safe one.
   package init(_ request: borrowing Request) {
     guard request.head.isRepeated(.acceptEncoding) else {
       if let value = request.field(.acceptEncoding) { take(value) }
@@ -19,11 +19,11 @@ package struct AcceptEncoding: Sendable, Equatable {
     while let line = lines.next(.acceptEncoding) { take(line) }
   }
 
-  /// What one field value says.
+  /// Parses one field value.
   package init(_ value: RawSpan) { take(value) }
 
-  /// The weight of a coding in thousandths; 0: refused. Identity is accepted unless it is refused by name or
-  /// by `*;q=0`.
+  /// Returns the weight of a coding in thousandths; 0 means refused. Identity is accepted unless it is refused by name
+  /// or by `*;q=0`.
   package func weight(_ coding: BodyCoding) -> Int {
     let named = weights[Int(coding.rawValue)]
     if named >= 0 { return Int(named) }
@@ -31,11 +31,11 @@ package struct AcceptEncoding: Sendable, Equatable {
     return max(Int(others), 0)
   }
 
-  /// Whether a coding may be answered.
+  /// Whether a coding is accepted.
   package func accepts(_ coding: BodyCoding) -> Bool { weight(coding) > 0 }
 
-  /// The coding with the highest weight among `available`, which is in the server's order of preference; nil
-  /// where none is accepted (406, or identity all the same).
+  /// Returns the coding with the highest weight among `available`, which is in the server's order of preference, or nil
+  /// if none is accepted (406, or identity nevertheless).
   package func preferred(_ available: [BodyCoding]) -> BodyCoding? {
     var best: BodyCoding?
     for coding in available where weight(coding) > (best.map { weight($0) } ?? 0) { best = coding }
@@ -68,7 +68,7 @@ package struct AcceptEncoding: Sendable, Equatable {
     return name.equalsIgnoringCase("identity") ? .identity : nil
   }
 
-  /// The weight in `;q=0.5`, 1000 where there is none; nil where it is malformed (RFC 9110 §12.4.2).
+  /// Parses the weight in `;q=0.5`; 1000 if there is none, nil if it is malformed (RFC 9110 §12.4.2).
   private static func weight(_ parameters: RawSpan) -> Int16? {
     guard parameters.byteCount > 1 else { return 1000 }
     let text = parameters.extracting(1..<parameters.byteCount).trimmed
@@ -87,11 +87,11 @@ package struct AcceptEncoding: Sendable, Equatable {
   }
 }
 
-/// A content coding that an answer may have (RFC 9110 §8.4.1, RFC 8878, RFC 9842).
+/// A content coding of answers (RFC 9110 §8.4.1, RFC 8878, RFC 9842).
 package enum BodyCoding: UInt8, Sendable, CaseIterable {
   case identity, gzip, zstd, dcz
 
-  /// The coding as Content-Encoding names it.
+  /// The coding's name in Content-Encoding.
   package var name: StaticString {
     switch self {
     case .identity: "identity"

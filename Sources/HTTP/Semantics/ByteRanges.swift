@@ -1,17 +1,17 @@
-/// The parts of a representation that a Range field asks for (RFC 9110 §14.1, §14.2).
+/// The ranges of a representation that a Range field requests (RFC 9110 §14.1, §14.2).
 package enum ByteRanges: Sendable, Equatable {
-  /// No usable Range: the whole is answered.
+  /// No usable Range: the answer is the whole representation.
   case whole
   /// 416: no range overlaps the representation.
   case unsatisfiable
   case single(Range<UInt64>)
-  /// Two or more, in the order asked for.
+  /// Two or more, in the requested order.
   case several([Range<UInt64>])
 
-  /// More ranges than this, or overlapping ones, are answered with the whole (RFC 9110 §17.15).
+  /// The maximum number of ranges; more, or overlapping ones, are answered with the whole (RFC 9110 §17.15).
   package static let limit = 16
 
-  /// The parts that `value` names of a representation of `length` bytes.
+  /// Parses `value` for a representation of `length` bytes.
   package init(_ value: RawSpan, length: UInt64) {
     self = .whole
     guard value.byteCount > 6, value.extracting(first: 6).equalsIgnoringCase("bytes=") else { return }
@@ -39,7 +39,7 @@ package enum ByteRanges: Sendable, Equatable {
     }
   }
 
-  /// One range, empty where it lies behind the end; nil where it is malformed, or the end of a body without bytes.
+  /// Parses one range. It is empty if it lies beyond the end, and nil if it is malformed or a suffix of an empty body.
   private static func range(_ item: RawSpan, _ length: UInt64) -> Range<UInt64>? {
     guard let dash = item.firstIndex(of: 0x2D) else { return nil }
     let from = item.extracting(0..<dash)
@@ -47,7 +47,7 @@ package enum ByteRanges: Sendable, Equatable {
     if from.byteCount == 0 {
       guard isNumber(to) else { return nil }
       let count = to.decimal ?? .max
-      // §14.1.2: satisfiable, and the whole is used; but Content-Range can't say no bytes.
+      // §14.1.2 makes it satisfiable, with the whole as the answer; Content-Range can't express an empty range.
       if length == 0, count > 0 { return nil }
       return length &- min(count, length)..<length
     }

@@ -1,9 +1,9 @@
-/// A point in time to the second, as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// A time to the second, as in HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
 package struct HTTPDate: Sendable, Hashable, Comparable {
   /// Seconds since 1970-01-01T00:00:00Z.
   package let seconds: Int64
 
-  /// The time so many seconds after 1970-01-01T00:00:00Z.
+  /// Creates a time from seconds since 1970-01-01T00:00:00Z.
   package init(_ seconds: Int64) { self.seconds = seconds }
 
   /// Whether `a` is before `b`.
@@ -14,7 +14,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// The day number of a date in the Gregorian calendar, 0 for 1970-01-01.
+  /// Returns the day number of a Gregorian date; 1970-01-01 is 0.
   ///
   /// Source: H. Hinnant, "chrono-compatible low-level date algorithms", days_from_civil.
   static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
@@ -26,7 +26,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  /// The date of a day number; the inverse of `dayNumber`.
+  /// Returns the date of a day number; the inverse of `dayNumber`.
   static func civil(_ number: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = number + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -41,7 +41,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
 }
 
 extension HTTPDate: CustomStringConvertible {
-  /// The IMF-fixdate; years outside 0–9999 are clamped to them.
+  /// The date as an IMF-fixdate; years outside 0–9999 are clamped.
   package var description: String {
     let clamped = min(max(seconds, -62_167_219_200), 253_402_300_799)
     let dayNumber = clamped >= 0 ? clamped / 86_400 : (clamped - 86_399) / 86_400
@@ -60,9 +60,9 @@ extension HTTPDate: CustomStringConvertible {
 }
 
 extension HTTPDate {
-  /// The date that `text` spells in any of the three forms of RFC 9110 §5.6.7; nil for anything else.
+  /// Parses any of the three forms of RFC 9110 §5.6.7; nil for anything else.
   ///
-  /// - Parameter now: seconds since 1970, by which a two-digit year is placed: at most 50 years ahead.
+  /// `now`, in seconds since 1970, places a two-digit year: at most 50 years ahead.
   package init?(_ text: RawSpan, now: Int64) {
     guard let comma = text.firstIndex(of: 0x2C) else {
       guard let date = HTTPDate.asctime(text) else { return nil }
@@ -76,7 +76,7 @@ extension HTTPDate {
     self = parsed
   }
 
-  /// ` 06 Nov 1994 08:49:37 GMT`
+  /// Parses ` 06 Nov 1994 08:49:37 GMT`.
   private static func fixdate(_ text: RawSpan) -> HTTPDate? {
     guard text.byteCount == 25, text[3] == 0x20, text[7] == 0x20, text[12] == 0x20,
       text.extracting(21..<25).equals(" GMT"), let day = number(text, 1, 2), let month = month(text, 4),
@@ -85,20 +85,20 @@ extension HTTPDate {
     return date(year, month, day, time)
   }
 
-  /// ` 06-Nov-94 08:49:37 GMT`
+  /// Parses ` 06-Nov-94 08:49:37 GMT`.
   private static func rfc850(_ text: RawSpan, now: Int64) -> HTTPDate? {
     guard text.byteCount == 23, text[3] == 0x2D, text[7] == 0x2D, text[10] == 0x20,
       text.extracting(19..<23).equals(" GMT"), let day = number(text, 1, 2), let month = month(text, 4),
       let short = number(text, 8, 2), let time = time(text, 11)
     else { return nil }
-    // A year that seems over 50 years ahead is the latest past one with the same last two digits.
+    // A year that appears to be over 50 years ahead is the most recent past one with the same last two digits.
     let current = civil(now / 86_400).year
     var year = current / 100 * 100 + short
     if year > current + 50 { year -= 100 }
     return date(year, month, day, time)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`
+  /// Parses `Sun Nov  6 08:49:37 1994`.
   private static func asctime(_ text: RawSpan) -> HTTPDate? {
     guard text.byteCount == 24, text[3] == 0x20, text[7] == 0x20, text[10] == 0x20, text[19] == 0x20,
       let month = month(text, 4), let year = number(text, 20, 4), let time = time(text, 11),
@@ -113,7 +113,7 @@ extension HTTPDate {
     return HTTPDate(number * 86_400 + time)
   }
 
-  /// `08:49:37` at `start`; a leap second counts as the one before it.
+  /// Parses `08:49:37` at `start`; a leap second counts as the second before it.
   private static func time(_ text: RawSpan, _ start: Int) -> Int64? {
     guard text[start + 2] == 0x3A, text[start + 5] == 0x3A, let hour = number(text, start, 2), hour < 24,
       let minute = number(text, start + 3, 2), minute < 60, let second = number(text, start + 6, 2),

@@ -1,8 +1,8 @@
 import Backports
 
-/// The conditions of a request, weighed in the order of RFC 9110 §13.2.2.
+/// Evaluates a request's preconditions in the order of RFC 9110 §13.2.2.
 package enum Preconditions {
-  /// What the conditions come to.
+  /// The result of evaluating the preconditions.
   package enum Outcome: Sendable, Equatable {
     /// The method is performed.
     case proceed
@@ -17,11 +17,12 @@ package enum Preconditions {
     FieldName.ifMatch.bit | FieldName.ifNoneMatch.bit | FieldName.ifModifiedSince.bit
     | FieldName.ifUnmodifiedSince.bit
 
-  /// Weighs the request's conditions against what would be answered.
+  /// Evaluates the request's preconditions.
   ///
   /// - Parameters:
-  ///   - tag: the entity tag of the chosen representation; nil where nothing exists yet.
-  ///   - lastModified: when it changed last, where that is known.
+  ///   - request: The request.
+  ///   - tag: The entity tag of the selected representation; nil if none exists yet.
+  ///   - lastModified: When it last changed, if known.
   package static func evaluate(
     _ request: borrowing Request, tag: EntityTag?, lastModified: LastModified? = nil
   ) -> Outcome {
@@ -44,19 +45,19 @@ package enum Preconditions {
     return .proceed
   }
 
-  /// Whether Range counts: without If-Range always, else only while the client's copy is current (§13.1.5).
+  /// Whether Range applies: always without If-Range, else only if the client's copy is current (§13.1.5).
   package static func rangeApplies(
     _ request: borrowing Request, tag: EntityTag?, lastModified: LastModified?
   ) -> Bool {
     guard let condition = request.field(.ifRange) else { return true }
-    // Of two conditions one may not hold; then only the whole is right.
+    // With two conditions one may be false; then only the whole is right.
     if request.head.isRepeated(.ifRange) { return false }
     if condition.starts(with: "\"") { return tag?.matchesStrongly(condition) ?? false }
     guard let lastModified, let date = HTTPDate(condition, now: lastModified.now()) else { return false }
     return date == lastModified.date
   }
 
-  /// Whether a list of tags, or `*`, names `tag`.
+  /// Whether a list of tags, or `*`, matches `tag`.
   private static func lists(
     _ request: borrowing Request, _ name: FieldName, _ tag: EntityTag?, weakly: Bool
   ) -> Bool {
@@ -81,7 +82,7 @@ package enum Preconditions {
     return false
   }
 
-  /// The date in a field; nil where none counts: §13.1.3 has a field with more than one member ignored.
+  /// Returns the date in a field, or nil if it is to be ignored: §13.1.3 says so of a field with more than one member.
   private static func date(
     _ request: borrowing Request, _ name: FieldName, _ lastModified: LastModified
   ) -> HTTPDate? {
@@ -90,23 +91,23 @@ package enum Preconditions {
   }
 }
 
-/// A representation's validator: `"…"`, or `W/"…"` when it is weak (RFC 9110 §8.8.3).
+/// An entity tag: `"…"`, or `W/"…"` if it is weak (RFC 9110 §8.8.3).
 package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
-  /// The opaque part, quotes included.
+  /// The opaque tag, including its quotes.
   private let quoted: [UInt8]
-  /// Equivalent rather than byte for byte the same (§8.8.3).
+  /// Whether it stands for equivalent content rather than identical bytes (§8.8.3).
   package let isWeak: Bool
 
-  /// The tag whose opaque part is `opaque`, without quotes; bytes that may not stand in one are left out.
+  /// Creates a tag from its opaque part, without quotes; bytes that aren't allowed are dropped.
   package init(_ opaque: String, isWeak: Bool = false) {
     quoted = [0x22] + opaque.utf8.filter { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F } + [0x22]
     self.isWeak = isWeak
   }
 
-  /// The tag as a field has it.
+  /// The tag as in a field.
   package var description: String { (isWeak ? "W/" : "") + String(decoding: quoted, as: UTF8.self) }
 
-  /// Whether `text` is this tag and both are strong.
+  /// Whether `text` is this tag, and both are strong.
   package func matchesStrongly(_ text: RawSpan) -> Bool {
     !isWeak && text.equals(quoted.span.bytes)
   }
@@ -118,14 +119,14 @@ package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// When a representation changed last (RFC 9110 §8.8.2).
+/// When a representation last changed (RFC 9110 §8.8.2).
 package struct LastModified: Sendable {
-  /// When it changed, to the second.
+  /// The time of the last change, to the second.
   package let date: HTTPDate
-  /// Gives the time, in seconds since 1970: by it the two-digit years in a request's dates are placed.
+  /// Returns the current time, in seconds since 1970, which places two-digit years in a request's dates.
   let now: @Sendable () -> Int64
 
-  /// The time of a last change.
+  /// Creates the time of a last change.
   package init(_ date: HTTPDate, now: @escaping @Sendable () -> Int64) {
     self.date = date
     self.now = now

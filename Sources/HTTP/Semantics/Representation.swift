@@ -1,23 +1,23 @@
-/// Something that can be answered to GET and HEAD, with every head it may need.
+/// A representation that answers GET and HEAD, with its heads.
 ///
-/// The heads of 200 and 304 are rendered once, here; 206, 412 and 416 when they are asked for.
+/// The heads of 200 and 304 are rendered once, on creation; those of 206, 412 and 416 on request.
 package struct Representation: Sendable {
-  /// Names this state of it; nil where nothing does.
+  /// The entity tag, if it has one.
   package let tag: EntityTag?
-  /// When it changed last, where that is known.
+  /// When it last changed, if known.
   package let lastModified: LastModified?
-  /// The content of its 200.
+  /// The body of its 200.
   package let body: Body
   /// The fields of the 200, without Content-Length, Accept-Ranges, ETag and Last-Modified.
   private let fields: HeadFields
   private let whole: Response
   private let notModified: Response
-  /// Parts of it may be asked for.
+  /// Whether ranges can be requested.
   private let allowsRanges: Bool
 
-  /// A representation with `fields` of its own (Content-Type, Cache-Control, Vary, …).
+  /// Creates a representation with its own `fields` (Content-Type, Cache-Control, Vary, …).
   ///
-  /// ETag, Last-Modified, Accept-Ranges and Content-Length are added here.
+  /// ETag, Last-Modified, Accept-Ranges and Content-Length are added.
   package init(
     _ fields: HeadFields, tag: EntityTag?, lastModified: LastModified? = nil, body: Body,
     allowsRanges: Bool = true
@@ -35,9 +35,9 @@ package struct Representation: Sendable {
     notModified = Response(RenderedHead(.notModified, all.withoutContentFields, contentLength: nil))
   }
 
-  /// The answer to a GET or HEAD, after its conditions and ranges (RFC 9110 §13.2.2, §14.2).
+  /// Returns the answer to a GET or HEAD, with its preconditions and ranges applied (RFC 9110 §13.2.2, §14.2).
   package func response(to request: borrowing Request) -> Response {
-    // Most requests ask for the whole, whatever they have.
+    // Most requests are unconditional and ask for the whole.
     if !request.head.hasAny(Preconditions.conditions | FieldName.range.bit) { return whole }
     switch Preconditions.evaluate(request, tag: tag, lastModified: lastModified) {
     case .notModified: return notModified
@@ -52,8 +52,8 @@ package struct Representation: Sendable {
     return partial(ByteRanges(range, length: body.count))
   }
 
-  /// The fields of 412 and 416. What the 200 may be used for later is not true of them: stored by a cache under a URL
-  /// that never changes, the error would be all that is there (RFC 9111 §3).
+  /// The fields of 412 and 416. The 200's caching fields don't apply to them: under an immutable URL a cache would store the
+  /// error for good (RFC 9111 §3).
   private var errorFields: HeadFields {
     fields.withoutContentFields.without("cache-control").without("use-as-dictionary")
       .adding("Cache-Control", "no-store")
@@ -78,7 +78,7 @@ package struct Representation: Sendable {
     "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
   }
 
-  /// `multipart/byteranges` (RFC 9110 §14.6).
+  /// Returns a `multipart/byteranges` answer (RFC 9110 §14.6).
   private func multipart(_ ranges: [Range<UInt64>], _ length: UInt64) -> Response {
     let boundary = "part-\(String(UInt64.random(in: 1 << 60 ... .max), radix: 16))"
     let type = fields.value(of: "content-type")

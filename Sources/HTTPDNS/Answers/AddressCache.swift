@@ -1,37 +1,37 @@
 import Manifests
 
-/// The answers that are held, and for how long. Its times are milliseconds of a clock that never goes back; a file's are those
+/// The cached answers and their expiry. Times are milliseconds of a clock that never goes back; in a file, milliseconds
 /// since 1970.
 struct AddressCache: Sendable {
   private struct CachedAnswer: Sendable {
     var answer: LookupAnswer
-    /// Until when it is fresh.
+    /// When the answer stops being fresh.
     var expires: Int64
   }
 
   private var held: [HostName: CachedAnswer] = [:]
-  /// Hosts that there were none of, as the service said, and until when that counts. A file has none of them.
+  /// Hosts that don't exist, according to the service, and until when that counts. They aren't saved.
   private var absent: [HostName: Int64] = [:]
 
-  /// Hosts at most; of more, those go that ran out first.
+  /// The most hosts; beyond that, the first to expire are dropped.
   private static let limit = 512
-  /// Seconds for which an answer is fresh that doesn't say so, and of one that does at least and at most.
+  /// How many seconds an answer is fresh if it doesn't say so, and the limits if it does.
   private static let untold = 60
   private static let times = 10...86_400
-  /// Milliseconds for which an answer may be used after it ran out, where nothing better is to be had.
+  /// How many milliseconds an expired answer may still be used if nothing better is available.
   static let staleFor: Int64 = 3_600_000
-  /// Milliseconds for which it counts that there is no such host: a name that is made is found soon, and a page that asks
-  /// for a wrong one all the time costs two questions a minute.
+  /// How many milliseconds a missing host counts as missing: a new name is found soon, and a page that keeps asking for a
+  /// wrong one costs only two queries a minute.
   static let absentFor: Int64 = 30_000
 
   init() {}
 
-  /// An answer that is fresh.
+  /// Returns an answer that is fresh.
   func fresh(_ host: HostName, at now: Int64) -> LookupAnswer? {
     held[host].flatMap { now < $0.expires ? $0.answer : nil }
   }
 
-  /// An answer that is fresh, or ran out within the last hour.
+  /// Returns an answer that is fresh, or expired within the last hour.
   func stale(_ host: HostName, at now: Int64) -> LookupAnswer? {
     held[host].flatMap { now - $0.expires < Self.staleFor ? $0.answer : nil }
   }
@@ -47,19 +47,19 @@ struct AddressCache: Sendable {
     held[oldest.key] = nil
   }
 
-  /// Whether the service said a short while ago that there is no such host.
+  /// Whether the service recently said that the host doesn't exist.
   func isAbsent(_ host: HostName, at now: Int64) -> Bool {
     absent[host].map { now < $0 } ?? false
   }
 
-  /// The service said that there is no such host.
+  /// Records that the host doesn't exist, according to the service.
   mutating func keepAbsent(_ host: HostName, at now: Int64) {
     absent[host] = now + Self.absentFor
     guard absent.count > Self.limit, let oldest = absent.min(by: { $0.value < $1.value }) else { return }
     absent[oldest.key] = nil
   }
 
-  /// Another network may have other answers: none is fresh any more.
+  /// Expires all answers, since another network may have others.
   mutating func expire(at now: Int64) {
     absent = [:]
     held = held.mapValues { held in
@@ -71,8 +71,7 @@ struct AddressCache: Sendable {
 }
 
 extension AddressCache {
-  /// What a file has of it.
-  /// - Parameter unix: the time of day, in milliseconds since 1970.
+  /// Returns the contents to save in a file. `unix` is the time of day, in milliseconds since 1970.
   func saved(at now: Int64, unix: Int64) -> [UInt8] {
     var hosts = JSONObject()
     for (host, held) in held {
@@ -85,20 +84,19 @@ extension AddressCache {
     return document.canonical
   }
 
-  /// Reads a file; what can't be used in it is passed over.
-  /// - Parameter unix: the time of day, in milliseconds since 1970.
+  /// Restores a saved file, skipping what can't be used. `unix` is the time of day, in milliseconds since 1970.
   init(saved: [UInt8]?, at now: Int64, unix: Int64) {
     guard let saved, let document = try? JSONValue.parse(saved), let hosts = document["hosts"]?.object else {
       return
     }
-    // A file of the future was written before the clock was set back, and counts as written now.
+    // A file from the future was written before the clock was set back; it counts as written now.
     let today = max(unix, document["saved"]?.integer ?? 0)
     for member in hosts.members.prefix(Self.limit) {
       let addresses = (member.value["addresses"]?.array ?? []).compactMap(\.string)
       guard let host = HostName(member.key), let expires = member.value["expires"]?.integer,
         let answer = LookupAnswer(addresses.compactMap { IPAddress($0) }, seconds: nil)
       else { continue }
-      // Nothing is fresh for longer than it ever was.
+      // No answer is fresh for longer than a new one could be.
       let left = min(max(0, expires) - today, Int64(Self.times.upperBound) * 1000)
       held[host] = CachedAnswer(answer: answer, expires: now + max(left, -Self.staleFor))
     }

@@ -1,4 +1,4 @@
-/// How connections to addresses went, from which the order follows in which they are tried.
+/// How connections to addresses went, which determines the order in which they are tried.
 struct AddressHealth: Sendable {
   private struct Key: Hashable, Sendable {
     let host: HostName
@@ -6,27 +6,27 @@ struct AddressHealth: Sendable {
   }
 
   private struct Record: Sendable {
-    /// Milliseconds that the last connection took; nil where there was none yet.
+    /// Milliseconds that the last connection took; nil if there hasn't been one.
     var milliseconds: Int?
     var failures = 0
-    /// Until when it isn't used.
+    /// The time until which the address isn't used.
     var avoidedUntil: Int64 = 0
   }
 
   private var records: [Key: Record] = [:]
 
-  /// Addresses that are remembered at most.
+  /// The most addresses that are remembered.
   private static let limit = 2_048
-  /// Milliseconds for which an address is avoided after its first failure; twice as long after each further one.
+  /// How many milliseconds an address is avoided after its first failure; doubled after each further one.
   private static let pause: Int64 = 60_000
   private static let longestPause: Int64 = 600_000
 
-  /// A connection stood after so many milliseconds.
+  /// Records how long a connection to an address took.
   mutating func connected(_ address: IPAddress, of host: HostName, after milliseconds: Int) {
     change(address, host) { $0 = Record(milliseconds: milliseconds) }
   }
 
-  /// No connection could be made, or what answered has no certificate for the host.
+  /// Records that no connection could be made, or that the server has no certificate for the host.
   mutating func failed(_ address: IPAddress, of host: HostName, at now: Int64) {
     change(address, host) { record in
       record.milliseconds = nil
@@ -37,18 +37,18 @@ struct AddressHealth: Sendable {
 
   private mutating func change(_ address: IPAddress, _ host: HostName, _ change: (inout Record) -> Void) {
     let key = Key(host: host, address: address)
-    // What is lost is some speed; what is kept has a bound.
+    // Bounds the memory; forgetting only costs some speed.
     if records[key] == nil, records.count >= Self.limit { records = [:] }
     change(&records[key, default: Record()])
   }
 
-  /// Another network is another way to every address.
+  /// Forgets everything, since another network reaches every address in another way.
   mutating func forget() { records = [:] }
 
-  /// The addresses that may be used, best first; none where each failed a short while ago.
+  /// Returns the usable addresses, best first; none if all failed recently.
   ///
-  /// Those whose connections took least go first, then those that are new, in the order received. The families take turns
-  /// (RFC 8305 §4), that of the best one first; where none was tried yet, IPv6.
+  /// Addresses with the fastest connections come first, then untried ones in the order received. The families alternate
+  /// (RFC 8305 §4), starting with that of the best address; if none was tried yet, with IPv6.
   func ordered(_ addresses: [IPAddress], of host: HostName, at now: Int64) -> [IPAddress] {
     let usable = addresses.enumerated().compactMap { place, address -> (IPAddress, Int, Int)? in
       let record = records[Key(host: host, address: address)]
@@ -62,22 +62,22 @@ struct AddressHealth: Sendable {
   }
 }
 
-/// Whether the service is worth asking.
+/// Tracks whether the service is worth asking.
 struct ServiceHealth: Sendable {
   private var failures = 0
   private var pausedUntil: Int64 = 0
 
-  /// Failures in a row after which it is left alone for a while.
+  /// Failures in a row after which the service isn't asked for a while.
   private static let most = 2
   private static let pause: Int64 = 30_000
   private static let longestPause: Int64 = 300_000
 
-  /// Whether it is left alone.
+  /// Whether the service isn't asked at the moment.
   func isDown(at now: Int64) -> Bool { now < pausedUntil }
 
   mutating func answered() { self = ServiceHealth() }
 
-  /// It failed, or is late.
+  /// Records that the service failed or was late.
   mutating func failed(at now: Int64) {
     failures += 1
     guard failures >= Self.most else { return }

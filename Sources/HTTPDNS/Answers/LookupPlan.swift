@@ -1,5 +1,5 @@
-/// Decides what is done about a host of which no fresh answer is held: whom to ask, when to ask the other one as well, and
-/// when to go without.
+/// Decides how to look up a host without a fresh answer: which source to ask first, when to ask the other one as well, and
+/// when to give up.
 struct LookupPlan {
   enum Source: Hashable, Sendable, CaseIterable {
     case system, service
@@ -7,16 +7,16 @@ struct LookupPlan {
 
   enum Step: Equatable {
     case ask(Source)
-    /// Until something is known, or the moment comes.
+    /// Wait until an outcome is known or this time comes.
     case wait(until: Int64)
     case take(LookupAnswer, Source)
-    /// The answer that ran out.
+    /// Use an expired answer.
     case takeStale(LookupAnswer)
-    /// The system connects as it does without us.
+    /// Leave it to the system to connect as it would without us.
     case leave
   }
 
-  /// What became of the sources that were asked; nil: nothing yet.
+  /// The outcomes of the sources asked; nil while there is none.
   typealias Outcomes = [Source: Result<LookupAnswer, LookupError>]
 
   private let sequence: [Source]
@@ -25,12 +25,11 @@ struct LookupPlan {
   private let headStart: Int64
   private let deadline: Int64
   private var asked: [Source: Int64] = [:]
-  /// Whether the service was asked and gave nothing within its head start.
+  /// Whether the service was asked and didn't answer within its head start.
   private(set) var isServiceLate = false
 
-  /// - Parameters:
-  ///   - hasService: whether the service is worth asking.
-  ///   - headStart: milliseconds that the first source has before the second one is asked, too.
+  /// `hasService` says whether the service is worth asking; `headStart` is how many milliseconds the first source has
+  /// before the second one is asked, too.
   init(
     _ order: HTTPDNSSettings.Order, hasService: Bool, stale: LookupAnswer?, headStart: Int64, timeout: Int64,
     at now: Int64
@@ -45,7 +44,7 @@ struct LookupPlan {
     deadline = now + timeout
   }
 
-  /// What is to be done now.
+  /// Returns what to do now.
   mutating func next(_ outcomes: Outcomes, at now: Int64) -> Step {
     for source in sequence {
       if case .success(let answer)? = outcomes[source] { return .take(answer, source) }
@@ -53,7 +52,7 @@ struct LookupPlan {
     if let start = asked[.service], outcomes[.service] == nil, now >= start + headStart {
       isServiceLate = true
     }
-    // Without a service worth asking the answer of the last hour is as good as anything.
+    // Without a service worth asking, a stale answer from the last hour is as good as any.
     let isServiceOver = !sequence.contains(.service) || outcomes[.service] != nil || isServiceLate
     if isServiceOver, let stale { return .takeStale(stale) }
     var wake = deadline

@@ -1,10 +1,10 @@
-/// What a DNS message says in answer to a question (RFC 1035 §4).
+/// The answer to a query in a DNS message (RFC 1035 §4).
 struct DNSAnswer {
-  /// Bytes of a message at most.
+  /// The most bytes of a message.
   static let limit = 65_535
-  /// Records that are read; no host has that many.
+  /// The most records that are read; no host has that many.
   private static let mostRecords = 512
-  /// Names that one leads to by CNAME, one after another.
+  /// The most CNAME records that are followed in a row.
   private static let mostAliases = 16
 
   private struct Alias {
@@ -15,7 +15,8 @@ struct DNSAnswer {
   private var aliases: [[UInt8]: Alias] = [:]
   private var addresses: [[UInt8]: [(address: IPAddress, seconds: Int)]] = [:]
 
-  /// The addresses that `message` gives in answer to `query`, CNAMEs followed; the time is the shortest on the way.
+  /// Returns the addresses that `message` gives in answer to `query`, following CNAMEs; the time to live is the shortest on
+  /// the way.
   static func read(_ message: [UInt8], for query: DNSQuery) throws(LookupError) -> LookupAnswer {
     guard message.count <= limit else { throw .badAnswer }
     var reader = DNSMessageReader(message)
@@ -27,14 +28,14 @@ struct DNSAnswer {
     return try answer.follow(query.host.wire)
   }
 
-  /// Passes the head and the question; gives how many records follow.
+  /// Reads the header and the question; returns how many records follow.
   private static func head(
     _ reader: inout DNSMessageReader, of query: DNSQuery
   ) throws(LookupError) -> Int {
     guard let id = reader.word(), id == 0, let flags = reader.word(), let questions = reader.word(),
       let records = reader.word(), reader.take(4) != nil
     else { throw .badAnswer }
-    // An answer to a standard query that wasn't cut off.
+    // It has to be an answer to a standard query, and not truncated.
     guard flags & 0x8000 != 0, flags & 0x7800 == 0, flags & 0x0200 == 0 else { throw .badAnswer }
     switch flags & 0x000F {
     case 0: break
@@ -47,7 +48,7 @@ struct DNSAnswer {
     return Int(records)
   }
 
-  /// Takes the next record; false where it can't be read.
+  /// Reads the next record; returns false if it is invalid.
   private mutating func take(_ reader: inout DNSMessageReader, _ kind: DNSQuery.Kind) -> Bool {
     guard let owner = reader.name(), let type = reader.word(), let group = reader.word(),
       let time = reader.long(), let length = reader.word(), reader.bytes.count - reader.at >= Int(length)

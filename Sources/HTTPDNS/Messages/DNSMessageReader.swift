@@ -1,38 +1,38 @@
-/// Reads the parts of a DNS message, whatever its bytes are.
+/// Reads the parts of an untrusted DNS message.
 struct DNSMessageReader {
   let bytes: [UInt8]
   private(set) var at = 0
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next number of two bytes; nil where the message ends.
+  /// Reads a two-byte number; nil at the end of the message.
   mutating func word() -> UInt16? {
     guard bytes.count - at >= 2 else { return nil }
     defer { at += 2 }
     return UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1])
   }
 
-  /// The next number of four bytes; nil where the message ends.
+  /// Reads a four-byte number; nil at the end of the message.
   mutating func long() -> UInt32? {
     guard let high = word(), let low = word() else { return nil }
     return UInt32(high) << 16 | UInt32(low)
   }
 
-  /// The next `count` bytes; nil where the message ends.
+  /// Reads `count` bytes; nil if the message is shorter.
   mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
     guard bytes.count - at >= count else { return nil }
     defer { at += count }
     return bytes[at..<at + count]
   }
 
-  /// The next name, its labels behind their lengths, in small letters; nil where there is none.
+  /// Reads a name as length-prefixed labels, in lower case; nil if it is invalid.
   ///
-  /// A pointer leads to "a prior occurrence of the same name" (RFC 1035 §4.1.4), so each leads further to the front, and
-  /// there is an end to them.
+  /// A pointer leads to "a prior occurrence of the same name" (RFC 1035 §4.1.4), so each has to point further back, which
+  /// bounds their number.
   mutating func name() -> [UInt8]? {
     var name: [UInt8] = []
     var place = at
-    /// Where the name ends in the message: behind its first pointer.
+    /// The end of the name in the message: after its first pointer.
     var end: Int?
     var bound = at
     for _ in 0..<Self.mostParts {
@@ -60,7 +60,7 @@ struct DNSMessageReader {
     return nil
   }
 
-  /// Labels and pointers of one name: it has 127 labels at most, and nobody needs as many pointers.
+  /// The most labels and pointers of one name: it has at most 127 labels, and never needs that many pointers.
   private static let mostParts = 160
 
   private static func small(_ byte: UInt8) -> UInt8 {

@@ -4,8 +4,8 @@ import System
 struct DoHService: NameSource {
   let endpoint: ServiceEndpoint
 
-  /// Asks for both kinds of address at once. One whose answer comes later than the other's by more than RFC 8305 §3 allows, or
-  /// fails, doesn't keep that one from being used.
+  /// Queries both kinds of address at once. If one query fails, or its answer is later than the other's by more than RFC
+  /// 8305 §3 allows, the other answer is used alone.
   func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer {
     typealias Outcome = Result<LookupAnswer, LookupError>
     let outcomes = Monitor<[DNSQuery.Kind: Outcome]>([:])
@@ -14,7 +14,7 @@ struct DoHService: NameSource {
       outcomes.broadcasting { $0[kind] = outcome }
     }
     for kind in [DNSQuery.Kind.v6, .v4] {
-      // Where the system has no thread left, one is asked for after the other.
+      // If the system has no thread left, query them one after another.
       if (try? OSThread(name: "dns over https", { ask(kind) })) == nil { ask(kind) }
     }
     let isWhole = { (outcomes: [DNSQuery.Kind: Outcome]) in outcomes.count == 2 }
@@ -38,7 +38,7 @@ struct DoHService: NameSource {
     let answers = [v6, v4].compactMap { try? $0?.get() }
     let times = answers.compactMap(\.seconds)
     if let answer = LookupAnswer(answers.flatMap(\.addresses), seconds: times.min()) { return answer }
-    // Of two failures the one that isn't "no address of this kind" says more.
+    // Of two failures, the one other than "no address of this kind" says more.
     for case .failure(let error)? in [v4, v6] where error != .noAddress { throw error }
     throw .noAddress
   }

@@ -1,21 +1,21 @@
-/// Whoever knows addresses: the system, or a service over HTTP.
+/// A source of addresses: the system, or a service over HTTP.
 ///
-/// A call blocks until there is an answer.
+/// Calls block until there is an answer.
 protocol NameSource: Sendable {
-  /// The addresses of a host.
+  /// Returns the addresses of a host.
   func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer
 
-  /// Hosts that one question may be about.
+  /// The most hosts that one query may contain.
   var batch: Int { get }
 
-  /// The addresses of several hosts, no more than `batch`; one that isn't known is missing.
+  /// Returns the addresses of several hosts, at most `batch`; hosts without a known address are missing.
   func lookUp(_ hosts: [HostName]) throws(LookupError) -> [HostName: LookupAnswer]
 
-  /// Looks where the service is, where that may have changed.
-  /// - Parameter isCurrent: whether the answer still counts once it is there.
+  /// Refreshes the service's own addresses, if they may have changed.
+  /// - Parameter isCurrent: whether the result is still valid when it arrives.
   func refresh(_ isCurrent: () -> Bool)
 
-  /// The device has another network.
+  /// Tells the source that the device changed networks.
   func networkChanged()
 }
 
@@ -39,31 +39,32 @@ extension NameSource {
   func networkChanged() {}
 }
 
-/// How questions reach a service over HTTP. `DeviceLinux` has one over libcurl.
+/// Sends queries to a service over HTTP. `DeviceLinux` has an implementation over libcurl.
 public protocol ServiceExchange: Sendable {
-  /// The body of the answer with status 200 to a GET, without redirects. The call blocks.
-  /// - Throws: `LookupError`: `.timedOut`, `.unreachable`, `.refused` with the status, `.badAnswer` where it is too long.
+  /// Performs a GET without following redirects, and returns the body of an answer with status 200. The call blocks.
+  /// - Throws: `LookupError`: `.timedOut`, `.unreachable`, `.refused` with the status, `.badAnswer` if the answer is too
+  ///   long.
   func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8]
 
-  /// The device has another network: questions from now on go out on connections of their own.
+  /// Tells the exchange that the device changed networks: later queries use new connections.
   func networkChanged()
 }
 
 extension ServiceExchange {
-  /// As far as an exchange has no connections that it keeps itself.
+  /// Does nothing, for exchanges that keep no connections themselves.
   public func networkChanged() {}
 }
 
-/// A question to a service over HTTP.
+/// A query to a service over HTTP.
 public struct ServiceRequest: Hashable, Sendable {
   /// Absolute, http or https.
   public let url: String
-  /// What `Accept` says.
+  /// The value of `Accept`.
   public let accept: String
-  /// Where the URL's host is; nil: wherever the system says.
+  /// The address of the URL's host; if nil, the system resolves it.
   public let address: IPAddress?
-  /// Until the answer must be whole.
+  /// The time within which the answer has to be complete.
   public let milliseconds: Int
-  /// Bytes of the answer at most.
+  /// The most bytes of the answer.
   public let limit: Int
 }

@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-/// Where a service is: its URL and the addresses under which it answers, tried one after another.
+/// The URL of a service, and its addresses, which are tried one after another.
 final class ServiceEndpoint: Sendable {
   private let url: BaseURL
   private let exchange: any ServiceExchange
   private let milliseconds: Int
-  /// What the app was built with; they stay behind the list that the service gives.
+  /// The addresses that the app was built with; they come after those that the service lists.
   private let bootstrap: [IPAddress]
   private let state: Locked<State>
 
@@ -23,7 +23,7 @@ final class ServiceEndpoint: Sendable {
     state = Locked(State(addresses: bootstrap))
   }
 
-  /// Takes the service's own list of where it is.
+  /// Sets the service's own list of its addresses.
   func take(_ addresses: [IPAddress]) {
     let all = addresses + bootstrap.filter { !addresses.contains($0) }
     state.withLock { $0 = State(addresses: all) }
@@ -31,8 +31,9 @@ final class ServiceEndpoint: Sendable {
 
   func networkChanged() { exchange.networkChanged() }
 
-  /// Asks at the address that answered last, and once more at the next one where it doesn't.
-  /// - Parameter rest: what follows the service's URL: a path, a query.
+  /// Asks at the address that answered last, and if that fails, once more at the next one.
+  ///
+  /// `rest` is appended to the service's URL: a path or a query.
   func get(_ rest: String, accept: String, limit: Int) throws(LookupError) -> [UInt8] {
     let start = Clock.continuousMilliseconds()
     let tried = address
@@ -50,7 +51,7 @@ final class ServiceEndpoint: Sendable {
     state.withLock { $0.addresses.isEmpty ? nil : $0.addresses[$0.current % $0.addresses.count] }
   }
 
-  /// Of several questions that failed at one address the first moves on.
+  /// If several queries failed at one address, only the first moves on to the next.
   private func advance(from address: IPAddress?) {
     state.withLock { state in
       guard !state.addresses.isEmpty, state.addresses[state.current % state.addresses.count] == address

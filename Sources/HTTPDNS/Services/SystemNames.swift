@@ -1,6 +1,6 @@
 import System
 
-/// The system's own name resolution. It may hang for as long as the system likes.
+/// The system's name resolution. It may hang for any length of time.
 struct SystemNames: NameSource {
   func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer {
     let addresses = HostAddresses.of(host.text).compactMap { IPAddress(bytes: $0) }

@@ -3,7 +3,7 @@ import Manifests
 /// The JSON of a vendor's service: `{"host":"m.example.com","ips":["192.0.2.1"],"ipsv6":[],"ttl":60}`, or several of
 /// these in `{"dns":[…]}`.
 enum VendorAnswer {
-  /// The answers about the hosts that were asked for; what else it says is passed over.
+  /// Returns the answers about the hosts that were asked for; ignores everything else.
   static func read(
     _ body: [UInt8], for hosts: [HostName]
   ) throws(LookupError) -> [HostName: LookupAnswer] {
@@ -26,12 +26,12 @@ enum VendorAnswer {
     return Int(clamping: max(0, number))
   }
 
-  /// Of a list no more than anybody uses, so that a long one costs nothing.
+  /// Reads no more of a list than is ever used, so that a long one costs nothing.
   private static func strings(_ value: JSONValue?) -> [String] {
     (value?.array ?? []).prefix(LookupAnswer.limit).compactMap(\.string)
   }
 
-  /// Where the service is, of a document such as `{"service_ip":["192.0.2.1"],"service_ipv6":[]}`.
+  /// Reads the service's addresses from a document such as `{"service_ip":["192.0.2.1"],"service_ipv6":[]}`.
   static func services(_ body: [UInt8]) -> [IPAddress] {
     guard let document = try? JSONValue.parse(body) else { return [] }
     let texts = strings(document["service_ip"]) + strings(document["service_ipv6"])

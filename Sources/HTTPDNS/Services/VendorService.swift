@@ -1,11 +1,11 @@
 import System
 
-/// The form of the vendors of HTTPDNS: `GET /ACCOUNT/d?host=…` gives JSON with addresses and a time.
+/// The protocol of HTTPDNS vendors: `GET /ACCOUNT/d?host=…` returns JSON with addresses and a time to live.
 struct VendorService: NameSource {
   let endpoint: ServiceEndpoint
-  /// Nil where the service wants no signature.
+  /// Nil if the service requires no signature.
   let secret: String?
-  /// What gives the list of the service's addresses, `ss`; nil: there is none.
+  /// The path that returns the list of the service's addresses, such as `ss`; nil if there is none.
   let list: String?
   /// Milliseconds since 1970.
   let now: @Sendable () -> Int64
@@ -30,10 +30,10 @@ struct VendorService: NameSource {
     return try VendorAnswer.read(body, for: hosts)
   }
 
-  /// Bytes of an answer at most.
+  /// The most bytes of an answer.
   private static let limit = 1 << 16
 
-  /// What shows that an app of the account's asks: good for ten minutes.
+  /// Returns the signature that proves the query comes from an app of the account; valid for ten minutes.
   private func signature(of names: String) -> String {
     guard let secret else { return "" }
     let end = now() / 1000 + 600
@@ -42,7 +42,7 @@ struct VendorService: NameSource {
 
   func networkChanged() { endpoint.networkChanged() }
 
-  /// Takes the service's list of addresses; the one held stays where it can't be had.
+  /// Fetches the service's list of addresses; keeps the current list if that fails.
   func refresh(_ isCurrent: () -> Bool) {
     guard let list,
       let body = try? endpoint.get("/\(list)", accept: "application/json", limit: Self.limit)

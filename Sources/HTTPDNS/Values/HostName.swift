@@ -1,9 +1,9 @@
-/// The name of a host as the DNS asks for it: labels of 63 bytes at most, 253 together, in small letters.
+/// A host name as used in DNS queries: labels of at most 63 bytes, at most 253 bytes in total, in lower case.
 struct HostName: Hashable, Sendable, CustomStringConvertible {
-  /// Without a dot at its end.
+  /// The name without a trailing dot.
   let text: String
 
-  /// Nil for an address, and for what is no name.
+  /// Nil for an address, and for an invalid name.
   init?(_ text: String) {
     let text = text.lowercased()
     guard !text.isEmpty, text.utf8.count <= 253, IPAddress(text) == nil else { return nil }
@@ -23,7 +23,7 @@ struct HostName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// As messages have it: each label behind its length, and a zero (RFC 1035 §3.1).
+  /// The wire format: each label after its length, then a zero (RFC 1035 §3.1).
   var wire: [UInt8] {
     text.utf8.split(separator: UInt8(ascii: ".")).flatMap { [UInt8($0.count)] + $0 } + [0]
   }

@@ -2,16 +2,16 @@ import Manifests
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-  /// 4 or 16, in network order.
+  /// 4 or 16 bytes, in network order.
   public let bytes: [UInt8]
 
-  /// Reads 4 or 16 bytes in network order; nil for any other count.
+  /// Creates an address from 4 or 16 bytes in network order; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     self.bytes = Array(bytes)
   }
 
-  /// Reads `192.0.2.1`, four decimal numbers without leading zeros, or an IPv6 address, in brackets or not.
+  /// Parses `192.0.2.1`, four decimal numbers without leading zeros, or an IPv6 address, with or without brackets.
   public init?(_ text: String) {
     let text = Array(text.utf8)
     if let v4 = Self.v4(text) {
@@ -38,23 +38,23 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// Whether it is one of IPv6.
+  /// Whether it is an IPv6 address.
   public var isV6: Bool { bytes.count == 16 }
 
-  /// As people write it, without brackets (RFC 5952 for IPv6).
+  /// The usual text form, without brackets (RFC 5952 for IPv6).
   public var text: String { isV6 ? String(authority.dropFirst().dropLast()) : authority }
 
-  /// As URLs have it: an IPv6 address in its brackets.
+  /// The form used in URLs: an IPv6 address in brackets.
   public var authority: String {
     guard isV6 else { return bytes.map { "\($0)" }.joined(separator: ".") }
     let pieces = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
     return IPv6Address(pieces: pieces).text
   }
 
-  /// As people write it.
+  /// The usual text form.
   public var description: String { text }
 
-  /// The addresses in their order, except that the families take turns (RFC 8305 §4).
+  /// Returns the addresses in order, but with the families alternating (RFC 8305 §4).
   package static func inTurns(_ addresses: [IPAddress], beginningWithV6: Bool) -> [IPAddress] {
     let own = addresses.filter { $0.isV6 == beginningWithV6 }
     let other = addresses.filter { $0.isV6 != beginningWithV6 }
@@ -63,7 +63,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a connection to it can be meant: neither the address of no host nor that of a group.
+  /// Whether it can be the address of a host: neither unspecified nor multicast.
   var isOfOneHost: Bool {
     if isV6 { return bytes[0] != 0xFF && bytes.contains { $0 != 0 } }
     return bytes[0] != 0 && bytes[0] < 224

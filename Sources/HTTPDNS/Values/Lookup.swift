@@ -1,40 +1,40 @@
-/// What was found out about a host.
+/// The answer to a lookup of a host.
 public struct LookupAnswer: Hashable, Sendable {
-  /// In the order received, each once, at least one.
+  /// In the order received, without duplicates, at least one.
   public let addresses: [IPAddress]
-  /// Seconds for which it holds; nil where whoever answered didn't say.
+  /// The time to live in seconds; nil if the source didn't give one.
   public let seconds: Int?
 
-  /// Nil without an address that a connection can be meant for.
+  /// Nil if none of the addresses can belong to a host.
   public init?(_ addresses: [IPAddress], seconds: Int?) {
     var seen: Set<IPAddress> = []
     let usable = addresses.filter { $0.isOfOneHost && seen.insert($0).inserted }
     guard !usable.isEmpty else { return nil }
-    // More than anybody tries, and a bound on what one answer makes us keep.
+    // More than are ever tried, and a bound on the memory that one answer can take.
     self.addresses = Array(usable.prefix(Self.limit))
     self.seconds = seconds
   }
 
-  /// Addresses that are kept of one host.
+  /// The most addresses that are kept for one host.
   static let limit = 32
 }
 
-/// Why nothing was found out about a host.
+/// The reason why a lookup has no answer.
 public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The host has no address, or there is no such name.
+  /// The host has no address, or the name doesn't exist.
   case noAddress
-  /// Nothing came in time.
+  /// No answer came in time.
   case timedOut
-  /// The service couldn't be reached, in words.
+  /// The service couldn't be reached, with the reason.
   case unreachable(String)
-  /// The service answered with a status or code that is no success.
+  /// The service answered with an error status or code.
   case refused(Int)
   /// What the service sent isn't an answer to the question.
   case badAnswer
-  /// Too many lookups hang already.
+  /// Too many lookups are hanging already.
   case busy
 
-  /// In words.
+  /// The error message.
   public var description: String {
     switch self {
     case .noAddress: "there is no such host"

@@ -1,4 +1,4 @@
-/// Collects what is wrong with a document, each with its place.
+/// Collects the problems of a document, each with its place.
 struct DocumentChecker {
   private(set) var remarks: [DocumentRemark] = []
 
@@ -8,7 +8,7 @@ struct DocumentChecker {
     remarks.append(DocumentRemark(path, problem))
   }
 
-  /// The JSON text; nil, with a remark, where it is none.
+  /// Parses the JSON text; nil, with a remark, if it isn't JSON.
   mutating func parse(_ bytes: [UInt8]) -> JSONValue? {
     if bytes.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) {
       add(.root, .empty)
@@ -32,7 +32,7 @@ struct DocumentChecker {
 
   // MARK: - Kinds
 
-  /// The object, each key of which is among `keys`; every other one is remarked.
+  /// Returns the object, with a remark for each key that isn't in `keys`.
   mutating func object(_ value: JSONValue, _ path: JSONPath, keys: [String]) -> JSONObject? {
     guard let object = object(value, path) else { return nil }
     for member in object.members where !keys.contains(where: { UTF8Order.areEqual($0, member.key) }) {
@@ -70,7 +70,7 @@ struct DocumentChecker {
 
   // MARK: - Tokens
 
-  /// The member, which has to be there; `meaning` says what it is.
+  /// Returns a required member; `meaning` describes it in the remark if it is missing.
   mutating func required(
     _ key: String, of object: JSONObject, _ path: JSONPath, _ meaning: String
   ) -> JSONValue? {
@@ -79,7 +79,7 @@ struct DocumentChecker {
     return nil
   }
 
-  /// An absolute http(s) URL without user name and fragment.
+  /// Returns an absolute http(s) URL without user name and fragment.
   mutating func url(_ value: JSONValue, _ path: JSONPath) -> ResourceURL? {
     guard let text = string(value, path) else { return nil }
     do {

@@ -1,7 +1,7 @@
-/// What can be wrong with a prefetch config or a policy.
+/// A problem of a prefetch config or a policy.
 package enum DocumentProblem: Hashable, Sendable {
   // Of any document.
-  /// No JSON; `line` and `column` count from 1, columns in bytes.
+  /// Not JSON; `line` and `column` count from 1, columns in bytes.
   case notJSON(JSONError, line: Int?, column: Int?)
   case empty
   case kind(JSONKind, needed: [JSONKind])
@@ -23,7 +23,7 @@ package enum DocumentProblem: Hashable, Sendable {
   case samePage(JSONPath)
   case sameCall(JSONPath)
   case noCalls
-  /// A body nested deeper than readers take, framed as devices get it.
+  /// A body nested more deeply than readers accept in the document that devices get.
   case tooDeep(limit: Int)
   /// A number that readers of JSON don't agree on (RFC 8259 §6): beyond a double's range, or an integer beyond 2^53.
   case number(String)
@@ -41,7 +41,7 @@ package enum DocumentProblem: Hashable, Sendable {
   case endOfUnknown
   case unknownScript(String)
 
-  /// Whether it keeps a document from being published.
+  /// Whether the problem keeps a document from being published.
   package var severity: DocumentRemark.Severity {
     switch self {
     case .actsBeforeTheUser: .note
@@ -68,7 +68,7 @@ package enum JSONKind: String, Hashable, Sendable {
 }
 
 extension DocumentProblem {
-  /// What is wrong and what to do; the place is said in front of it.
+  /// What is wrong and what to do about it; the place precedes it.
   package var message: String {
     switch self {
     case .notJSON(let error, let line?, let column?):
@@ -150,7 +150,7 @@ extension JSONKind {
 }
 
 extension JSONError {
-  /// The offset in the text; nil where the error has no place.
+  /// The offset in the text; nil if the error has no place.
   package var offset: Int? {
     switch self {
     case .unexpected(let at), .trailing(let at), .tooDeep(let at), .tooLarge(let at), .number(let at),
@@ -183,7 +183,7 @@ extension JSONError {
   }
 }
 
-/// The text in quotes, without control characters, at most 200 characters of it.
+/// Returns the text in quotes, without control characters, cut to 200 characters.
 private func quote(_ text: String) -> String {
   var quoted = "\""
   for scalar in text.unicodeScalars.prefix(200) {

@@ -1,12 +1,12 @@
-/// Something to say of a document that somebody wrote, and the place of it.
+/// A problem of a document, with its place and severity.
 package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
-  /// Whether a document may be published all the same.
+  /// Whether a document with this remark may be published.
   package enum Severity: String, Hashable, Sendable {
-    /// The document isn't taken.
+    /// The document is refused.
     case error
-    /// It is taken, but hardly does what was meant.
+    /// The document is accepted, but probably doesn't do what was meant.
     case warning
-    /// It is taken; one should know this.
+    /// The document is accepted; its author should know this.
     case note
   }
 
@@ -14,7 +14,7 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
   package let path: JSONPath
   /// What is wrong there.
   package let problem: DocumentProblem
-  /// How bad it is.
+  /// Whether the document may be published.
   package let severity: Severity
 
   package init(_ path: JSONPath, _ problem: DocumentProblem) {
@@ -26,7 +26,7 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
   /// `error: $.config[0].url: …`
   package var description: String { "\(severity.rawValue): \(path): \(problem.message)" }
 
-  /// The remark as answers of the API have it.
+  /// The remark as JSON, as in answers of the API.
   package var json: JSONValue {
     [
       "message": .string(problem.message), "path": .string(path.text), "severity": .string(severity.rawValue),
@@ -34,7 +34,7 @@ package struct DocumentRemark: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where a value stands in a document, as JSONPath writes it (RFC 9535): `$.config[0]['odd key']`.
+/// The place of a value in a document, as a JSONPath (RFC 9535): `$.config[0]['odd key']`.
 package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
@@ -45,7 +45,7 @@ package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// The path of an object's member.
+  /// Returns the path of an object's member.
   package func member(_ key: String) -> JSONPath {
     if Self.isShorthand(key) { return JSONPath(text: "\(text).\(key)") }
     var quoted = ""
@@ -59,7 +59,7 @@ package struct JSONPath: Hashable, Sendable, CustomStringConvertible {
     return JSONPath(text: "\(text)['\(quoted)\(key.unicodeScalars.count > 80 ? "…" : "")']")
   }
 
-  /// The path of an array's element, the first being 0.
+  /// Returns the path of an array's element, counted from 0.
   package func element(_ index: Int) -> JSONPath { JSONPath(text: "\(text)[\(index)]") }
 
   /// RFC 9535, section 2.5.1.1, "member-name-shorthand", in ASCII.

@@ -1,6 +1,6 @@
 import System
 
-/// Reads the `data` of an answer.
+/// Parses the `data` of an answer.
 struct AnswerReader {
   private var version: ManifestVersion?
   private var update: Bool?
@@ -42,7 +42,7 @@ struct AnswerReader {
       changes = try Self.byURL(&reader) { ManifestChange(url: $0, value: $1) }.sortedByKey(\.url.text)
     case "deltas": deltas = try Self.byURL(&reader, DeltaOffer.init(url:json:)).sortedByKey(\.url.text)
     case "pack":
-      // Whatever is wrong with it, the member to blame is the pack: what comes without one may be right.
+      // Report any fault as the member `pack`, since an answer without a pack may be valid.
       guard let offer = try? PackOffer(json: reader.value()) else { throw .member(key) }
       pack = offer
     case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
@@ -63,7 +63,7 @@ struct AnswerReader {
     return version
   }
 
-  /// A hint: a number outside of what is allowed, however large or fine, counts as the nearest that is.
+  /// Reads a hint: any number outside the allowed range is clamped to it.
   private static func hint(
     _ key: String, _ allowed: ClosedRange<Int>, _ reader: inout JSONReader
   ) throws(JSONError) -> Int {
@@ -71,7 +71,7 @@ struct AnswerReader {
     return Int(min(max(number, Double(allowed.lowerBound)), Double(allowed.upperBound)))
   }
 
-  /// An object whose keys are URLs, each as `ResourceURL` writes it.
+  /// Reads an object whose keys are URLs, each as `ResourceURL` writes it.
   private static func byURL<Element>(
     _ reader: inout JSONReader, _ make: (ResourceURL, JSONValue) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element] {

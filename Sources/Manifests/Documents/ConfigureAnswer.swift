@@ -1,6 +1,6 @@
 import System
 
-/// An answer of `configure.json`, as a device reads it.
+/// A parsed answer of `configure.json`.
 package enum ConfigureAnswer: Hashable, Sendable {
   /// The device has this version, which is the newest.
   case upToDate(ManifestVersion, AnswerExtras)
@@ -10,7 +10,7 @@ package enum ConfigureAnswer: Hashable, Sendable {
   /// The body's `code` isn't 200.
   case failure(code: Int64, message: String)
 
-  /// Reads a body. Members that aren't known are ignored; those that are must be as they should.
+  /// Parses a body. Unknown members are ignored; known ones must be valid.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> ConfigureAnswer {
     var reader = JSONReader(bytes)
     var code: Int64?
@@ -31,7 +31,7 @@ package enum ConfigureAnswer: Hashable, Sendable {
     return try data.answer()
   }
 
-  /// What the answer carries beside its news.
+  /// What the answer carries besides its manifest.
   package var extras: AnswerExtras {
     switch self {
     case .upToDate(_, let extras): extras
@@ -48,14 +48,14 @@ package struct WholeAnswer: Hashable, Sendable {
   package let version: ManifestVersion
   package let digest: SHA256
   let items: [ManifestItem]
-  /// Set where the device named a version that the origin knows; `deltas` are on its resources.
+  /// Set if the device named a version that the origin knows; `deltas` are over its resources.
   package let base: ManifestVersion?
   package let deltas: [DeltaOffer]
   package let extras: AnswerExtras
 
-  /// The manifest.
+  /// Returns the manifest.
   ///
-  /// - Throws: `digest` where it isn't what the answer says.
+  /// - Throws: `digest`, if it doesn't match the one in the answer.
   package func manifest() throws(ManifestMismatch) -> Manifest {
     let manifest = Manifest(version: version, sorted: items)
     try manifest.check(digest)
@@ -63,11 +63,11 @@ package struct WholeAnswer: Hashable, Sendable {
   }
 }
 
-/// A patch; `Manifest.applying` makes a manifest of it.
+/// A patch; `Manifest.applying(_:)` turns it into a manifest.
 package struct PatchAnswer: Hashable, Sendable {
   package let base: ManifestVersion
   package let version: ManifestVersion
-  /// Of the resourcemap that it leads to.
+  /// The digest of the resulting resourcemap.
   package let digest: SHA256
   /// Sorted by URL.
   package let changes: [ManifestChange]
@@ -76,34 +76,34 @@ package struct PatchAnswer: Hashable, Sendable {
   package let extras: AnswerExtras
 }
 
-/// What becomes of one URL.
+/// The change of one URL.
 package struct ManifestChange: Hashable, Sendable {
   /// The URL that changes.
   package let url: ResourceURL
-  /// A merge patch on its entry; null where it is gone.
+  /// A merge patch for its entry; null if it is removed.
   package let value: JSONValue
 }
 
-/// What every answer of `configure.json` carries beside its news.
+/// What every answer of `configure.json` carries besides its manifest.
 package struct AnswerExtras: Hashable, Sendable {
-  /// What an operator may ask for.
+  /// The allowed values of `interval`.
   package static let intervals = 30...3600
 
-  /// Of so many batches, some share may be asked for.
+  /// The number of batches of which `reports` is a share.
   package static let allReports = 10_000
 
-  /// Seconds that devices shall wait between polls.
+  /// The seconds that devices wait between polls.
   package let interval: Int?
-  /// The newest version of the policy document, once there is one.
+  /// The newest version of the policy, once there is one.
   package let policy: Int64?
-  /// The newest version of the prefetch document, once there is one.
+  /// The newest version of the prefetch config, once there is one.
   package let prefetch: Int64?
-  /// Of 10,000 batches of what devices count, how many they shall send; nil: all.
+  /// How many of 10,000 batches of counts devices send; nil for all.
   package let reports: Int?
   /// The newest version that a rollback made, once there is one.
   package let rollback: ManifestVersion?
 
-  /// Nothing beside the news.
+  /// No extras.
   package static let none = AnswerExtras()
 
   package init(
@@ -117,7 +117,7 @@ package struct AnswerExtras: Hashable, Sendable {
     self.rollback = rollback
   }
 
-  /// The same with the newest version that a rollback made.
+  /// Returns a copy with the newest version that a rollback made.
   package func with(rollback: ManifestVersion?) -> AnswerExtras {
     AnswerExtras(
       interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback)

@@ -1,14 +1,14 @@
 import System
 
-/// A delta that an answer lists beside its patch: the base it needs, where it is, and its size.
+/// A delta that an answer lists: the base it needs, its URL and its size.
 package struct DeltaOffer: Hashable, Sendable {
-  /// The resource that it gives.
+  /// The resource that it produces.
   package let url: ResourceURL
-  /// The bytes that it is decoded with.
+  /// The digest of the base to decode it with.
   package let base: SHA256
-  /// Where it is: an absolute URL.
+  /// The absolute URL of the delta.
   package let download: String
-  /// Bytes of the delta.
+  /// The size of the delta in bytes.
   package let size: Int64
 
   package init(url: ResourceURL, base: SHA256, download: String, size: Int64) {
@@ -24,7 +24,7 @@ package struct DeltaOffer: Hashable, Sendable {
       size: try json.size("size"))
   }
 
-  /// The value of `deltas` for offers that are sorted by URL.
+  /// Returns the value of `deltas` for offers that are sorted by URL.
   package static func render(_ offers: some Collection<DeltaOffer>) -> [UInt8] {
     var writer = ObjectWriter(reserving: offers.count * 320)
     for offer in offers { writer.append(key: offer.url.text) { offer.append(to: &$0) } }
@@ -39,11 +39,11 @@ package struct DeltaOffer: Hashable, Sendable {
   }
 }
 
-/// The version that a device has, and the deltas on its resources.
+/// The version that a device has, and the deltas over its resources.
 package struct DocumentBase: Hashable, Sendable {
   /// The version that the device has.
   package let version: ManifestVersion
-  /// As `DeltaOffer.render` writes them.
+  /// The deltas, as `DeltaOffer.render(_:)` writes them.
   package let deltas: [UInt8]
 
   package init(_ version: ManifestVersion, deltas: [UInt8] = Array("{}".utf8)) {

@@ -2,7 +2,7 @@ import System
 
 /// The answers of `configure.json`, as canonical bytes.
 package enum Documents {
-  /// The device has the newest version.
+  /// Returns the answer for a device that has the newest version.
   package static func nothingNew(_ version: ManifestVersion, extras: AnswerExtras = .none) -> [UInt8] {
     var data = ObjectWriter()
     data.append(extras.interval)
@@ -13,10 +13,14 @@ package enum Documents {
     return success.around(data.finish())
   }
 
-  /// What stands around the resourcemap of a whole manifest.
+  /// Returns the frame around the resourcemap of a whole manifest.
   ///
-  /// - Parameter base: for a device that understands patches, but for which the whole is smaller: what it
-  ///   has, and the deltas on it (`DeltaOffer.render`).
+  /// - Parameters:
+  ///   - version: the version of the manifest.
+  ///   - digest: the digest of the resourcemap.
+  ///   - base: for a device that takes patches, but for which the whole manifest is smaller: its version, and
+  ///     the deltas over that.
+  ///   - extras: what the answer carries besides the manifest.
   package static func whole(
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none
   ) -> DocumentFrame {
@@ -27,14 +31,14 @@ package enum Documents {
     return closing(head, tail, version)
   }
 
-  /// The same with its resourcemap.
+  /// Returns the answer with a whole manifest.
   package static func whole(
     _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none
   ) -> [UInt8] {
     whole(version, digest: map.digest, base: base, extras: extras).around(map.bytes)
   }
 
-  /// What stands around the patch from `base` to `version`, whose resourcemap has `digest`.
+  /// Returns the frame around the patch from `base` to `version`, whose resourcemap has `digest`.
   package static func patch(
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase, extras: AnswerExtras = .none
   ) -> DocumentFrame {
@@ -45,7 +49,7 @@ package enum Documents {
     return closing(head, tail, version)
   }
 
-  /// The same with its patch.
+  /// Returns the answer with a patch.
   package static func patch(
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase, _ patch: ManifestPatch,
     extras: AnswerExtras = .none
@@ -53,7 +57,7 @@ package enum Documents {
     self.patch(version, digest: digest, base: base, extras: extras).around(patch.bytes)
   }
 
-  /// A failure; `code` is the HTTP status, too.
+  /// Returns a failure; `code` is also the HTTP status.
   package static func failure(_ code: Int, _ message: String) -> [UInt8] {
     let document: JSONValue = ["code": .integer(code), "message": .string(message)]
     return document.canonical
@@ -92,7 +96,7 @@ extension ObjectWriter {
     append(key: "interval") { CanonicalJSON.append(integer: Int64(interval), to: &$0) }
   }
 
-  /// The members from `policy` to `reports`, between which no other one stands.
+  /// Appends the members from `policy` to `reports`, which are adjacent in every answer.
   mutating func append(documentsOf extras: AnswerExtras) {
     if let policy = extras.policy { append(key: "policy", string: String(policy)) }
     if let prefetch = extras.prefetch { append(key: "prefetch", string: String(prefetch)) }
@@ -107,9 +111,11 @@ extension ObjectWriter {
 }
 
 extension Documents {
-  /// `prefetchConfig.json`; version 0 and an empty `config` before the first push.
+  /// Returns `prefetchConfig.json`; it has version 0 and an empty `config` before the first push.
   ///
-  /// - Parameter config: the array, canonical.
+  /// - Parameters:
+  ///   - version: the version of the document.
+  ///   - config: the array, as canonical JSON.
   package static func prefetchConfig(_ version: Int64, config: [UInt8]) -> [UInt8] {
     var data = ObjectWriter(reserving: config.count + 64)
     data.append(key: "config", raw: config)
@@ -118,7 +124,7 @@ extension Documents {
     return success.around(data.finish())
   }
 
-  /// `policy.json`; version 0 before the first change.
+  /// Returns `policy.json`; it has version 0 before the first change.
   package static func policy(_ version: Int64, _ policy: Policy) -> [UInt8] {
     var data = policy.json
     data["version"] = .string(String(version))
@@ -127,11 +133,11 @@ extension Documents {
 }
 
 extension Documents {
-  /// info.json, for clients that know only file lists.
+  /// Returns `info.json`, for clients that know only file lists.
   ///
   /// - Parameters:
-  ///   - forEachURL: hands the URLs of a manifest, sorted, as their bytes: none has one that JSON would escape.
-  ///   - digest: the manifest's.
+  ///   - digest: the digest of the manifest.
+  ///   - forEachURL: passes the URLs of a manifest, sorted, as bytes; none contains a byte that JSON escapes.
   package static func info(digest: SHA256, _ forEachURL: ((ArraySlice<UInt8>) -> Void) -> Void) -> [UInt8] {
     var out: [UInt8] = []
     out += "{\"files\":[".utf8
@@ -148,14 +154,14 @@ extension Documents {
   }
 }
 
-/// A document around a part that is rendered already: a large manifest is sent without being copied into it.
+/// A document around a part that is already rendered, so that a large manifest is sent without being copied.
 package struct DocumentFrame: Hashable, Sendable {
-  /// What comes before the part.
+  /// The bytes before the part.
   package let prefix: [UInt8]
-  /// What comes after it.
+  /// The bytes after the part.
   package let suffix: [UInt8]
 
-  /// The whole document, for parts that may be copied.
+  /// Returns the whole document, copying the part.
   package func around(_ middle: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(prefix.count + middle.count + suffix.count)

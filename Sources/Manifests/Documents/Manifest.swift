@@ -2,15 +2,15 @@ import System
 
 /// A manifest as a device holds it: a version, and its entries sorted by URL.
 package struct Manifest: Hashable, Sendable {
-  /// Its number in the channel.
+  /// The number of the version in its channel.
   package let version: ManifestVersion
-  /// Its lines, sorted by URL.
+  /// The URLs with their entries, sorted by URL.
   package let items: [ManifestItem]
 
-  /// Nothing at all, what a new device has.
+  /// The empty manifest of a new device.
   package static let empty = Manifest(version: .none, sorted: [])
 
-  /// Takes items in any order; a URL that comes twice is a bug and traps.
+  /// Creates a manifest of items in any order; a duplicate URL is a bug and traps.
   package init(version: ManifestVersion, items: [ManifestItem]) {
     do {
       self.init(version: version, sorted: try items.sortedByKey(\.url.text))
@@ -24,10 +24,10 @@ package struct Manifest: Hashable, Sendable {
     self.items = items
   }
 
-  /// The canonical resourcemap and its digest, made anew at each call.
+  /// The canonical resourcemap and its digest, computed at each call.
   package var map: ResourceMap { ResourceMap(items) }
 
-  /// The entry of a URL, compared as written.
+  /// The entry of a URL, compared verbatim.
   package subscript(url: ResourceURL) -> Entry? {
     var low = 0
     var high = items.count
@@ -38,10 +38,10 @@ package struct Manifest: Hashable, Sendable {
     return low < items.count && items[low].url == url ? items[low].entry : nil
   }
 
-  /// The manifest that a patch leads to.
+  /// Returns the manifest that a patch leads to.
   ///
-  /// - Throws: `base` where the patch is for another version; `entry` where it makes something that is no
-  ///   entry; `digest` where the result isn't what the origin has. The device then asks for the whole.
+  /// - Throws: `base`, if the patch is for another version; `entry`, if it produces an invalid entry; `digest`,
+  ///   if the result differs from the origin's. The device then requests the whole manifest.
   package func applying(_ answer: PatchAnswer) throws(ManifestMismatch) -> Manifest {
     guard answer.base == version else { throw .base(expected: answer.base, held: version) }
     var result: [ManifestItem] = []
@@ -67,18 +67,18 @@ package struct Manifest: Hashable, Sendable {
     }
   }
 
-  /// Passes when the resourcemap has this digest.
+  /// Checks that the resourcemap has this digest.
   func check(_ digest: SHA256) throws(ManifestMismatch) {
     let actual = map.digest
     guard actual == digest else { throw .digest(expected: digest, actual: actual) }
   }
 }
 
-/// One line of a resourcemap.
+/// A URL in a resourcemap, with its entry.
 package struct ManifestItem: Hashable, Sendable {
   /// The resource's URL.
   package let url: ResourceURL
-  /// What it is, and where its bytes are.
+  /// What the manifest says about it.
   package let entry: Entry
 
   package init(url: ResourceURL, entry: Entry) {
@@ -87,7 +87,7 @@ package struct ManifestItem: Hashable, Sendable {
   }
 }
 
-/// Why an answer doesn't lead to the manifest that it promises.
+/// Why an answer doesn't lead to the manifest that it names.
 package enum ManifestMismatch: Error, Hashable, Sendable {
   case base(expected: ManifestVersion, held: ManifestVersion)
   case digest(expected: SHA256, actual: SHA256)

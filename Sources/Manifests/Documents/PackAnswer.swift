@@ -1,10 +1,10 @@
 import System
 
-/// A pack that an answer names in place of a patch: where it is, and its size.
+/// A pack that an answer names instead of a patch: its URL and its size.
 package struct PackOffer: Hashable, Sendable {
-  /// Where it is: an absolute URL.
+  /// The absolute URL of the pack.
   package let download: String
-  /// Bytes of the pack.
+  /// The size of the pack in bytes.
   package let size: Int64
 
   package init(download: String, size: Int64) {
@@ -23,7 +23,7 @@ package struct PackOffer: Hashable, Sendable {
 package struct PackAnswer: Hashable, Sendable {
   package let base: ManifestVersion
   package let version: ManifestVersion
-  /// Of the resourcemap that it leads to.
+  /// The digest of the resulting resourcemap.
   package let digest: SHA256
   package let pack: PackOffer
   package let extras: AnswerExtras
@@ -41,7 +41,7 @@ package struct PackAnswer: Hashable, Sendable {
 }
 
 extension Documents {
-  /// The answer to a device that takes packs, where there is one.
+  /// Returns the answer that names a pack.
   package static func pack(_ answer: PackAnswer) -> [UInt8] {
     var data = ObjectWriter()
     data.append(key: "base", string: answer.base.text)

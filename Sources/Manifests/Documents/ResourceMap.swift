@@ -6,7 +6,7 @@ package struct ResourceMap: Sendable {
   package let bytes: [UInt8]
   /// The sha256 of `bytes`.
   package let digest: SHA256
-  /// Entries.
+  /// The number of entries.
   package let count: Int
 
   /// The map of a channel without a release.
@@ -30,17 +30,17 @@ package struct ResourceMap: Sendable {
 package struct ResourceMapWriter {
   private var members: ObjectWriter
 
-  /// - Parameter entries: how many are expected, to make room once.
+  /// - Parameter entries: the expected number of entries, to reserve capacity.
   package init(entries: Int = 0) {
     members = ObjectWriter(reserving: entries * 480)
   }
 
-  /// Appends one entry, whose URL comes after those before it.
+  /// Appends an entry, whose URL must sort after the previous one.
   package mutating func append(_ url: ResourceURL, _ entry: Entry) {
     members.append(key: url.text) { entry.appendCanonicalJSON(to: &$0) }
   }
 
-  /// The map of all that was appended.
+  /// Returns the map of everything that was appended.
   package consuming func finish() -> ResourceMap {
     let count = members.count
     let bytes = members.finish()

@@ -1,5 +1,5 @@
-/// A channel's files as one zip: `553.zip`, all of a version; `552-553.zip`, what is new since another one; or
-/// `552-553.delta.zip`, the same without the whole files that it has a delta of.
+/// A zip of a channel's files: `553.zip`, all files of a version; `552-553.zip`, those new since another
+/// version; or `552-553.delta.zip`, the same with deltas instead of files where there are any.
 package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
   case whole(ManifestVersion)
   case update(from: ManifestVersion, to: ManifestVersion)
@@ -8,7 +8,7 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
   private static let ending = ".zip"
   private static let deltaEnding = ".delta.zip"
 
-  /// Reads the last segment of a path; nil unless it is written exactly as `fileName` writes it.
+  /// Parses the last segment of a path; nil unless it is exactly what `fileName` would be.
   package init?(fileName: String) {
     let isLean = fileName.hasSuffix(Self.deltaEnding)
     let ending = isLean ? Self.deltaEnding : Self.ending
@@ -35,7 +35,7 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The version that a device has to hold; nil: none.
+  /// The version that a device has to hold; nil if it needs none.
   package var base: ManifestVersion? {
     switch self {
     case .whole: nil
@@ -54,13 +54,13 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "bundle/\(fileName)" }
 
-  /// A whole manifest, the body of configure.json.
+  /// The name of a whole manifest, the body of configure.json.
   package static let manifestName = "manifest.json"
-  /// A patch, the body of configure.json.
+  /// The name of a patch, the body of configure.json.
   package static let patchName = "patch.json"
 
-  /// Where a resource's bytes are, given the file name of its download.
+  /// Returns the path in the zip of a resource's bytes, given the file name of its download.
   package static func path(ofFile name: String) -> String { "files/\(name)" }
-  /// Where the delta is that leads to these bytes.
+  /// Returns the path in the zip of the delta that produces these bytes.
   package static func path(ofDelta name: String) -> String { "deltas/\(name).dcz" }
 }

@@ -1,12 +1,12 @@
 import System
 
-/// Where a delta is: `{space}/delta/{target sha256}/{base sha256}.dcz`.
+/// The path of a delta: `{space}/delta/{target sha256}/{base sha256}.dcz`.
 package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
   /// The channel whose devices it is for.
   package let channel: ChannelName
-  /// The bytes that it gives.
+  /// The digest of the bytes that it produces.
   package let target: SHA256
-  /// The bytes that it is decoded with.
+  /// The digest of the base to decode it with.
   package let base: SHA256
 
   package init(channel: ChannelName, target: SHA256, base: SHA256) {
@@ -15,7 +15,7 @@ package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
     self.base = base
   }
 
-  /// Reads a request path without the slash before `space`; nil unless it is exactly what `text` would be.
+  /// Parses a request path without the slash before `space`; nil unless it is exactly what `text` would be.
   package init?(parsing path: RawSpan) {
     let text = path.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -26,7 +26,7 @@ package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
     self.init(channel: channel, target: target, base: base)
   }
 
-  /// The path at the end of a delta's URL; nil where the text is none.
+  /// Parses the path at the end of a delta's URL; nil if there is none.
   package init?(download: String) {
     let parts = download.split(separator: "/", omittingEmptySubsequences: false).suffix(4)
     self.init(parsing: Array(parts.joined(separator: "/").utf8).span.bytes)
@@ -35,6 +35,6 @@ package struct DeltaPath: Hashable, Sendable, CustomStringConvertible {
   package var text: String { "\(channel.space)/delta/\(target)/\(base).dcz" }
   package var description: String { text }
 
-  /// The absolute URL under a channel's public URL.
+  /// Returns the absolute URL under a channel's public URL.
   package func url(publicURL: BaseURL) -> String { publicURL.text + "/" + text }
 }

@@ -1,19 +1,19 @@
 import System
 
-/// Where a resource version's bytes are:
-/// `{space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}`.
+/// The path of a resource version's bytes: `{space}/{app id}/{manifest version}/{resource
+/// version}/{uuid}/{name}`.
 package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
-  /// The channel, which the path tells as its space.
+  /// The channel, which the path names by its space.
   package let channel: ChannelName
   /// The app's number at its origin.
   package let appID: Int64
-  /// The manifest version that brought this resource version in.
+  /// The manifest version that introduced this resource version.
   package let manifestVersion: ManifestVersion
-  /// Counts the contents that a URL has had.
+  /// The number of the URL's content, counted from 1.
   package let resourceVersion: Int64
-  /// Made of the content's sha256.
+  /// Made from the content's sha256.
   package let uuid: ResourceUUID
-  /// The file's name; in a URL each of its `%` is escaped once more.
+  /// The file name; in a URL, each `%` in it is escaped once more.
   package let name: ResourceFileName
 
   package init(
@@ -28,7 +28,7 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
     name = ResourceFileName(url)
   }
 
-  /// Reads a request path without the slash before `space`; nil unless it is exactly what `text` would be.
+  /// Parses a request path without the slash before `space`; nil unless it is exactly what `text` would be.
   package init?(parsing path: RawSpan) {
     guard let head = DownloadPathHead(path),
       let name = ResourceFileName(text: Self.text(path, head.name).replacingEscapedPercents())
@@ -40,14 +40,14 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
     resourceVersion = head.resourceVersion
     uuid = head.uuid
     self.name = name
-    // An escape of anything but a percent sign, or an unescaped one, ends here.
+    // Rejects an escape of anything but a percent sign, and an unescaped percent sign.
     guard name.escapedLength == head.name.count else { return nil }
   }
 
   /// The path's first part.
   package var space: String { channel.space }
 
-  /// The path as it stands in a URL.
+  /// The path as in a URL.
   package var text: String {
     var out: [UInt8] = []
     append(to: &out)
@@ -66,17 +66,17 @@ package struct DownloadPath: Hashable, Sendable, CustomStringConvertible {
     PercentEncoding.append(encodingPercentsOf: name.text, to: &out)
   }
 
-  /// The path as it stands in a folder, names unescaped.
+  /// The path as in a folder, with the name unescaped.
   package var filePath: String {
     "\(space)/\(appID)/\(manifestVersion)/\(resourceVersion)/\(uuid)/\(name)"
   }
 
   package var description: String { text }
 
-  /// The absolute URL under a channel's public URL.
+  /// Returns the absolute URL under a channel's public URL.
   package func url(publicURL: BaseURL) -> String {
     var out: [UInt8] = []
-    // A usual URL, so that it is written in one piece of memory.
+    // Enough for a typical URL, so that it needs one allocation.
     out.reserveCapacity(320)
     out.append(contentsOf: publicURL.text.utf8)
     out.append(UInt8(ascii: "/"))
@@ -99,7 +99,7 @@ extension ResourceFileName {
 }
 
 extension String {
-  /// With each `%25` as `%`.
+  /// Returns the text with each `%25` replaced by `%`.
   fileprivate func replacingEscapedPercents() -> String {
     var out: [UInt8] = []
     var rest = Array(utf8)[...]
@@ -111,18 +111,18 @@ extension String {
   }
 }
 
-/// A request path of a download, split and checked without allocating; the name is left as it is.
+/// The request path of a download, split and checked without allocating; the name isn't parsed.
 package struct DownloadPathHead: Sendable {
-  /// Where the first segment is, in bytes: `xcache` or `xcache_…`.
+  /// The byte range of the first segment: `xcache` or `xcache_…`.
   package let space: Range<Int>
   package let appID: Int64
   package let manifestVersion: ManifestVersion
   package let resourceVersion: Int64
   package let uuid: ResourceUUID
-  /// Where the name is, in bytes, escaped as in the URL. Compare it with `ResourceFileName.escaped`.
+  /// The byte range of the name, escaped as in the URL. Compare it with `ResourceFileName.escaped`.
   package let name: Range<Int>
 
-  /// Reads a path without the slash before its first segment; nil unless it has the shape of a download.
+  /// Parses a path without the slash before its first segment; nil unless it has the form of a download.
   package init?(_ path: RawSpan) {
     var at = 0
     space = Self.segment(path, &at)
@@ -137,7 +137,7 @@ package struct DownloadPathHead: Sendable {
     for i in name where path.unsafeLoad(fromByteOffset: i, as: UInt8.self) == UInt8(ascii: "/") { return nil }
   }
 
-  /// The segment that begins at `at`, which moves behind its slash, or to the end.
+  /// Returns the segment that begins at `at`, which moves past the segment's slash, or to the end.
   private static func segment(_ path: RawSpan, _ at: inout Int) -> Range<Int> {
     let start = at
     while at < path.byteCount {
@@ -159,17 +159,17 @@ package struct DownloadPathHead: Sendable {
   }
 }
 
-/// A download URL taken apart: the public URL, and the path below it.
+/// A download URL split into the public URL and the path below it.
 package struct DownloadPlace: Hashable, Sendable {
-  /// Without a slash at its end.
+  /// The public URL, without a slash at its end.
   package let base: String
   /// The resource's path under the public URL.
   package let path: DownloadPath
 
-  /// Segments of a `DownloadPath`.
+  /// The number of segments in a `DownloadPath`.
   private static let depth = 6
 
-  /// nil where the text is no download URL.
+  /// Parses a download URL; nil if the text isn't one.
   package init?(_ download: String) {
     let bytes = download.utf8
     var index = bytes.endIndex

@@ -1,11 +1,11 @@
 import System
 
-/// The file name under which a resource is kept and downloaded: its URL, percent-encoded.
+/// The file name under which a resource is stored and downloaded: its URL, percent-encoded.
 package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
-  /// The greatest length in bytes; most file systems take 255.
+  /// The maximum length in bytes; most file systems allow 255.
   package static let limit = 200
 
-  /// `https%3A%2F%2F…`, or `~` and 32 hexadecimal digits and the URL's ending where that were too long.
+  /// `https%3A%2F%2F…`, or, if that would be too long, `~`, 32 hexadecimal digits and the URL's extension.
   package let text: String
 
   package init(_ url: ResourceURL) {
@@ -13,12 +13,12 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
     text = name.utf8.count <= Self.limit ? name : Self.short(url)
   }
 
-  /// Whether a URL's name is its text percent-encoded, as it is where that isn't too long.
+  /// Whether a URL's name is its percent-encoded text, which it is unless that would be too long.
   package static func isEncoding(of url: ResourceURL) -> Bool {
     url.text.utf8.reduce(0) { $0 + (ASCII.isUnreserved($1) ? 1 : 3) } <= limit
   }
 
-  /// Reads a name; nil where no URL has it.
+  /// Parses a name; nil if it isn't the name of any URL.
   package init?(text: String) {
     let bytes = Array(text.utf8)
     guard Self.isCanonical(bytes) else { return nil }
@@ -55,7 +55,7 @@ package struct ResourceFileName: Hashable, Sendable, CustomStringConvertible {
     return hasCanonicalEscapes(name)
   }
 
-  /// Each byte unreserved, or a capital escape of one that isn't.
+  /// Whether each byte is unreserved, or part of an uppercase escape of a byte that isn't.
   private static func hasCanonicalEscapes(_ name: [UInt8]) -> Bool {
     var rest = name[...]
     while let byte = rest.popFirst() {

@@ -5,7 +5,7 @@ package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
-  /// Characters of a UUID's text.
+  /// The length of a UUID's text.
   package static let textLength = 36
 
   package init(_ sha256: SHA256) {
@@ -20,7 +20,7 @@ package struct ResourceUUID: Hashable, Sendable, CustomStringConvertible {
     low = words.low & ~(0b11 << 62) | 0b10 << 62
   }
 
-  /// Reads 8-4-4-4-12 lower-case hexadecimal digits at `start`; nil for anything that isn't such a UUIDv8.
+  /// Parses 8-4-4-4-12 lowercase hexadecimal digits at `start`; nil for anything that isn't such a UUIDv8.
   init?(_ bytes: RawSpan, at start: Int) {
     guard start >= 0, start + Self.textLength <= bytes.byteCount else { return nil }
     var words = (high: UInt64(0), low: UInt64(0))

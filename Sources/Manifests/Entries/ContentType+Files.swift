@@ -1,5 +1,5 @@
 extension ContentType {
-  /// The type that a file's extension stands for; `application/octet-stream` for an unknown one.
+  /// Returns the type for a file's extension; `application/octet-stream` for an unknown one.
   package static func of(fileName: String) -> ContentType {
     guard let dot = fileName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return unknown }
     let ending = fileName[fileName.utf8.index(after: dot)...].lowercased()
@@ -19,7 +19,7 @@ extension ContentType {
     return table
   }()
 
-  /// Types of text, which are written with `;charset=UTF-8`.
+  /// Text types, which get `;charset=UTF-8`.
   private static let texts: [(String, String)] = [
     ("application/javascript", "js mjs cjs"),
     ("application/json", "json map geojson topojson"),

@@ -1,14 +1,14 @@
 /// A media type with its parameters, e.g. `application/javascript;charset=UTF-8` (RFC 9110, section 8.3).
 package struct ContentType: Hashable, Sendable, CustomStringConvertible {
-  /// Type and parameter names in small letters, no space around `;`, values as written.
+  /// The type and parameter names in lowercase, without space around `;`, and values as written.
   package let text: String
 
-  /// The greatest length in bytes.
+  /// The maximum length in bytes.
   package static let limit = 255
-  /// The type of bytes of which nothing is known.
+  /// The type of bytes about which nothing is known.
   package static let unknown = ContentType(known: "application/octet-stream")
 
-  /// Reads a header value; nil where it is none.
+  /// Parses a header value; nil if it isn't a media type.
   package init?(_ header: String) {
     var scanner = MediaTypeScanner(header)
     guard header.utf8.count <= Self.limit, let text = scanner.normalised() else { return nil }
@@ -22,7 +22,8 @@ package struct ContentType: Hashable, Sendable, CustomStringConvertible {
   /// Type and subtype without parameters.
   package var essence: Substring { text.prefix { $0 != ";" } }
 
-  /// Whether a general compressor makes such bytes smaller; images, fonts and films mostly are packed already.
+  /// Whether general-purpose compression makes such bytes smaller; most images, fonts and videos are already
+  /// compressed.
   package var isCompressible: Bool {
     let essence = essence
     if essence.hasPrefix("text/") || essence.hasSuffix("+json") || essence.hasSuffix("+xml") { return true }
@@ -38,7 +39,7 @@ package struct ContentType: Hashable, Sendable, CustomStringConvertible {
   ]
 }
 
-/// Reads `type/subtype` and parameters (RFC 9110, sections 5.6.2, 5.6.4, 5.6.6 and 8.3.1).
+/// Parses `type/subtype` and parameters (RFC 9110, sections 5.6.2, 5.6.4, 5.6.6 and 8.3.1).
 struct MediaTypeScanner {
   private var rest: ArraySlice<UInt8>
   private var output: [UInt8] = []
@@ -79,7 +80,7 @@ struct MediaTypeScanner {
     return !token.isEmpty
   }
 
-  /// A quoted string of printable ASCII, as written.
+  /// Takes a quoted string of printable ASCII, as written.
   private mutating func quoted() -> Bool {
     guard take(UInt8(ascii: "\"")) else { return false }
     while let byte = rest.popFirst(), byte >= 0x20, byte < 0x7F {

@@ -1,20 +1,21 @@
 import System
 
-/// What a manifest says of a URL. All members are fixed when the resource version is made.
+/// What a manifest says about a URL. All members are fixed when the resource version is created.
 package struct Entry: Hashable, Sendable {
   /// The media type with its parameters.
   package let ctype: String
-  /// Where the bytes are, absolute; also the device's cache key.
+  /// The absolute URL of the bytes; also the device's cache key.
   package let download: String
-  /// Of the bytes.
+  /// The digest of the bytes.
   package let md5: MD5
-  /// Of the bytes.
+  /// The digest of the bytes.
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// The resource version, from 1.
   package let version: Int64
-  /// Further members: `headers`, and those that this version of xcache doesn't know. They count in the manifest's digest.
+  /// Further members: `headers`, and those that this version of xcache doesn't know. They are part of the manifest's
+  /// digest.
   package let others: JSONObject
 
   package init(
@@ -38,13 +39,13 @@ package struct Entry: Hashable, Sendable {
 
   private static let keys: Set<String> = ["ctype", "download", "md5", "sha256", "size", "version"]
 
-  /// Reads an entry of a resourcemap.
+  /// Parses an entry of a resourcemap.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
     guard let object = json.object else { throw .member("resourcemap") }
     ctype = try json.string("ctype")
-    // It becomes a header of what a page is given.
+    // It becomes a header of the answer to a page.
     guard ctype.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { throw .member("ctype") }
     download = try json.string("download")
     md5 = try json.md5("md5")
@@ -58,20 +59,20 @@ package struct Entry: Hashable, Sendable {
     guard EntryHeaders.areFit(in: others) else { throw .member("headers") }
   }
 
-  /// What whoever answers it from a local file sends; headers that this version doesn't know are left out.
+  /// The headers to send when the entry is answered from a local file; those that this version doesn't know are left out.
   package var headers: EntryHeaders {
     others.isEmpty ? EntryHeaders() : EntryHeaders(of: others) ?? EntryHeaders()
   }
 
-  /// Whether there is no member besides those that this version knows, in the form that it writes.
+  /// Whether there are no members besides those that this version knows, in the form that it writes.
   package var holdsOnlyHeaders: Bool { others.isEmpty || others == headers.members }
 
-  /// Reads an entry from its canonical bytes.
+  /// Parses an entry from its canonical bytes.
   package init(parsing bytes: [UInt8]) throws(JSONError) {
     try self.init(json: JSONValue.parse(bytes))
   }
 
-  /// The entry as an object.
+  /// The entry as a JSON object.
   package var json: JSONValue {
     var object = others
     object["ctype"] = .string(ctype)
@@ -83,14 +84,14 @@ package struct Entry: Hashable, Sendable {
     return .object(object)
   }
 
-  /// The entry as it stands in a resourcemap.
+  /// The entry as in a resourcemap.
   package var canonicalJSON: [UInt8] {
     var out: [UInt8] = []
     appendCanonicalJSON(to: &out)
     return out
   }
 
-  /// Writes the entry; a manifest has 100,000 of them, hence no tree in between.
+  /// Appends the entry to `out`, without building a JSON tree: a manifest can have 100,000 entries.
   package func appendCanonicalJSON(to out: inout [UInt8]) {
     guard others.isEmpty else { return CanonicalJSON.append(json, to: &out) }
     CanonicalJSON.append(raw: "{\"ctype\":", to: &out)
@@ -109,16 +110,16 @@ package struct Entry: Hashable, Sendable {
   }
 }
 
-/// What a publish says of a URL: its bytes' digests and size, their type, and the headers of whoever answers them from a
-/// local file.
+/// What a publish says about a URL: the digests and size of its bytes, their type, and the headers to send when they are
+/// answered from a local file.
 package struct ResourceContent: Hashable, Sendable {
   package let md5: MD5
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
   /// The media type with its parameters.
   package let ctype: ContentType
-  /// Mostly none.
+  /// The page's security headers; mostly none.
   package let headers: EntryHeaders
 
   package init(
@@ -135,14 +136,16 @@ package struct ResourceContent: Hashable, Sendable {
     self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers)
   }
 
-  /// Reads `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
+  /// Parses `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
     try self.init(json: json) { ContentType($0) }
   }
 
-  /// - Parameter type: reads a content type; most of many are the same few.
+  /// - Parameters:
+  ///   - json: the object.
+  ///   - type: parses a content type, and can cache the few that recur.
   package init(json: JSONValue, type: (String) -> ContentType?) throws(JSONError) {
     md5 = try json.md5("md5")
     sha256 = try json.sha256("sha256")
@@ -159,7 +162,7 @@ package struct ResourceContent: Hashable, Sendable {
     }
   }
 
-  /// The same as JSON.
+  /// The content as JSON.
   package var json: JSONValue {
     var object = headers.members
     object["ctype"] = .string(ctype.text)

@@ -1,14 +1,14 @@
-/// The security headers of an entry, which whoever answers it from a local file sends (DESIGN §3): a page that comes from
+/// The security headers of an entry, which are sent when it is answered from a local file (docs/protocol.md §3): a page from
 /// a device's cache must not lose its Content-Security-Policy.
 package struct EntryHeaders: Hashable, Sendable {
   /// A header and its value.
   package struct Field: Hashable, Sendable {
-    /// Which header.
+    /// The name of the header.
     package let name: Name
-    /// What it says.
+    /// The value of the header.
     package let value: Value
 
-    /// A header with this value.
+    /// Creates a header with this value.
     package init(_ name: Name, _ value: Value) {
       self.name = name
       self.value = value
@@ -27,7 +27,7 @@ package struct EntryHeaders: Hashable, Sendable {
     case serviceWorkerAllowed = "Service-Worker-Allowed"
     case xFrameOptions = "X-Frame-Options"
 
-    /// Reads a name in capitals or small letters ("case-insensitive", RFC 9110, section 5.1); nil for any other header.
+    /// Parses a name in any case ("case-insensitive", RFC 9110, section 5.1); nil for any other header.
     package init?(_ text: String) {
       let name = Self.allCases.first { name in
         name.rawValue.utf8.elementsEqual(text.utf8) { ASCII.lowered($0) == ASCII.lowered($1) }
@@ -39,27 +39,27 @@ package struct EntryHeaders: Hashable, Sendable {
     package static func < (a: Name, b: Name) -> Bool { UTF8Order.precedes(a.rawValue, b.rawValue) }
   }
 
-  /// What a header says: printable ASCII, so that it stays one field of one answer wherever it is sent.
+  /// The value of a header: printable ASCII, so that it can't start another field or answer.
   package struct Value: Hashable, Sendable {
-    /// The value as it is sent.
+    /// The value as sent.
     package let text: String
 
-    /// The greatest length in bytes.
+    /// The maximum length in bytes.
     package static let limit = 8192
 
     /// Why a text can't be a header's value.
     package enum Fault: Error, Hashable, Sendable {
-      /// Without a character.
+      /// The text is empty.
       case empty
-      /// Begins or ends with a space.
+      /// The text begins or ends with a space.
       case space
-      /// Of so many bytes.
+      /// The text is too long, with this many bytes.
       case long(Int)
-      /// With a line break, another control character or one that isn't ASCII.
+      /// The text has a line break, another control character or one that isn't ASCII.
       case byte(UInt8, at: Int)
     }
 
-    /// Takes a value as it is written.
+    /// Creates a value of `text` as written.
     package init(_ text: String) throws(Fault) {
       guard !text.isEmpty else { throw .empty }
       guard text.utf8.count <= Self.limit else { throw .long(text.utf8.count) }
@@ -74,35 +74,35 @@ package struct EntryHeaders: Hashable, Sendable {
 
   /// Why something can't be an entry's headers.
   package enum Fault: Error, Hashable, Sendable {
-    /// Not an object of texts.
+    /// Not an object of strings.
     case form
-    /// A header that no entry has.
+    /// A header that entries can't have.
     case unknown(String)
-    /// One name twice, in capitals and small letters.
+    /// A name that occurs twice, in different cases.
     case twice(Name)
     /// A value that can't be sent.
     case value(Name, Value.Fault)
   }
 
-  /// In the order of their names, each once.
+  /// The headers, sorted by name, each once.
   package let fields: [Field]
 
   /// No headers.
   package init() { fields = [] }
 
-  /// These headers.
+  /// Creates a list of these headers.
   package init(_ values: [Name: Value]) {
     fields = values.map { Field($0.key, $0.value) }.sorted { $0.name < $1.name }
   }
 
-  /// Reads `{"Name":"value"}` as a publisher gives it.
-  /// - Throws: what is wrong first.
+  /// Parses `{"Name":"value"}` as a publisher gives it.
+  /// - Throws: the first fault.
   package init(json: JSONValue) throws(Fault) {
     try self.init(json) { (name) throws(Fault) in throw .unknown(name) }
   }
 
-  /// Reads the headers of an entry; those that this version doesn't know are left out.
-  /// - Throws: what is wrong first with one that it knows.
+  /// Parses the headers of an entry; those that this version doesn't know are left out.
+  /// - Throws: the first fault of a known one.
   package init(known json: JSONValue) throws(Fault) { try self.init(json) { _ in } }
 
   private init(_ json: JSONValue, unknown: (String) throws(Fault) -> Void) throws(Fault) {
@@ -128,20 +128,19 @@ package struct EntryHeaders: Hashable, Sendable {
   /// Whether there are none.
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// An object of names and values.
+  /// The headers as an object of names and values.
   package var json: JSONValue {
     .object(JSONObject(fields.map { .init(key: $0.name.rawValue, value: .string($0.value.text)) }))
   }
 }
 
-// As a member of an entry.
 extension EntryHeaders {
   private static let key = "headers"
 
-  /// `headers` alone, or nothing where there are none.
+  /// The member `headers`, or nothing if there are none.
   package var members: JSONObject { isEmpty ? JSONObject() : JSONObject([.init(key: Self.key, value: json)]) }
 
-  /// Reads them from among an entry's members; nil where a header that this version knows can't be sent.
+  /// Parses the headers in an entry's members; nil if a header that this version knows can't be sent.
   init?(of members: JSONObject) {
     guard let json = members[Self.key] else {
       self.init()
@@ -151,7 +150,7 @@ extension EntryHeaders {
     self = headers
   }
 
-  /// Whether what an entry's members say of headers can be sent by whoever answers it.
+  /// Whether the headers in an entry's members can be sent.
   static func areFit(in members: JSONObject) -> Bool {
     members.isEmpty || EntryHeaders(of: members) != nil
   }

@@ -1,5 +1,5 @@
-/// Writes JSON in its one canonical form: compact, keys sorted by UTF-8 bytes, numbers as written, and only
-/// `"`, `\` and U+0000–001F escaped, each in its shortest form. So equal content is equal bytes.
+/// Writes JSON in canonical form: compact, keys sorted by UTF-8 bytes, numbers as written, and only `"`, `\`
+/// and U+0000–001F escaped, each in its shortest form. Equal content has equal bytes.
 package enum CanonicalJSON {
   /// Appends a value's canonical form to `out`.
   package static func append(_ value: JSONValue, to out: inout [UInt8]) {
@@ -33,7 +33,7 @@ package enum CanonicalJSON {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// A string with its quotes.
+  /// Appends a string with its quotes.
   package static func append(string text: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
     if needsEscapes(text) {
@@ -71,7 +71,7 @@ package enum CanonicalJSON {
     }
   }
 
-  /// Text that is JSON already.
+  /// Appends text that is already JSON.
   @inline(__always) static func append(raw text: StaticString, to out: inout [UInt8]) {
     out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
@@ -82,7 +82,7 @@ package enum CanonicalJSON {
   }
 }
 
-/// Writes one canonical JSON object whose members come in the order of their keys.
+/// Writes a canonical JSON object, member by member in the order of the keys.
 struct ObjectWriter {
   private var bytes: [UInt8]
   private var last: String?
@@ -99,7 +99,8 @@ struct ObjectWriter {
     last = key
   }
 
-  /// Appends a member; `value` writes its value. A key that doesn't come after the one before is a bug.
+  /// Appends a member, whose value `value` writes. A key that doesn't sort after the previous one is a bug and
+  /// traps.
   mutating func append(key: String, _ value: (inout [UInt8]) -> Void) {
     if let last {
       if !UTF8Order.precedes(last, key) { fatalError("\(key) doesn't come after \(last)") }
@@ -125,8 +126,8 @@ struct ObjectWriter {
     return bytes
   }
 
-  /// The object cut where the value of a further member, `key`, is to stand: the bytes before it, and a
-  /// writer for what follows.
+  /// Splits the object at the value of a further member, `key`: the bytes before the value, and a writer for
+  /// what follows it.
   consuming func split(at key: String) -> (head: [UInt8], tail: ObjectWriter) {
     append(key: key) { _ in }
     return (bytes, ObjectWriter(after: key))

@@ -2,28 +2,28 @@
 package enum JSONError: Error, Hashable, Sendable {
   /// The text ends inside a value.
   case ended
-  /// A byte that can't stand here.
+  /// A byte that isn't allowed here.
   case unexpected(at: Int)
   /// Something follows the value.
   case trailing(at: Int)
-  /// Deeper than `JSONReader.depthLimit`.
+  /// Nested more deeply than `JSONReader.depthLimit`.
   case tooDeep(at: Int)
-  /// A part of a streamed text that is longer than `JSONStream.partLimit`.
+  /// A part of a streamed text is longer than `JSONStream.partLimit`.
   case tooLarge(at: Int)
-  /// Not a number by RFC 8259, section 6.
+  /// An invalid number (RFC 8259, section 6).
   case number(at: Int)
   /// An unknown escape, or half of a surrogate pair.
   case escape(at: Int)
   /// Not UTF-8 (RFC 3629).
   case encoding(at: Int)
-  /// An object names this key twice.
+  /// An object has this key twice.
   case duplicateKey(String)
-  /// The member is missing, or isn't what its format says.
+  /// The member is missing, or isn't in the expected format.
   case member(String)
 }
 
 extension JSONError {
-  /// The same about a text in which this one begins `count` bytes further on.
+  /// Returns the same error for a text in which this one begins at offset `count`.
   func moved(by count: Int) -> JSONError {
     switch self {
     case .unexpected(let at): .unexpected(at: at + count)

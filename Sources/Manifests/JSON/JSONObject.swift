@@ -1,4 +1,4 @@
-/// The members of a JSON object, in the order of their keys' UTF-8 bytes, each key once.
+/// The members of a JSON object, sorted by their keys' UTF-8 bytes, each key once.
 package struct JSONObject: Hashable, Sendable {
   /// A key and its value.
   package struct Member: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct JSONObject: Hashable, Sendable {
 
   package init() { members = [] }
 
-  /// Takes members in any order; a key that comes twice is a bug and traps.
+  /// Creates an object of members in any order; a duplicate key is a bug and traps.
   package init(_ members: [Member]) {
     do {
       self.members = try members.sortedByKey(\.key)
@@ -31,12 +31,12 @@ package struct JSONObject: Hashable, Sendable {
     }
   }
 
-  /// Takes members that are sorted and unique already.
+  /// Creates an object of members that are already sorted and unique.
   init(sorted members: [Member]) { self.members = members }
 
-  /// How many members it has.
+  /// The number of members.
   package var count: Int { members.count }
-  /// Whether it has no members.
+  /// Whether there are no members.
   package var isEmpty: Bool { members.isEmpty }
 
   /// The member's value; setting nil removes the member.
@@ -56,7 +56,7 @@ package struct JSONObject: Hashable, Sendable {
     }
   }
 
-  /// The index of the first member whose key isn't below `key`.
+  /// Returns the index of the first member whose key doesn't sort before `key`.
   private func position(of key: String) -> Int {
     var low = 0
     var high = members.count
@@ -73,16 +73,16 @@ package struct JSONObject: Hashable, Sendable {
 }
 
 extension Array {
-  /// The elements in the order of their keys' UTF-8 bytes.
+  /// Returns the elements sorted by their keys' UTF-8 bytes.
   ///
-  /// - Throws: `duplicateKey` where two elements have one key.
+  /// - Throws: `duplicateKey`, if two elements have the same key.
   func sortedByKey(_ key: (Element) -> String) throws(JSONError) -> [Element] {
     var isSorted = true
     for i in indices.dropFirst() where !UTF8Order.precedes(key(self[i - 1]), key(self[i])) {
       isSorted = false
       break
     }
-    // Documents of our own come sorted: nothing is moved.
+    // Our own documents are already sorted.
     if isSorted { return self }
     let sorted = sorted { UTF8Order.precedes(key($0), key($1)) }
     for i in sorted.indices.dropFirst() where UTF8Order.areEqual(key(sorted[i - 1]), key(sorted[i])) {

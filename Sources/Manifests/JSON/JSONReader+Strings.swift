@@ -1,5 +1,5 @@
 extension JSONReader {
-  /// The next value, a string.
+  /// Reads the next value, a string.
   package mutating func string() throws(JSONError) -> String {
     try expect(UInt8(ascii: "\""))
     let start = at
@@ -52,7 +52,7 @@ extension JSONReader {
     }
   }
 
-  /// The scalar of four digits, or of a surrogate pair: four, `\u` and four more (RFC 8259, section 7).
+  /// Reads the scalar of four digits, or of a surrogate pair: four, `\u` and four more (RFC 8259, section 7).
   private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
     let start = at - 2
     let first = try codeUnit()

@@ -2,7 +2,8 @@
 ///
 /// A large document is read member by member into the types that hold it, with no tree in between.
 package struct JSONReader {
-  /// Levels of arrays and objects; deeper text is refused, so reading never runs out of stack.
+  /// The maximum nesting of arrays and objects; deeper text is refused, so that reading can't overflow the
+  /// stack.
   package static let depthLimit = 64
 
   let bytes: [UInt8]
@@ -11,13 +12,13 @@ package struct JSONReader {
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Passes when nothing but white space is left.
+  /// Checks that only white space is left.
   package mutating func end() throws(JSONError) {
     skipSpace()
     if at < bytes.count { throw .trailing(at: at) }
   }
 
-  /// The next value, whatever it is.
+  /// Reads the next value, of any kind.
   package mutating func value() throws(JSONError) -> JSONValue {
     switch try peek() {
     case UInt8(ascii: "{"): return .object(JSONObject(sorted: try members()))
@@ -36,7 +37,7 @@ package struct JSONReader {
     }.sortedByKey(\.key)
   }
 
-  /// The next value, an array, each element read by `element`.
+  /// Reads the next value, an array, each element by `element`.
   package mutating func array<Element>(
     _ element: (inout JSONReader) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element] {
@@ -49,7 +50,7 @@ package struct JSONReader {
     return elements
   }
 
-  /// The next value, an object, each member given to `read`, which takes its value from the reader.
+  /// Reads the next value, an object, passing each key to `read`, which reads the value.
   package mutating func members(
     _ read: (String, inout JSONReader) throws(JSONError) -> Void
   ) throws(JSONError) {
@@ -60,9 +61,9 @@ package struct JSONReader {
     _ = try keys.sortedByKey { $0 }
   }
 
-  /// The next value, an object, each member read by `member`, in the order they are written in.
+  /// Reads the next value, an object, each member by `member`, in the order written.
   ///
-  /// Duplicate keys aren't looked for here: the caller sorts what it keeps (`sortedByKey`).
+  /// Doesn't check for duplicate keys: callers do when they sort (`sortedByKey`).
   mutating func object<Element>(
     _ member: (String, inout JSONReader) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element] {
@@ -90,7 +91,7 @@ extension JSONReader {
     }
   }
 
-  /// The first byte of the next token.
+  /// Returns the first byte of the next token.
   private mutating func peek() throws(JSONError) -> UInt8 {
     skipSpace()
     guard at < bytes.count else { throw .ended }
@@ -115,7 +116,7 @@ extension JSONReader {
     return true
   }
 
-  /// Whether a comma follows, or else the closing bracket.
+  /// Whether another element follows: takes a comma, or the closing bracket.
   private mutating func more(_ bracket: UInt8) throws(JSONError) -> Bool {
     if try close(bracket) { return false }
     try expect(UInt8(ascii: ","))

@@ -1,8 +1,8 @@
-/// Which containers of a document are told part by part, from the outermost inwards.
+/// Which containers of a document are read part by part, from the outermost inwards.
 package indirect enum JSONDivision: Sendable {
-  /// Told as one value.
+  /// Read as one value.
   case whole
-  /// An object, member by member; members that aren't named are told whole.
+  /// An object, member by member; members that aren't named are read whole.
   case members([String: JSONDivision] = [:])
   /// An array, element by element.
   case elements(JSONDivision = .whole)
@@ -15,7 +15,7 @@ package indirect enum JSONDivision: Sendable {
     }
   }
 
-  /// How the part under a key, or the next element, is told.
+  /// Returns the division of the member `key`, or of the next element.
   fileprivate func part(_ key: String?) -> JSONDivision {
     switch self {
     case .whole: .whole
@@ -25,22 +25,21 @@ package indirect enum JSONDivision: Sendable {
   }
 }
 
-/// Reads one JSON text (RFC 8259) as it arrives, strictly. Of a large text no more is in memory than what has just
-/// arrived and one part.
+/// Parses a JSON text (RFC 8259) as it arrives, strictly. Memory holds only what has just arrived, and one part.
 ///
-/// Keys that come twice aren't looked for in what is told part by part: whoever keeps the parts sees them.
+/// Duplicate keys aren't detected in objects that are read part by part; that is up to the caller.
 package struct JSONStream {
-  /// A piece of the document, as it comes by.
+  /// A part of the document.
   package enum Part: Hashable, Sendable {
-    /// A container begins whose parts follow; its key, where it is a member.
+    /// The beginning of a container whose parts follow, with its key if it is a member.
     case begin(String?)
-    /// A member or an element, whole.
+    /// A whole member or element.
     case value(String?, JSONValue)
-    /// The container that began last, of those that haven't ended, ends.
+    /// The end of the innermost open container.
     case end
   }
 
-  /// Bytes of a part that is told whole, of a key, or of white space between them.
+  /// The maximum bytes of a part read whole, of a key, or of the white space between them.
   package static let partLimit = 65_536
 
   private struct Container {
@@ -49,7 +48,7 @@ package struct JSONStream {
     var hasParts = false
     /// The key of the member whose value comes next.
     var key: String?
-    /// A colon stands between it and its value.
+    /// Whether the colon after the key has been read.
     var isBehindKey = false
   }
 
@@ -58,16 +57,16 @@ package struct JSONStream {
   private var hasBegun = false
   private var buffer: [UInt8] = []
   private var at = 0
-  /// Bytes before the buffer.
+  /// The number of bytes before the buffer.
   private var dropped = 0
-  /// White space that was read since the last byte that is none.
+  /// The number of white space bytes since the last other byte.
   private var spaces = 0
   private var scan = PartScan()
 
-  /// - Parameter division: of the whole document, which is an object or an array of that shape.
+  /// - Parameter division: the division of the whole document, which must be an object or array of that form.
   package init(_ division: JSONDivision) { self.division = division }
 
-  /// Adds what has arrived. Each call is followed by calls of `next` until that gives nil.
+  /// Adds bytes that arrived. After each call, call `next` until it returns nil.
   package mutating func append(_ bytes: RawSpan) {
     buffer.removeFirst(at)
     dropped += at
@@ -75,7 +74,7 @@ package struct JSONStream {
     bytes.withUnsafeBytes { buffer.append(contentsOf: $0) }
   }
 
-  /// The next part; nil where that hasn't arrived yet, or all were told.
+  /// Returns the next part; nil if it hasn't arrived yet, or the document has ended.
   package mutating func next() throws(JSONError) -> Part? {
     while let byte = try peek() {
       guard let container = open.last else {
@@ -106,10 +105,11 @@ package struct JSONStream {
     return nil
   }
 
-  /// A part has to follow the comma that was read last.
+  /// Whether a part must follow, because a comma was read.
   private var isBehindComma = false
 
-  /// - Throws: `ended` where the text isn't complete.
+  /// Checks that the text is complete.
+  /// - Throws: `ended`, if it isn't.
   package func finish() throws(JSONError) {
     guard hasBegun, open.isEmpty else { throw .ended }
   }
@@ -131,7 +131,7 @@ package struct JSONStream {
     return .begin(key)
   }
 
-  /// The innermost container has one more part.
+  /// Records that the innermost container has one more part.
   private mutating func told() {
     open[open.count - 1].hasParts = true
     open[open.count - 1].key = nil
@@ -139,7 +139,7 @@ package struct JSONStream {
     isBehindComma = false
   }
 
-  /// The value that begins here; nil where its end hasn't arrived.
+  /// Returns the value that begins here; nil if its end hasn't arrived.
   private mutating func whole() throws(JSONError) -> JSONValue? {
     let count = scan.count(in: buffer, from: at)
     guard (count ?? buffer.count - at) <= Self.partLimit else { throw .tooLarge(at: dropped + at) }
@@ -154,7 +154,7 @@ package struct JSONStream {
     }
   }
 
-  /// The next byte that isn't white space; nil where none has arrived.
+  /// Returns the next byte that isn't white space; nil if none has arrived.
   private mutating func peek() throws(JSONError) -> UInt8? {
     let start = at
     var next: UInt8?
@@ -167,7 +167,7 @@ package struct JSONStream {
       at += 1
     }
     spaces += at - start
-    // Coded, a few bytes stand for as much of it as a body may have.
+    // Under a content coding, a few bytes can stand for a whole body of white space.
     guard spaces <= Self.partLimit else { throw .tooLarge(at: dropped + at) }
     if next != nil { spaces = 0 }
     return next
@@ -179,7 +179,7 @@ package struct JSONStream {
   }
 }
 
-/// Looks for the end of a value, and goes on where it stopped once more has arrived. What the value holds is checked
+/// Finds the end of a value, continuing where it stopped once more bytes have arrived. The value itself is checked
 /// when it is complete.
 private struct PartScan {
   private var seen = 0
@@ -187,7 +187,7 @@ private struct PartScan {
   private var isInString = false
   private var isEscaped = false
 
-  /// Bytes of the value that begins at `start`; nil where its end hasn't arrived.
+  /// Returns the length of the value that begins at `start`; nil if its end hasn't arrived.
   ///
   /// Quotes, backslashes, brackets, commas and white space are written as numbers: this runs for each byte of a body,
   /// and tests of 20 MB run unoptimised.
@@ -212,7 +212,7 @@ private struct PartScan {
       case 0x22: isInString = true
       case 0x7B, 0x5B: depth += 1
       case 0x7D, 0x5D:
-        // Behind a number or a word.
+        // The end of a number or a word.
         if depth == 0 { return at - start }
         depth -= 1
         if depth == 0 { return at + 1 - start }

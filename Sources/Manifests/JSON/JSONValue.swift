@@ -1,6 +1,6 @@
 import System
 
-/// A JSON text as a value: numbers as they were written, keys in the order of their UTF-8 bytes.
+/// A JSON value: numbers as written, keys sorted by their UTF-8 bytes.
 package enum JSONValue: Sendable {
   case null
   case bool(Bool)
@@ -10,8 +10,8 @@ package enum JSONValue: Sendable {
   case array([JSONValue])
   case object(JSONObject)
 
-  /// Reads one JSON text (RFC 8259) in UTF-8, strictly: no duplicate keys, no lone surrogates, at most
-  /// `JSONReader.depthLimit` levels. Its size is the caller's to bound.
+  /// Parses a JSON text (RFC 8259) in UTF-8, strictly: no duplicate keys, no lone surrogates, at most
+  /// `JSONReader.depthLimit` levels. The caller must limit its size.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
     var reader = JSONReader(bytes)
     let value = try reader.value()
@@ -19,17 +19,17 @@ package enum JSONValue: Sendable {
     return value
   }
 
-  /// The same value as canonical bytes.
+  /// The value as canonical bytes.
   package var canonical: [UInt8] {
     var out: [UInt8] = []
     CanonicalJSON.append(self, to: &out)
     return out
   }
 
-  /// A whole number.
+  /// Returns a whole number.
   package static func integer(_ number: some BinaryInteger) -> JSONValue { .number(String(number)) }
 
-  /// An array of strings.
+  /// Returns an array of strings.
   package static func strings(_ texts: some Sequence<String>) -> JSONValue {
     .array(texts.map { .string($0) })
   }
@@ -56,7 +56,7 @@ extension JSONValue {
     if case .object(let object) = self { object } else { nil }
   }
 
-  /// The number, where it was written as an integer without fraction, exponent or `-0`, and lies between −2^53 and
+  /// The number, if it is written as an integer without fraction, exponent or `-0`, and lies between −2^53 and
   /// 2^53: "interoperable in the sense that implementations will agree exactly" (RFC 8259 §6).
   package var integer: Int64? {
     guard case .number(let text) = self, let number = Int64(text), number.magnitude <= Decimal.limit,
@@ -70,7 +70,7 @@ extension JSONValue {
     if case .null = self { true } else { false }
   }
 
-  /// The member of an object; nil where this is no object or has none.
+  /// The member of an object; nil if this isn't an object or lacks it.
   package subscript(key: String) -> JSONValue? { object?[key] }
 }
 
@@ -99,31 +99,31 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue {
-  /// The member, 32 lower-case hexadecimal digits.
+  /// Returns the member, 32 lowercase hexadecimal digits.
   package func md5(_ key: String) throws(JSONError) -> MD5 {
     guard let digest = self[key]?.string.flatMap({ MD5(hex: $0) }) else { throw .member(key) }
     return digest
   }
 
-  /// The member, 64 lower-case hexadecimal digits.
+  /// Returns the member, 64 lowercase hexadecimal digits.
   package func sha256(_ key: String) throws(JSONError) -> SHA256 {
     guard let digest = self[key]?.string.flatMap({ SHA256(hex: $0) }) else { throw .member(key) }
     return digest
   }
 
-  /// The member, a count of bytes below 2^53.
+  /// Returns the member, a number of bytes below 2^53.
   package func size(_ key: String) throws(JSONError) -> Int64 {
     guard let size = self[key]?.integer, size >= 0 else { throw .member(key) }
     return size
   }
 
-  /// The member, a string.
+  /// Returns the member, a string.
   package func string(_ key: String) throws(JSONError) -> String {
     guard let text = self[key]?.string else { throw .member(key) }
     return text
   }
 
-  /// The member, a version as a decimal string.
+  /// Returns the member, a version as a decimal string.
   package func version(_ key: String) throws(JSONError) -> ManifestVersion {
     guard let version = self[key]?.string.flatMap({ ManifestVersion(text: $0) }) else { throw .member(key) }
     return version
@@ -139,7 +139,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   package init(booleanLiteral value: Bool) { self = .bool(value) }
   package init(arrayLiteral values: JSONValue...) { self = .array(values) }
 
-  /// Members in any order; a key written twice is a bug and traps.
+  /// Takes members in any order; a duplicate key is a bug and traps.
   package init(dictionaryLiteral members: (String, JSONValue)...) {
     self = .object(JSONObject(members.map { JSONObject.Member(key: $0.0, value: $0.1) }))
   }

@@ -1,13 +1,13 @@
 /// JSON merge patches (RFC 7396).
 package enum MergePatch {
-  /// What `patch` makes of `target`: RFC 7396, section 2, `MergePatch(Target, Patch)`.
+  /// Returns `target` with `patch` applied: RFC 7396, section 2, `MergePatch(Target, Patch)`.
   package static func apply(_ patch: JSONValue, to target: JSONValue) -> JSONValue {
     guard case .object(let changes) = patch else { return patch }
     // "if Target is not an Object: Target = {}"
     return .object(apply(changes, to: target.object ?? JSONObject()))
   }
 
-  /// The same for objects: one walk over both, so its cost is their sum.
+  /// Applies a patch to an object, in time linear in the sizes of both.
   static func apply(_ changes: JSONObject, to target: JSONObject) -> JSONObject {
     var result: [JSONObject.Member] = []
     result.reserveCapacity(target.count + changes.count)
@@ -20,7 +20,7 @@ package enum MergePatch {
     return JSONObject(sorted: result)
   }
 
-  /// A patch that makes `new` of `old`.
+  /// Returns a patch that turns `old` into `new`.
   ///
   /// - Precondition: no object in `new` has a member `null`, which a merge patch can't express.
   package static func make(from old: JSONValue, to new: JSONValue) -> JSONValue {
@@ -39,15 +39,15 @@ package enum MergePatch {
     return .object(JSONObject(sorted: changes))
   }
 
-  /// Only what a patch has to take away: null for each member of `old` that `new` lacks, also inside of objects that both
-  /// have. Mostly nothing.
+  /// Returns only the removals of a patch: null for each member of `old` that `new` lacks, including those inside objects
+  /// that both have. Mostly empty.
   package static func removals(from old: JSONObject, to new: JSONObject) -> JSONObject {
     if old.isEmpty || old == new { return JSONObject() }
     var removals: [JSONObject.Member] = []
     walk(old, new) { was, becomes in
       guard let was else { return }
       guard let becomes else { return removals.append(JSONObject.Member(key: was.key, value: .null)) }
-      // Whatever is no object is replaced whole.
+      // Values other than objects are replaced whole.
       guard let before = was.value.object, let after = becomes.value.object else { return }
       let inside = Self.removals(from: before, to: after)
       if !inside.isEmpty { removals.append(JSONObject.Member(key: was.key, value: .object(inside))) }
@@ -55,7 +55,7 @@ package enum MergePatch {
     return JSONObject(sorted: removals)
   }
 
-  /// A patch that sets all of `new`, and takes away what `removals` found.
+  /// Returns a patch that sets all of `new`, and makes the `removals`.
   package static func replacing(by new: JSONObject, without removals: JSONObject) -> JSONObject {
     var patch = new
     for removal in removals.members {
@@ -76,7 +76,7 @@ package enum MergePatch {
   }
 }
 
-/// Two lists that are sorted by the UTF-8 bytes of a key, each key once, walked together.
+/// Iterates over two lists that are sorted by the UTF-8 bytes of a key, each key once.
 enum SortedPairs {
   /// Visits each key of either list once, in order, with its element on both sides.
   static func walk<A, B, Failure: Error>(
@@ -110,7 +110,7 @@ enum SortedPairs {
     }
   }
 
-  /// The same for two lists of one kind.
+  /// Does the same for two lists of the same element type.
   static func walk<Element, Failure: Error>(
     _ a: [Element], _ b: [Element], key: (Element) -> String,
     _ visit: (Element?, Element?) throws(Failure) -> Void

@@ -1,4 +1,4 @@
-/// Classes of ASCII bytes that several grammars here share.
+/// Classes of ASCII bytes that several grammars share.
 enum ASCII {
   @inline(__always) static func isDigit(_ byte: UInt8) -> Bool {
     byte >= 0x30 && byte <= 0x39
@@ -22,19 +22,19 @@ enum ASCII {
       || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
   }
 
-  /// The small letter of a capital one; any other byte as it is.
+  /// Returns an uppercase letter in lowercase; any other byte unchanged.
   @inline(__always) static func lowered(_ byte: UInt8) -> UInt8 {
     byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 
-  /// A hexadecimal digit's value, either case.
+  /// Returns the value of a hexadecimal digit in either case; nil for any other byte.
   @inline(__always) static func hexValue(_ byte: UInt8) -> UInt8? {
     if isDigit(byte) { return byte - 0x30 }
     let letter = byte | 0x20
     return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : nil
   }
 
-  /// `%XX` with capital digits.
+  /// Appends `%XX` with uppercase digits.
   @inline(__always) static func appendEscape(of byte: UInt8, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "%"))
     out.append(upperHexDigit(byte >> 4))
@@ -50,11 +50,11 @@ enum ASCII {
   }
 }
 
-/// Texts compared by their UTF-8 bytes.
+/// Comparison of strings by their UTF-8 bytes.
 ///
-/// `String`'s own `==` takes two spellings of one character as equal; a JSON key is its bytes.
+/// `String` compares by canonical equivalence, whereas JSON keys are compared by their bytes.
 package enum UTF8Order {
-  /// Whether both are the same bytes: `==` takes two spellings of one character as equal.
+  /// Whether both have the same bytes.
   package static func areEqual(_ a: String, _ b: String) -> Bool {
     #if canImport(Darwin)
       return a.utf8.elementsEqual(b.utf8)
@@ -67,7 +67,7 @@ package enum UTF8Order {
     #endif
   }
 
-  /// Whether `a` comes before `b`, byte by byte.
+  /// Whether `a` sorts before `b`, byte by byte.
   package static func precedes(_ a: String, _ b: String) -> Bool {
     #if canImport(Darwin)
       return a.utf8.lexicographicallyPrecedes(b.utf8)

@@ -1,6 +1,6 @@
-/// Counts of bytes as people read them.
+/// Byte counts in human-readable form.
 package enum Bytes {
-  /// `812 B`, `43.1 KB`, `5.9 MB`: powers of 1,000, as disks and networks are sold.
+  /// Returns `812 B`, `43.1 KB` or `5.9 MB`, with powers of 1,000, as for disks and networks.
   package static func text(_ count: Int64) -> String {
     guard count >= 1000 else { return "\(count) B" }
     var value = Double(count)
@@ -15,7 +15,7 @@ package enum Bytes {
     return "\(tenths / 10).\(tenths % 10) \(units[unit])"
   }
 
-  /// The bytes that `500KB`, `1.5 MB` or `2000` stands for; nil for anything else.
+  /// Parses `500KB`, `1.5 MB` or `2000`; nil for anything else.
   package static func parse(_ text: String) -> Int64? {
     let units: [(String, Double)] = [("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1)]
     let upper = text.uppercased()

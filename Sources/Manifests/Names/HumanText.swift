@@ -1,8 +1,8 @@
-/// Text that people write for people: a name, a reason, a message. Terminals, tables and logs show it as it is.
+/// Text that people write for people: a name, a reason, a message. Terminals, tables and logs show it unescaped.
 package enum HumanText {
-  /// What a text may be.
+  /// The limits of a text.
   package struct Rule: Hashable, Sendable {
-    /// The greatest length.
+    /// The maximum length in bytes.
     package let bytes: Int
     /// Whether it may have more than one line.
     package let hasLines: Bool
@@ -13,19 +13,18 @@ package enum HumanText {
     package static let message = Rule(bytes: 4096, hasLines: true)
   }
 
-  /// Why a text isn't taken.
+  /// Why a text is refused.
   package enum Problem: Error, Hashable, Sendable {
-    /// Longer than so many bytes.
+    /// Longer than this many bytes.
     case tooLong(limit: Int)
-    /// A control character, or a line break where one line is meant.
+    /// A character that isn't allowed, or a line break in a single-line text.
     case character(Unicode.Scalar)
   }
 
-  /// Why a text can't be used; nil where it can.
+  /// Returns why a text is refused; nil if it is accepted.
   ///
-  /// Marks that turn the direction of what follows would let one text look like another, and noncharacters are none.
-  /// SQLite takes U+0000 for the end of a text in `length()`, `GLOB` and what a shell shows, and a terminal obeys
-  /// escape sequences: none of them is part of what somebody says.
+  /// Bidirectional controls could make one text look like another, and noncharacters aren't text. SQLite treats
+  /// U+0000 as the end of a text in `length()`, `GLOB` and its shell, and a terminal obeys escape sequences.
   package static func problem(of text: String, _ rule: Rule) -> Problem? {
     guard text.utf8.count <= rule.bytes else { return .tooLong(limit: rule.bytes) }
     let isBad = { (scalar: Unicode.Scalar) in

@@ -1,11 +1,12 @@
-/// A channel's counter: 1, 2, 3, …; 0 where nothing was released yet; read from text, below 2^53.
+/// A channel's counter: 1, 2, 3, …, or 0 before the first release; below 2^53 when parsed from text.
 package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// Counts a channel's releases.
+  /// The number of the version.
   package let number: Int64
 
-  /// That of a channel without a release.
+  /// The version of a channel without a release.
   package static let none = ManifestVersion(0)
-  /// The greatest that a restored channel may go on from: half of what there is remains for releases to come.
+  /// The highest version from which a restored channel may continue, which leaves half the range for later
+  /// releases.
   package static let restorable = ManifestVersion(1 << 52)
 
   package init(_ number: Int64) {
@@ -13,7 +14,7 @@ package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConv
     self.number = number
   }
 
-  /// Reads decimal digits without sign or leading zeros; nil for anything else, 2^53 and above included.
+  /// Parses decimal digits without sign or leading zeros; nil for anything else, including 2^53 and above.
   package init?(text: some StringProtocol) {
     guard let number = Decimal.parse(text.utf8) else { return nil }
     self.number = number
@@ -25,12 +26,13 @@ package struct ManifestVersion: Hashable, Comparable, Sendable, CustomStringConv
   package static func < (a: ManifestVersion, b: ManifestVersion) -> Bool { a.number < b.number }
 }
 
-/// Counters as text: decimal digits in their one canonical form.
+/// Counters as text: decimal digits in canonical form.
 enum Decimal {
-  /// "All numbers are integers from 0 to 2^53−1": every JSON reader has them exactly, and one more never overflows.
+  /// "All numbers are integers from 0 to 2^53−1": every JSON reader represents them exactly, and adding one never
+  /// overflows.
   static let limit: Int64 = 1 << 53 - 1
 
-  /// The number, or nil where the text is empty, has a sign or leading zeros, or is above `limit`.
+  /// Parses a number; nil if the text is empty, has a sign or leading zeros, or is above `limit`.
   static func parse(_ digits: some Sequence<UInt8>) -> Int64? {
     var number: Int64 = 0
     var count = 0
@@ -45,9 +47,9 @@ enum Decimal {
     return count > 0 && number <= limit ? number : nil
   }
 
-  /// The same over part of a span.
+  /// Parses a number in part of a span.
   static func parse(_ bytes: RawSpan, _ range: Range<Int>) -> Int64? {
-    // At most 19 digits: a slice this short is cheaper to walk than to wrap.
+    // At most 19 digits: iterating over so few is cheaper than wrapping them in a sequence.
     guard !range.isEmpty, range.count <= 19 else { return nil }
     var number: Int64 = 0
     for i in range {

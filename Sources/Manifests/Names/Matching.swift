@@ -1,6 +1,7 @@
-/// Finds what somebody probably meant to write.
+/// Suggests what a misspelt word was probably meant to be.
 package enum Spelling {
-  /// The candidate within a third of the word's length of it, case not counted, the nearest first.
+  /// Returns the nearest candidate within an edit distance of a third of the word's length, ignoring case; nil
+  /// if there is none.
   package static func nearest(to word: String, among candidates: [String]) -> String? {
     let lowered = word.lowercased()
     return candidates.map { ($0, distance(lowered, $0.lowercased())) }
@@ -8,7 +9,8 @@ package enum Spelling {
       .min { $0.1 < $1.1 }?.0
   }
 
-  /// Letters to insert, remove, replace, or swap with the next one (Damerau 1964, where no letter moves twice).
+  /// Returns the edit distance: insertions, removals, replacements and swaps of adjacent letters (Damerau 1964,
+  /// where no letter moves twice).
   private static func distance(_ a: String, _ b: String) -> Int {
     let b = Array(b)
     var (before, row) = ([Int](), Array(0...b.count))
@@ -26,11 +28,12 @@ package enum Spelling {
   }
 }
 
-/// Matching with one kind of wildcard that stands for any number of elements.
+/// Matching with a wildcard that stands for any number of elements.
 package enum Wildcard {
-  /// Whether `pattern` fits all of `text`. Going back to the last wildcard only is enough, since an earlier one
-  /// could not do better: the work is at most the product of both lengths.
-  package static func matches<Pattern, Text: Collection>(
+  /// Whether `pattern` matches all of `text`. Backtracking only to the last wildcard is enough, since an
+  /// earlier one couldn't do better: the time is at most the product of both lengths.
+  // Specialised in other modules: unspecialised, it takes ten times as long, 0.4 s of a publish of 20,000 files.
+  @inlinable package static func matches<Pattern, Text: Collection>(
     _ pattern: [Pattern], _ text: Text, isMany: (Pattern) -> Bool, fits: (Pattern, Text.Element) -> Bool
   ) -> Bool {
     var p = 0

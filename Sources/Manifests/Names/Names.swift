@@ -5,11 +5,11 @@ package struct AppName: Hashable, Comparable, Sendable, CustomStringConvertible 
   package init(_ text: String) throws(NameError) {
     try Self.grammar.check(text)
     self.text = text
-    // `/xcache/delta/…` is where deltas lie.
+    // `/xcache/delta/…` is the folder of deltas.
     if caseKey == "delta" { throw Self.grammar.error(text, .reserved) }
   }
 
-  /// What two names have in common that differ only in case, which no two apps may.
+  /// The lowercase name, which must be unique: no two apps may differ only in case.
   package var caseKey: String { text.lowercased() }
 
   package var description: String { text }
@@ -47,7 +47,7 @@ package struct BundleName: Hashable, Comparable, Sendable, CustomStringConvertib
 package struct ChannelName: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let text: String
 
-  /// The channel that is meant where none is named.
+  /// The default channel.
   package static let online = ChannelName(unchecked: "online")
 
   package init(_ text: String) throws(NameError) {
@@ -55,7 +55,7 @@ package struct ChannelName: Hashable, Comparable, Sendable, CustomStringConverti
     self.text = text
   }
 
-  /// Reads a channel's first path segment, `xcache` or `xcache_test`; nil for any other.
+  /// Parses a channel's first path segment, `xcache` or `xcache_test`; nil for any other.
   package init?(space: some StringProtocol) {
     if space == "xcache" {
       self = .online
@@ -83,14 +83,14 @@ package struct ChannelName: Hashable, Comparable, Sendable, CustomStringConverti
   }
 }
 
-/// The grammar that the three kinds of names share: a first character, further ones, a greatest length.
+/// The grammar of the three kinds of names: a first character, further ones, a maximum length.
 struct NameGrammar {
   let kind: NameError.Kind
   let limit: Int
   let isFirst: (UInt8) -> Bool
   let isFurther: (UInt8) -> Bool
 
-  /// Passes when `text` is a name of this kind.
+  /// Checks that `text` is a name of this kind.
   func check(_ text: String) throws(NameError) {
     guard let first = text.utf8.first else { throw error(text, .empty) }
     guard isFirst(first) else { throw error(text, .start) }
@@ -117,9 +117,9 @@ package struct NameError: Error, Hashable, Sendable {
     case empty
     /// Longer than `limit` characters.
     case tooLong(limit: Int)
-    /// The first character isn't one that a name may begin with.
+    /// A first character that the name may not begin with.
     case start
-    /// A character that the name may not hold.
+    /// A character that the name may not contain.
     case character(Unicode.Scalar)
     /// The word has another meaning in a path.
     case reserved

@@ -1,8 +1,8 @@
 import System
 
 extension PackChanges {
-  /// How words of old files are renamed, where `isRenamed` says so.
-  /// - Parameter old: the touched entries of the base manifest, in their order.
+  /// Returns the renaming of words in old files, for records with `isRenamed`.
+  /// - Parameter old: the touched entries of the base manifest, in order.
   package func renaming(old: [ManifestItem]) -> PackRenaming {
     PackRenaming(
       arrivals.lazy.compactMap { arrival in
@@ -10,8 +10,11 @@ extension PackChanges {
       })
   }
 
-  /// The manifest that a pack leads to, unchecked: compare its digest.
-  /// - Parameter digests: of each arrival's bytes, in the order of `arrivals`.
+  /// Returns the manifest that a pack leads to. The caller must check its digest.
+  /// - Parameters:
+  ///   - base: the base manifest.
+  ///   - version: the version that the pack leads to.
+  ///   - digests: the digests of the arrivals' bytes, in the order of `arrivals`.
   package func applied(to base: Manifest, version: ManifestVersion, digests: [FileDigest]) throws(PackFault)
     -> Manifest
   {

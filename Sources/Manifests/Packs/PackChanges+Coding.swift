@@ -1,20 +1,20 @@
 import System
 
-// A change list is a run of columns, so that what is alike stands together and compresses well (docs/protocol.md,
+// A change list is a sequence of columns, so that similar values are adjacent and compress well (docs/protocol.md,
 // "Packs"). Every number is a varint.
 //
-//   touched    how many, then the gap before each: entries between it and the one before
+//   touched    how many, then the gap before each: the entries between it and the previous one
 //   arrivals   how many, then for all of them, column by column:
-//     partner    0: none; else 1 + zigzag(place in `touched` − expected), where the place behind the last is expected
-//     shared     bytes that its URL has in common with its partner's (without: with the URL of the arrival before it)
+//     partner    0: none; else 1 + zigzag(place in `touched` − expected), where the place after the last is expected
+//     shared     bytes that its URL has in common with its partner's (if none: with the URL of the arrival before it)
 //                at the start; then, as a column of its own, at the end
-//     middle     how many bytes are between these; then, as one run, the bytes
-//     source     one byte each: 0 record over the partner's file, 1 the same renamed, 2 record over another file,
-//                3 the same renamed, 4 record over nothing, 5 held under another entry, 6 of an earlier arrival,
+//     middle     how many bytes are between these; then the bytes of all arrivals
+//     source     one byte each: 0 record over the partner's file, 1 the same, renamed, 2 record over another file,
+//                3 the same, renamed, 4 record over nothing, 5 held under another entry, 6 of an earlier arrival,
 //                7 the partner's file as it is
 //     other      for 2, 3 and 5 a place in the base manifest, for 6 a place in the arrivals
 //     version    resource version
-//     since      how many manifest versions before the pack's its `download` has, modulo 2^53
+//     since      the pack's version minus the manifest version in its `download`, modulo 2^53
 //     form       0: as the partner's; else 1 + a place in the forms
 //   forms      how many, then each: bytes, and the JSON
 extension PackChanges {
@@ -29,10 +29,10 @@ extension PackChanges {
     static let partnerHeld: UInt8 = 7
   }
 
-  /// As it is sent, before it is compressed.
+  /// Returns the change list as sent, before compression.
   /// - Parameters:
-  ///   - version: that the pack leads to.
-  ///   - old: the touched entries of the base manifest, in their order.
+  ///   - version: the version that the pack leads to.
+  ///   - old: the touched entries of the base manifest, in order.
   package func bytes(version: ManifestVersion, old: [ManifestItem]) -> [UInt8] {
     var out: [UInt8] = []
     Varint.append(touched.count, to: &out)
@@ -45,7 +45,7 @@ extension PackChanges {
     appendSources(to: &out)
     for arrival in arrivals { Varint.append(arrival.version, to: &out) }
     for arrival in arrivals {
-      // A mask, so that a version from the future, which no origin makes, isn't a trap.
+      // Masked, so that a version above the pack's, which no origin makes, doesn't trap.
       Varint.append((version.number - arrival.manifestVersion.number) & Varint.largest, to: &out)
     }
     appendForms(old, to: &out)

@@ -1,12 +1,16 @@
 import System
 
 extension PackChanges {
-  /// Bytes that arrivals may have in a resourcemap, where a caller has no limit of its own.
+  /// The default limit of the arrivals' bytes in a resourcemap.
   package static let largest: Int64 = 256 << 20
 
-  /// Reads the change list of a pack whose head is known.
-  /// - Parameter bytes: as the frame behind the head gives them.
-  /// - Throws: also where they aren't those of which the head has a digest, or `otherManifest`.
+  /// Decodes the change list of a pack whose head is known.
+  /// - Parameters:
+  ///   - bytes: the decoded frame that follows the head.
+  ///   - head: the head of the pack.
+  ///   - base: the base manifest.
+  ///   - limit: the maximum bytes of the arrivals in a resourcemap.
+  /// - Throws: `damaged`, also if the bytes don't match the digest in the head; `otherManifest`; `overLimit`.
   package init(_ bytes: [UInt8], of head: PackHead, base: Manifest, limit: Int64 = largest) throws(PackFault)
   {
     guard base.version == head.base else { throw .otherManifest }
@@ -16,11 +20,12 @@ extension PackChanges {
     guard records.count == head.records else { throw .damaged("it has more or fewer files than entries") }
   }
 
-  /// Reads a change list; every place in it is one.
+  /// Decodes a change list, and checks that every place in it exists.
   /// - Parameters:
-  ///   - version: that the pack leads to.
+  ///   - bytes: the change list.
+  ///   - version: the version that the pack leads to.
   ///   - base: the base manifest, sorted by URL.
-  ///   - limit: bytes that the arrivals may have in a resourcemap: a few bytes here may stand for many there.
+  ///   - limit: the maximum bytes of the arrivals in a resourcemap: a few bytes here can stand for many there.
   package init(_ bytes: [UInt8], version: ManifestVersion, base: [ManifestItem], limit: Int64 = largest)
     throws(PackFault)
   {
@@ -158,9 +163,9 @@ extension PackChanges {
     return forms
   }
 
-  /// What arrivals may still take in a resourcemap.
+  /// The bytes that arrivals may still take in a resourcemap.
   private struct Room {
-    /// Bytes of an entry beside its URL and its form: keys, digests and the end of `download`.
+    /// The bytes of an entry besides its URL and its form: keys, digests and the end of `download`.
     static let entry: Int64 = 256
 
     var left: Int64

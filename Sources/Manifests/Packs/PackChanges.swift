@@ -1,11 +1,12 @@
 import System
 
-/// What turns one manifest into another, as a pack tells it (docs/protocol.md, "Packs"). What a device works out from
-/// the files itself (md5, sha256, size, the UUID and name of `download`) isn't in it.
+/// The changes from one manifest to another, as a pack encodes them (docs/protocol.md, "Packs"). They leave out what
+/// a device derives from the files itself (md5, sha256, size, the UUID and name in `download`).
 package struct PackChanges: Hashable, Sendable {
-  /// The entries of the base manifest that go or change: their places in the order of its URLs, rising.
+  /// The entries of the base manifest that are removed or changed: their indices in its entries sorted by URL,
+  /// ascending.
   package var touched: [Int]
-  /// The entries that come or change, in the order of their URLs.
+  /// The entries that are added or changed, sorted by URL.
   package var arrivals: [Arrival]
 
   package init(touched: [Int], arrivals: [Arrival]) {
@@ -13,10 +14,10 @@ package struct PackChanges: Hashable, Sendable {
     self.arrivals = arrivals
   }
 
-  /// An entry that comes or changes.
+  /// An entry that is added or changed.
   package struct Arrival: Hashable, Sendable {
     package let url: ResourceURL
-    /// The touched entry, by its place in `touched`, that this one most likely replaces: what they share isn't sent.
+    /// The touched entry that this one most likely replaces, as an index in `touched`: what they share isn't sent.
     package var partner: Int?
     package let form: EntryForm
     /// The resource version.
@@ -37,7 +38,7 @@ package struct PackChanges: Hashable, Sendable {
       self.source = source
     }
 
-    /// The entry, once its bytes are known; nil where they are more than a manifest can say.
+    /// Returns the entry, once its bytes are known; nil if their size is above what a manifest can express.
     package func entry(_ bytes: FileDigest) -> Entry? {
       guard bytes.size <= Decimal.limit else { return nil }
       let path =
@@ -50,27 +51,27 @@ package struct PackChanges: Hashable, Sendable {
 
   /// Where the bytes of an entry come from.
   package enum Source: Hashable, Sendable {
-    /// The next record of the pack: a frame over the file of an entry of the base manifest, by its place, or over
-    /// nothing. `isRenamed`: over that file with its words renamed (`PackRenaming`).
+    /// The next record of the pack: a frame over the file of an entry of the base manifest, by index, or over
+    /// nothing. With `isRenamed`, over that file with its words renamed (`PackRenaming`).
     case record(base: Int?, isRenamed: Bool)
-    /// The file of an entry of the base manifest, by its place.
+    /// The file of an entry of the base manifest, by index.
     case held(Int)
-    /// The file of an arrival before this one, by its place.
+    /// The file of an earlier arrival, by index.
     case arrival(Int)
   }
 
-  /// Arrivals whose bytes are in the pack, in the order of the records.
+  /// The arrivals whose bytes are in the pack, in the order of the records.
   package var records: [Int] {
     arrivals.indices.filter { if case .record = arrivals[$0].source { true } else { false } }
   }
 }
 
-/// What an entry says that doesn't follow from its URL, its bytes and its versions.
+/// The parts of an entry that can't be derived from its URL, its bytes and its versions.
 package struct EntryForm: Hashable, Sendable {
   package let ctype: String
-  /// Members that packs know nothing of.
+  /// Members that packs don't interpret.
   package let others: JSONObject
-  /// What `download` begins with: the public URL, the space and the app's number, without a slash at its end.
+  /// The start of `download`: the public URL, the space and the app's number, without a slash at its end.
   package let place: String
 
   package init(ctype: String, others: JSONObject, place: String) {
@@ -79,13 +80,13 @@ package struct EntryForm: Hashable, Sendable {
     self.place = place
   }
 
-  /// Of an entry; nil where its `download` doesn't end as an origin writes it.
+  /// Creates the form of an entry; nil if its `download` doesn't end as an origin writes it.
   package init?(_ entry: Entry) {
     guard let place = Self.cut(entry.download)?.place else { return nil }
     self.init(ctype: entry.ctype, others: entry.others, place: place)
   }
 
-  // Members count by key and value: thousands of entries may differ in one header alone.
+  // Hashes members by key and value: thousands of entries may differ only in one header.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(ctype)
     hasher.combine(place)
@@ -95,13 +96,13 @@ package struct EntryForm: Hashable, Sendable {
     }
   }
 
-  /// Bytes of what it gives to each of its entries in a resourcemap, roughly.
+  /// The approximate bytes that it adds to each of its entries in a resourcemap.
   var weight: Int64 {
     let others = others.isEmpty ? 0 : JSONValue.object(others).canonical.count
     return Int64(ctype.utf8.count + place.utf8.count + others)
   }
 
-  /// As JSON: the entry's members, with `place` as its `download`.
+  /// The form as JSON: the entry's members, with `place` as its `download`.
   var json: JSONValue {
     var object = others
     object["ctype"] = .string(ctype)
@@ -123,10 +124,10 @@ package struct EntryForm: Hashable, Sendable {
     guard EntryHeaders.areFit(in: others) else { throw .damaged("an entry's headers can't be sent") }
   }
 
-  /// Members of an entry that follow from its bytes and its arrival.
+  /// The members of an entry that are derived from its bytes and its arrival.
   private static let computed: Set<String> = ["md5", "sha256", "size", "version"]
 
-  /// What stands before the last four segments of a `download`, and the first of these, the manifest version.
+  /// Returns the part of a `download` before its last four segments, and the first of these, the manifest version.
   static func cut(_ download: String) -> (place: String, manifestVersion: ManifestVersion)? {
     var rest = download[...]
     var segment = rest

@@ -1,25 +1,26 @@
 import System
 
-/// What a pack begins with (docs/protocol.md, "Packs"): which manifests it joins, and how long its change list is.
+/// The head of a pack (docs/protocol.md, "Packs"): the manifests that it leads from and to, and the length of its
+/// change list.
 package struct PackHead: Hashable, Sendable {
-  /// "XPK", and the format's number.
+  /// "XPK" and the number of the format.
   package static let magic = Array("XPK1".utf8)
-  /// Bytes of a digest that find damage at once: the first of a SHA-256.
+  /// The number of leading bytes of a SHA-256 used as a check.
   package static let checkCount = 8
-  /// Bytes of a head at most.
+  /// The maximum length of a head in bytes.
   package static let longest = magic.count + 5 * Varint.longest + 2 * SHA256.byteCount + checkCount
-  /// Records of a pack at most.
+  /// The maximum number of records in a pack.
   static let mostRecords = 1 << 24
 
   package let base: ManifestVersion
   package let version: ManifestVersion
-  /// Of the resourcemap that it starts from.
+  /// The digest of the resourcemap that it starts from.
   package let baseDigest: SHA256
-  /// Of the resourcemap that it leads to.
+  /// The digest of the resourcemap that it leads to.
   package let digest: SHA256
-  /// Files that follow the change list.
+  /// The number of files that follow the change list.
   package let records: Int
-  /// Bytes of the change list, and of the zstd frame, without its magic number, that it is sent as.
+  /// The length of the change list in bytes, and of the zstd frame, without its magic number, in which it is sent.
   package let changes: (plain: Int64, coded: Int64)
   /// The first bytes of the change list's SHA-256.
   package let changesCheck: [UInt8]
@@ -37,7 +38,7 @@ package struct PackHead: Hashable, Sendable {
     changesCheck = Self.check(SHA256.of(plainChanges))
   }
 
-  /// The first bytes of a digest, by which damage is found at once.
+  /// Returns the first bytes of a digest, which detect damage early.
   package static func check(_ sha256: SHA256) -> [UInt8] { Array(sha256.bytes.prefix(checkCount)) }
 
   package var bytes: [UInt8] {
@@ -53,8 +54,8 @@ package struct PackHead: Hashable, Sendable {
     return out
   }
 
-  /// Reads the head at the start of `bytes`.
-  /// - Returns: nil where there are too few bytes yet.
+  /// Parses the head at the start of `bytes`.
+  /// - Returns: nil if there are too few bytes yet.
   static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int)? {
     guard magic.starts(with: bytes.prefix(magic.count)) else { throw .damaged("it doesn't begin as a pack") }
     var reader = VarintReader(bytes)
@@ -99,11 +100,11 @@ package struct PackHead: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
-/// What stands before each file of a pack.
+/// The head of each file in a pack.
 package struct PackRecordHead: Hashable, Sendable {
   static let longest = Varint.longest + PackHead.checkCount
 
-  /// Bytes of the zstd frame that follows, without its magic number.
+  /// The length in bytes of the zstd frame that follows, without its magic number.
   package let length: Int64
   /// The first bytes of the file's SHA-256.
   package let check: [UInt8]
@@ -119,8 +120,8 @@ package struct PackRecordHead: Hashable, Sendable {
     return out + check
   }
 
-  /// Reads the head at the start of `bytes`.
-  /// - Returns: nil where there are too few bytes yet.
+  /// Parses the head at the start of `bytes`.
+  /// - Returns: nil if there are too few bytes yet.
   static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackRecordHead, length: Int)? {
     var reader = VarintReader(bytes)
     do throws(PackFault) {

@@ -1,9 +1,9 @@
-/// Takes a pack apart as its bytes arrive, in memory that follows its change list and never its files.
+/// Parses a pack as its bytes arrive, in memory proportional to its change list, not to its files.
 package struct PackParser {
-  /// A part of a pack, in the order in which they come.
+  /// A part of a pack, in order.
   package enum Part: ~Escapable {
     case head(PackHead)
-    /// All of the coded change list.
+    /// The whole coded change list.
     case changes([UInt8])
     case record(PackRecordHead)
     /// The next bytes of the record's frame.
@@ -17,24 +17,24 @@ package struct PackParser {
     case recordHead
     case payload(left: Int64)
     case end
-    /// It was told to go on where no record of its pack is.
+    /// It was resumed at a place that the pack doesn't have.
     case nowhere
   }
 
   private var state = State.head
   private var held: [UInt8] = []
   private var recordsLeft = 0
-  /// Bytes of the coded change list that are taken.
+  /// The maximum bytes of the change list.
   private let limit: Int64
-  /// Where the part that is next begins, from the start of the pack: a download that was torn goes on there.
+  /// The position in the pack of the next part, where an interrupted download can resume.
   package private(set) var offset: Int64 = 0
 
-  /// - Parameter limit: bytes that the change list may have.
+  /// - Parameter limit: the maximum bytes of the change list.
   package init(limit: Int64) { self.limit = limit }
 
-  /// Goes on behind the change list of a pack and some of its records.
+  /// Resumes after the change list of a pack and some of its records.
   ///
-  /// The numbers may come from a file: where they can't be, `push` throws.
+  /// The numbers may come from a file: if they are impossible, `push` throws.
   package init(resuming head: PackHead, recordsTaken: Int, at offset: Int64) {
     limit = 0
     guard (0...head.records).contains(recordsTaken), (0...Varint.largest).contains(offset) else {
@@ -46,11 +46,12 @@ package struct PackParser {
     state = recordsLeft == 0 ? .end : .recordHead
   }
 
-  /// Whether all of the pack was taken.
+  /// Whether the whole pack has been parsed.
   package var isAtEnd: Bool { if case .end = state { true } else { false } }
 
-  /// Takes the next bytes and tells `take` of each part that they complete. Not to be called again once it threw.
-  /// - Throws: what `take` throws, or a `PackFault` where the bytes are no pack.
+  /// Takes the next bytes, and passes each part that they complete to `take`. Must not be called again after it
+  /// throws.
+  /// - Throws: what `take` throws, or a `PackFault` if the bytes aren't a pack.
   package mutating func push(_ bytes: RawSpan, _ take: (borrowing Part) throws -> Void) throws {
     var start = 0
     while start < bytes.byteCount {
@@ -103,14 +104,14 @@ package struct PackParser {
     try take(.recordEnd)
   }
 
-  /// Holds bytes until a part is whole; gives how many.
+  /// Buffers bytes until a part is complete, and returns how many it took.
   private mutating func hold(_ bytes: RawSpan, from start: Int, upTo count: Int) -> Int {
     let taken = min(count - held.count, bytes.byteCount - start)
     bytes.extracting(start..<start + taken).withUnsafeBytes { held.append(contentsOf: $0) }
     return taken
   }
 
-  /// Lets go of what was held beyond a part of `length` bytes; gives where the next part begins.
+  /// Drops the buffer after a part of `length` bytes, and returns where in the input the next part begins.
   private mutating func giveBack(_ length: Int, _ start: Int) -> Int {
     defer { held = [] }
     offset += Int64(length)

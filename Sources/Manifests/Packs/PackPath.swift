@@ -1,6 +1,6 @@
 import System
 
-/// Where a pack is: `{space}/{app}/pack/{A}-{B}-{16 hex of its sha256}.xpk`.
+/// The path of a pack: `{space}/{app}/pack/{A}-{B}-{16 hex digits of its sha256}.xpk`.
 package struct PackPath: Hashable, Sendable, CustomStringConvertible {
   package let channel: ChannelName
   package let app: AppName
@@ -19,7 +19,7 @@ package struct PackPath: Hashable, Sendable, CustomStringConvertible {
     mark = String(sha256.hex.prefix(16))
   }
 
-  /// Reads a path without the slash before `space`; nil unless it is exactly what `text` would be.
+  /// Parses a path without the slash before `space`; nil unless it is exactly what `text` would be.
   package init?(text: some StringProtocol) {
     let parts = String(text).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 4, parts[2] == "pack", parts[3].hasSuffix(".xpk"),
@@ -38,17 +38,17 @@ package struct PackPath: Hashable, Sendable, CustomStringConvertible {
     mark = name[2]
   }
 
-  /// The path at the end of a pack's URL; nil where the text is none.
+  /// Parses the path at the end of a pack's URL; nil if there is none.
   package init?(download: String) {
     self.init(
       text: download.split(separator: "/", omittingEmptySubsequences: false).suffix(4).joined(separator: "/"))
   }
 
-  /// Its last segment.
+  /// The last segment of the path.
   package var fileName: String { "\(base)-\(version)-\(mark).xpk" }
   package var text: String { "\(channel.space)/\(app)/pack/\(fileName)" }
   package var description: String { text }
 
-  /// The absolute URL under a channel's public URL.
+  /// Returns the absolute URL under a channel's public URL.
   package func url(publicURL: BaseURL) -> String { publicURL.text + "/" + text }
 }

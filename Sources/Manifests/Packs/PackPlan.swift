@@ -13,18 +13,19 @@ package struct EntryChange: Hashable, Sendable {
   }
 }
 
-/// Works out what a pack has to say: which entries replace which, and over what each new file is best coded.
+/// Plans the contents of a pack: which entries replace which, and the base over which to encode each new file.
 package struct PackPlan: Sendable {
   package var changes: PackChanges
-  /// The touched entries of the base manifest, in their order.
+  /// The touched entries of the base manifest, in order.
   package let old: [ManifestItem]
 
   /// - Parameters:
-  ///   - changes: sorted by URL.
-  ///   - place: where a URL, or some bytes, are in the base manifest, counted in the order of its URLs.
-  ///   - delta: the bytes that a file has a delta on, of those that the base manifest holds.
-  ///   - stableName: what stays of a URL from build to build: namesakes are partners.
-  /// - Returns: nil where an entry isn't as origins write it, so that a device couldn't work it out.
+  ///   - changes: the changes, sorted by URL.
+  ///   - place: returns the index of a URL, or of some bytes, in the base manifest's entries sorted by URL.
+  ///   - delta: returns the base of a file's delta, among the bytes in the base manifest.
+  ///   - stableName: returns the part of a URL that stays the same between builds; URLs with equal stable names
+  ///     are partners.
+  /// - Returns: nil if an entry isn't as origins write it, so that a device couldn't derive it.
   package init?(
     _ changes: [EntryChange], place: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
     delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String
@@ -69,14 +70,14 @@ package struct PackPlan: Sendable {
     self.old = old
   }
 
-  /// Touched entries that are free to be somebody's partner.
+  /// The touched entries that are still free to be a partner.
   private struct Partners {
     private let urls: [ResourceURL: Int]
     private var bytes: [SHA256: [Int]] = [:]
     private var names: [String: [Int]] = [:]
     private var isTaken: [Bool]
 
-    /// Those whose URL stays are taken: by the entry that comes in their place.
+    /// Entries whose URL stays are taken, by the entry that replaces them.
     init(_ old: [ManifestItem], staying: Set<ResourceURL>, _ stableName: (ResourceURL) -> String) {
       urls = Dictionary(old.enumerated().map { ($1.url, $0) }) { $1 }
       isTaken = old.map { staying.contains($0.url) }
@@ -86,7 +87,8 @@ package struct PackPlan: Sendable {
       }
     }
 
-    /// The entry of the same URL, else one with the bytes that the file is coded over, else a namesake.
+    /// Returns the entry of the same URL, else one with the bytes of the base, else one with the same stable
+    /// name.
     mutating func take(for url: ResourceURL, _ name: String, _ base: SHA256?) -> Int? {
       if let same = urls[url] { return same }
       if let base, let found = Self.free(&bytes[base, default: []], isTaken) {

@@ -1,10 +1,10 @@
-/// Replaces in an old file the names that a release changes: bundlers put hashes in file names, and the names of what a
-/// file imports in the file. What is left to be sent is what people changed.
+/// Replaces the names that a release changes in an old file: bundlers put hashes into file names, and the names of
+/// imported files into a file. What remains to be sent is what people changed.
 ///
-/// A word is a run of ASCII letters, digits, `_` and `-`, as long as possible. An arrival with a partner gives pairs of
-/// words: where the URLs of both are the same but for some words, each such word of the partner, of 6 to 64 bytes,
-/// becomes that of the arrival, of 64 bytes and twice the old word's at most. Of two pairs with one old word the first
-/// counts, in the order of the arrivals.
+/// A word is a maximal run of ASCII letters, digits, `_` and `-`. An arrival with a partner yields pairs of words: if
+/// their URLs differ only in some words, each such word of the partner, of 6 to 64 bytes, becomes that of the arrival,
+/// of at most 64 bytes and twice the old word's length. If two pairs have the same old word, the first counts, in the
+/// order of the arrivals.
 package struct PackRenaming: Sendable {
   private var words: [ArraySlice<UInt8>: [UInt8]] = [:]
   private var filter = WordFilter()
@@ -13,7 +13,7 @@ package struct PackRenaming: Sendable {
   /// Longer words stay as they are.
   private static let longest = 64
 
-  /// - Parameter urls: the URL of the partner of each arrival that has one, and the arrival's own.
+  /// - Parameter urls: for each arrival with a partner, the URLs of both.
   package init(_ urls: some Sequence<(old: String, new: String)>) {
     for pair in urls where pair.old != pair.new { add(Array(pair.old.utf8), Array(pair.new.utf8)) }
   }
@@ -25,7 +25,7 @@ package struct PackRenaming: Sendable {
     let (before, after) = (Self.pieces(of: old), Self.pieces(of: new))
     guard before.count == after.count else { return }
     let differ = zip(before, after).filter { old[$0] != new[$1] }
-    // Pieces take turns, words and what is between them; these have to be the same.
+    // Pieces alternate between words and the bytes between words, which must be the same.
     guard differ.allSatisfy({ Self.isWord(old[$0.0.lowerBound]) && Self.isWord(new[$0.1.lowerBound]) }) else {
       return
     }
@@ -38,7 +38,7 @@ package struct PackRenaming: Sendable {
     }
   }
 
-  /// Runs of words and of other bytes, in turns.
+  /// Returns words and the runs of other bytes between them, alternating.
   private static func pieces(of text: [UInt8]) -> [Range<Int>] {
     var pieces: [Range<Int>] = []
     var start = 0
@@ -56,7 +56,7 @@ package struct PackRenaming: Sendable {
 
   private static let isWordByte = (0...255).map { isWord(UInt8($0)) }
 
-  /// The file with its words renamed; nil where it has none of them.
+  /// Returns the file with its words renamed; nil if it contains none of them.
   package func applied(to file: [UInt8]) -> [UInt8]? {
     if isEmpty { return nil }
     var out: [UInt8] = []
@@ -87,11 +87,11 @@ package struct PackRenaming: Sendable {
   }
 }
 
-/// Tells most words that aren't in a table without looking them up: a file has a word every few bytes.
+/// Rules out most words that aren't in a table without a lookup: a file has a word every few bytes.
 private struct WordFilter {
   private var bits: [UInt64] = []
 
-  /// Takes a word of 4 bytes or more.
+  /// Adds a word of 4 bytes or more.
   mutating func add(_ word: UnsafeRawBufferPointer) {
     if bits.isEmpty { bits = [UInt64](repeating: 0, count: 1 << 10) }
     let place = Self.place(word, 0, word.count)
@@ -103,7 +103,7 @@ private struct WordFilter {
     return bits[place / 64] & 1 << UInt64(place % 64) != 0
   }
 
-  /// 16 bits of a hash of the word's ends and its length.
+  /// Returns 16 bits of a hash of the word's ends and its length.
   @inline(__always) private static func place(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int)
     -> Int
   {

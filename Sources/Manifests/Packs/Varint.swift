@@ -1,9 +1,10 @@
-/// Whole numbers as packs write them: seven bits a byte, the lowest first, the top bit set on all but the last
-/// (unsigned LEB128), never longer than needed. They end at 2^53−1, as those of JSON do, so every reader has them exactly.
+/// Whole numbers as packs encode them: unsigned LEB128 (seven bits a byte, the lowest first, the top bit set on all but
+/// the last byte), never longer than needed. The maximum is 2^53−1, as in JSON, so that every reader represents them
+/// exactly.
 enum Varint {
-  /// Bytes of a number at most.
+  /// The maximum length of a number in bytes.
   static let longest = 8
-  /// 2^53−1, also the mask of all bits that a number may have.
+  /// 2^53−1, which is also the mask of a number's bits.
   static let largest = Decimal.limit
 
   static func append(_ value: Int64, to out: inout [UInt8]) {
@@ -19,7 +20,7 @@ enum Varint {
   static func append(_ value: Int, to out: inout [UInt8]) { append(Int64(value), to: &out) }
 }
 
-/// Reads a run of numbers and bytes, each checked against what is left.
+/// Reads numbers and bytes, each checked against what is left.
 struct VarintReader {
   private let bytes: [UInt8]
   private(set) var index = 0
@@ -46,14 +47,14 @@ struct VarintReader {
     throw .damaged("a number has more than \(Varint.longest) bytes")
   }
 
-  /// A number below `limit`.
+  /// Reads a number below `limit`.
   mutating func number(below limit: Int) throws(PackFault) -> Int {
     let value = try number()
     guard value < Int64(limit) else { throw .damaged("\(value), where less than \(limit) was expected") }
     return Int(value)
   }
 
-  /// How many things follow that take at least one byte each.
+  /// Reads a count of things that take at least one byte each.
   mutating func count() throws(PackFault) -> Int { try number(below: left + 1) }
 
   mutating func bytes(_ count: Int) throws(PackFault) -> [UInt8] {
@@ -68,12 +69,12 @@ struct VarintReader {
   }
 }
 
-/// Why a pack can't be used. A device asks for the patch then.
+/// Why a pack can't be used. The device then requests the patch.
 package enum PackFault: Error, Hashable, Sendable {
-  /// Its bytes aren't a pack, or not those that were made.
+  /// Its bytes aren't a pack, or were altered.
   case damaged(String)
-  /// It leads from or to another manifest than the answer that named it.
+  /// It leads from or to a manifest other than those in the answer that named it.
   case otherManifest
-  /// It is larger than the device takes.
+  /// It is larger than the device accepts.
   case overLimit
 }

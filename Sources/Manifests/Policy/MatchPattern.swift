@@ -1,25 +1,26 @@
-/// Which pages are meant: `https://third.example.com/*`.
+/// A pattern of page URLs, such as `https://third.example.com/*`.
 ///
-/// Scheme, host and port as in a URL; `*` as the scheme is http or https, as the host any, `*.` in front of it the
-/// domain and all below it. In the path `*` stands for any characters, `/` too. The query counts only where the
-/// pattern has a `?`, as with prefetch entries; escapes of printable ASCII are equal to what they stand for.
+/// Scheme, host and port are as in a URL. `*` as the scheme matches http and https, `*` as the host any host, and
+/// `*.` before the host the domain and its subdomains. In the path, `*` matches any characters, including `/`. The
+/// query counts only if the pattern has a `?`, as with prefetch entries; escapes of printable ASCII match the
+/// characters themselves.
 package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
-  /// The greatest length in bytes.
+  /// The maximum length in bytes.
   package static let limit = 1024
 
-  /// In its one form: small letters in the host, no default port.
+  /// The pattern in canonical form: the host in lowercase, no default port.
   package let text: String
   private let scheme: String?
   private let host: Host
   private let port: String
-  /// What stands between the wildcards of path and query, escapes decoded.
+  /// The text between the wildcards of path and query, with escapes decoded.
   private let parts: [[UInt8]]
   private let hasQuery: Bool
 
   private enum Host: Hashable, Sendable {
     case any
     case exactly(String)
-    /// A domain and those below it.
+    /// A domain and its subdomains.
     case below(String)
   }
 
@@ -38,10 +39,10 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
     if text.utf8.contains(UInt8(ascii: "#")) { throw .fragment }
     let (scheme, rest) = try Self.takeScheme(text)
     guard let slash = rest.firstIndex(of: "/") else { throw .noPath }
-    // The URL parser would take what follows further slashes for the host.
+    // The URL parser would skip further slashes and take what follows for the host.
     if slash == rest.startIndex { throw .url(.noHost) }
     let (host, prefix, plainHost) = try Self.host(rest[..<slash])
-    // The URL parser writes the rest in its one form; a host that is any has a name only for it.
+    // The URL parser puts the rest into canonical form; for that alone, the host `*` gets a name.
     let url: ResourceURL
     do {
       url = try ResourceURL("\(scheme ?? "https")://\(plainHost)\(rest[slash...])")
@@ -73,7 +74,7 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
     throw .scheme
   }
 
-  /// What is said of the host, the wildcard in front of it, and a text that is a host and port without any.
+  /// Returns the kind of host, the wildcard before it, and the text of host and port without wildcard.
   private static func host(
     _ text: Substring
   ) throws(MatchPatternError.Problem) -> (host: Host, prefix: String, plain: String) {
@@ -86,7 +87,7 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
 
   // MARK: - Matching
 
-  /// Whether a page is among those meant.
+  /// Whether the pattern matches a page.
   package func matches(_ page: ResourceURL) -> Bool {
     if let scheme, scheme != page.scheme { return false }
     guard page.authority.dropFirst(page.host.count) == port, matchesHost(page.host) else { return false }
@@ -103,8 +104,8 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The first part is where the text begins, the last where it ends, those between come in order; taking each at
-  /// its first place is enough, so the time is the product of the lengths at most.
+  /// Whether the text begins with the first part, ends with the last, and has the others between them in order.
+  /// Taking the first occurrence of each is enough, so the time is at most the product of the lengths.
   private static func matches(_ parts: [[UInt8]], _ text: ArraySlice<UInt8>) -> Bool {
     guard let first = parts.first, let last = parts.last, text.starts(with: first) else { return false }
     if parts.count == 1 { return text.count == first.count }
@@ -130,13 +131,13 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
   package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
-/// Why a text is no match pattern.
+/// Why a text isn't a match pattern.
 package struct MatchPatternError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong with a pattern.
   package enum Problem: Error, Hashable, Sendable {
-    /// No `http://`, `https://` or `*://` in front.
+    /// It doesn't begin with `http://`, `https://` or `*://`.
     case scheme
-    /// A `*` in the host that is neither the host nor its first label.
+    /// A `*` in the host that is neither the whole host nor its first label.
     case hostWildcard
     case noPath
     case fragment
@@ -148,7 +149,7 @@ package struct MatchPatternError: Error, Hashable, Sendable, CustomStringConvert
   /// What is wrong with it.
   package let problem: Problem
 
-  /// What is wrong and what to do.
+  /// What is wrong and what to do about it.
   package var description: String {
     switch problem {
     case .scheme: "a pattern begins with http://, https:// or *://; write it like https://third.example.com/*"
@@ -157,7 +158,7 @@ package struct MatchPatternError: Error, Hashable, Sendable, CustomStringConvert
     case .fragment: "a pattern can't have a #fragment, which is never sent; remove it"
     case .tooLong(let limit): "the pattern is longer than \(limit) bytes; shorten it with *"
     case .url(let problem):
-      // A text with a user name may hold a password, which belongs in no log.
+      // A text with a user name may contain a password, which mustn't be logged.
       "\(ResourceURLError(text: text, problem: problem))"
     }
   }

@@ -1,12 +1,12 @@
 import System
 
-/// What an app may switch without a new build: interception, pages it leaves alone, injected scripts.
+/// What an app can change without a new build: interception, bypassed pages, injected scripts.
 package struct Policy: Hashable, Sendable {
-  /// Pages that must not be intercepted.
+  /// A pattern of pages that must not be intercepted.
   package struct Bypass: Hashable, Sendable {
-    /// The pages that it is about.
+    /// The pages that are bypassed.
     package let pattern: MatchPattern
-    /// When the entry lapses; nil: never.
+    /// When the entry expires; nil if never.
     package let until: Instant?
 
     package init(_ pattern: MatchPattern, until: Instant? = nil) {
@@ -15,18 +15,18 @@ package struct Policy: Hashable, Sendable {
     }
   }
 
-  /// False: devices use the network only.
+  /// Whether pages are intercepted; if false, devices use only the network.
   package var intercept = true
-  /// When an `intercept` of false lapses; nil: never.
+  /// When an `intercept` of false expires; nil if never.
   package var until: Instant?
-  /// False: hosts are left to the system's name resolution.
+  /// Whether HTTP DNS may be used; if false, only the system resolves hosts.
   package var usesHTTPDNS = true
-  /// Each pattern once.
+  /// The bypassed pages, each pattern once.
   package var bypass: [Bypass] = []
-  /// Each name once.
+  /// The injected scripts, each name once.
   package var scripts: [PolicyScript] = []
 
-  /// What a channel has before its first change.
+  /// The policy of a channel before its first change.
   package static let none = Policy()
 
   package init() {}
@@ -34,13 +34,13 @@ package struct Policy: Hashable, Sendable {
   /// Whether the kill switch is on.
   package func isKilled(at now: Instant) -> Bool { !intercept && (until.map { now < $0 } ?? true) }
 
-  /// Whether an app may answer a page and its resources from what the device holds.
+  /// Whether an app may answer a page and its resources from the device.
   package func intercepts(_ page: ResourceURL, at now: Instant) -> Bool {
     !isKilled(at: now)
       && !bypass.contains { entry in (entry.until.map { now < $0 } ?? true) && entry.pattern.matches(page) }
   }
 
-  /// The policy without what has lapsed.
+  /// Returns the policy without its expired parts.
   package func current(at now: Instant) -> Policy {
     var policy = self
     if !intercept, !isKilled(at: now) {
@@ -51,7 +51,7 @@ package struct Policy: Hashable, Sendable {
     return policy
   }
 
-  /// Puts a pattern in, in the place of the same one.
+  /// Adds an entry, replacing the one with the same pattern.
   package mutating func add(_ entry: Bypass) {
     if let i = bypass.firstIndex(where: { $0.pattern == entry.pattern }) {
       bypass[i] = entry
@@ -60,7 +60,7 @@ package struct Policy: Hashable, Sendable {
     }
   }
 
-  /// Puts a script in, in the place of the one with its name.
+  /// Adds a script, replacing the one with the same name.
   package mutating func add(_ script: PolicyScript) {
     if let i = scripts.firstIndex(where: { $0.name == script.name }) {
       scripts[i] = script
@@ -71,15 +71,15 @@ package struct Policy: Hashable, Sendable {
 }
 
 extension Policy {
-  /// Patterns in a policy at most.
+  /// The maximum number of patterns in a policy.
   package static let patternLimit = 200
-  /// Scripts in a policy at most.
+  /// The maximum number of scripts in a policy.
   package static let scriptLimit = 20
 
   /// The members of the document's `data`, without its version.
   ///
-  /// `until` is when all that is temporary here lapses: an `intercept` of false, and the entries of `bypass`.
-  /// `bypassUntil` names the entries that lapse at another time, or never: null.
+  /// `until` is when everything temporary expires: an `intercept` of false, and the entries of `bypass`.
+  /// `bypassUntil` lists the entries that expire at another time, or never (null).
   package var json: JSONObject {
     let ends = Set(bypass.map(\.until))
     let common: Instant? = intercept ? (ends.count == 1 ? bypass.first?.until : nil) : until
@@ -96,7 +96,7 @@ extension Policy {
     return object
   }
 
-  /// Reads the members as a device does: what it can't use it passes over.
+  /// Reads the members leniently, as a device does: unusable parts are ignored.
   package init(reading value: JSONValue) {
     intercept = value["intercept"]?.bool ?? true
     usesHTTPDNS = value["httpdns"]?.bool ?? true
@@ -112,17 +112,17 @@ extension Policy {
   }
 }
 
-/// A moment as documents write it (RFC 3339, in UTC, to the second): `2026-12-01T00:00:00Z`.
+/// A point in time as in documents (RFC 3339, in UTC, to the second): `2026-12-01T00:00:00Z`.
 package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Since 1970.
   package let seconds: Int64
 
   package init(seconds: Int64) { self.seconds = seconds }
 
-  /// The second in which a moment lies; `milliseconds` since 1970.
+  /// Creates the whole second of a time in milliseconds since 1970.
   package init(milliseconds: Int64) { seconds = Timestamp.wholeSeconds(milliseconds) }
 
-  /// Reads an RFC 3339 time, an offset and fractions of a second included; nil for anything else.
+  /// Parses an RFC 3339 time, with any offset and fractions of a second; nil for anything else.
   package init?(_ text: String) {
     guard let milliseconds = Timestamp.parse(text, needsSeconds: true) else { return nil }
     self.init(milliseconds: milliseconds)

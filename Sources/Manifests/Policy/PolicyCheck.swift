@@ -1,14 +1,17 @@
-/// A policy as somebody wrote it, checked strictly: what is wrong where, and the policy if nothing is.
+/// The result of a strict check of a policy: the problems with their places, and the policy if there are no
+/// errors.
 package struct PolicyCheck: Sendable {
-  /// What is wrong with the document, or odd.
+  /// The errors, warnings and notes.
   package let remarks: [DocumentRemark]
-  /// Nil where there is an error.
+  /// The policy; nil if there is an error.
   package let policy: Policy?
 
   /// Checks a file: the whole document, or its `data`.
   ///
-  /// - Parameter scripts: those of the channel. A file may leave some out, but brings no new ones, whose bytes
-  ///   it hasn't; without `scripts` all stay.
+  /// - Parameters:
+  ///   - bytes: the file.
+  ///   - scripts: the channel's scripts. A file may leave some out, but can't add any, since it doesn't contain
+  ///     their bytes; without the member `scripts`, all stay.
   package init(_ bytes: [UInt8], scripts: [PolicyScript]) {
     var checker = PolicyChecker(scripts: scripts)
     let policy = checker.checks.parse(bytes).flatMap { checker.policy(of: $0) }
@@ -16,7 +19,7 @@ package struct PolicyCheck: Sendable {
     self.policy = checker.checks.hasErrors ? nil : policy
   }
 
-  /// Checks a document that is read already.
+  /// Checks a document that has already been parsed.
   package init(_ document: JSONValue, scripts: [PolicyScript]) {
     self.init(document.canonical, scripts: scripts)
   }

@@ -1,17 +1,17 @@
 import System
 
-/// A script that an app injects into its pages, by hash and signature.
+/// A script that an app injects into its pages, with its hash and signature.
 package struct PolicyScript: Hashable, Sendable {
-  /// The name that pages and devices know it by.
+  /// The name under which devices request it.
   package let name: String
-  /// Where the bytes are, absolute.
+  /// The absolute URL of its bytes.
   package let download: String
-  /// Of its bytes.
+  /// The digest of its bytes.
   package let sha256: SHA256
-  /// An Ed25519 signature (RFC 8032) over the bytes, in base64, made off the server; the public key is in the app.
+  /// An Ed25519 signature (RFC 8032) of the bytes, in base64, made off the server; the public key is in the app.
   package let signature: String
 
-  /// Bytes of a script that an origin takes at most.
+  /// The maximum size in bytes of a script that an origin accepts.
   package static let limit = 1_000_000
 
   package init(name: String, download: String, sha256: SHA256, signature: String) {
@@ -21,7 +21,7 @@ package struct PolicyScript: Hashable, Sendable {
     self.signature = signature
   }
 
-  /// A letter or digit, then letters, digits, `.`, `-` and `_`, 64 at most.
+  /// Whether a text is a script's name: a letter or digit, then letters, digits, `.`, `-` and `_`, 64 at most.
   package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, ASCII.isLetterOrDigit(first), text.utf8.count <= 64 else {
       return false
@@ -37,7 +37,7 @@ package struct PolicyScript: Hashable, Sendable {
     self.init(name: name, download: download, sha256: sha256, signature: signature)
   }
 
-  /// The script as `policy.json` lists it.
+  /// The script as in `policy.json`.
   package var json: JSONValue {
     [
       "download": .string(download), "name": .string(name), "sha256": .string(sha256.hex),
@@ -46,17 +46,17 @@ package struct PolicyScript: Hashable, Sendable {
   }
 }
 
-/// Where the bytes of a policy's script are, below the public URL: `/{space}/{app}/script/{sha256}.js`.
+/// The path of a policy's script below the public URL: `/{space}/{app}/script/{sha256}.js`.
 package enum PolicyScriptPath {
-  /// The path, with its leading slash.
+  /// Returns the path, with its leading slash.
   package static func text(_ channel: ChannelName, _ app: AppName, _ sha256: SHA256) -> String {
     "/\(channel.space)/\(app)/script/\(name(sha256))"
   }
 
-  /// The file's name.
+  /// Returns the file name.
   package static func name(_ sha256: SHA256) -> String { "\(sha256.hex).js" }
 
-  /// The script that a file's name means; nil for any other name.
+  /// Returns the script's hash from its file name; nil for any other name.
   package static func sha256(ofName name: some StringProtocol) -> SHA256? {
     name.hasSuffix(".js") ? SHA256(hex: name.dropLast(3)) : nil
   }

@@ -1,8 +1,9 @@
-/// A prefetch config as somebody wrote it, checked strictly: what is wrong where, and the config if nothing is.
+/// The result of a strict check of a prefetch config: the problems with their places, and the config if there
+/// are no errors.
 package struct PrefetchCheck: Sendable {
-  /// In the order of the document.
+  /// The errors, warnings and notes, in the order of the document.
   package let remarks: [DocumentRemark]
-  /// Nil where there is an error.
+  /// The config; nil if there is an error.
   package let config: PrefetchConfig?
 
   /// Checks a file: the whole document, its `data`, or the `config` array alone.
@@ -12,7 +13,7 @@ package struct PrefetchCheck: Sendable {
     self.init(reader, document)
   }
 
-  /// Checks a document that is read already.
+  /// Checks a document that has already been parsed.
   package init(_ document: JSONValue) { self.init(PrefetchChecker(), document) }
 
   private init(_ checker: PrefetchChecker, _ document: JSONValue?) {
@@ -26,12 +27,13 @@ package struct PrefetchCheck: Sendable {
   package var errors: [DocumentRemark] { remarks.filter { $0.severity == .error } }
 }
 
-/// Walks a prefetch config and remarks on everything that a device couldn't use, or not as it was meant.
+/// Checks a prefetch config for everything that a device couldn't use, or would use differently from what was
+/// meant.
 struct PrefetchChecker {
   var checks = DocumentChecker()
   private var pages: [String: JSONPath] = [:]
 
-  /// The `config` array of a document, checked; nil where there is none.
+  /// Checks and returns the `config` array of a document; nil if there is none.
   mutating func config(of document: JSONValue) -> JSONValue? {
     guard let (config, path) = find(document) else { return nil }
     guard let entries = checks.array(config, path) else { return nil }
@@ -45,7 +47,7 @@ struct PrefetchChecker {
     return config
   }
 
-  /// Takes off what may stand around the array.
+  /// Returns the array without the objects that may enclose it.
   private mutating func find(_ document: JSONValue) -> (JSONValue, JSONPath)? {
     if document.array != nil { return (document, .root) }
     guard let object = document.object else {
@@ -132,7 +134,8 @@ struct PrefetchChecker {
     paramTypes(call, path.member("paramTypes"), areUsed: intoBody)
   }
 
-  /// Levels of a body: what stands around it, and readers that take fewer than ours, have room left.
+  /// The maximum nesting of a body, which leaves room for the enclosing document, and for readers with lower
+  /// limits than ours.
   private static let depthLimit = 32
 
   private mutating func values(_ value: JSONValue, _ path: JSONPath, depth: Int) {
@@ -149,7 +152,7 @@ struct PrefetchChecker {
 
   private static func isInteroperable(_ text: String) -> Bool {
     let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ASCII.isDigit($0) }
-    // Not as a double, which 2^53 + 1 becomes 2^53 in.
+    // Not as a double, in which 2^53 + 1 becomes 2^53.
     if isInteger { return Int64(text).map { $0.magnitude <= 1 << 53 } ?? false }
     return Double(text)?.isFinite ?? false
   }

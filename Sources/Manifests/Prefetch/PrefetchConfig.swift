@@ -1,26 +1,28 @@
-/// Which calls a device sends ahead for which page (DESIGN §3 "prefetchConfig").
+/// Which calls a device sends ahead for which page (docs/protocol.md §9).
 package struct PrefetchConfig: Hashable, Sendable {
-  /// In the document's order.
+  /// The pages, in the document's order.
   package let pages: [PrefetchPage]
 
-  /// What a channel has before its first push.
+  /// The config of a channel before its first push.
   package static let empty = PrefetchConfig(reading: .array([]))
 
-  /// Calls under one page, and bytes of the whole as canonical JSON, that an origin takes.
+  /// The maximum number of calls for one page, and of bytes of the whole config as canonical JSON, that an
+  /// origin accepts.
   package static let limit = (calls: 64, bytes: 1_000_000)
 
-  /// Reads a `config` array as a device does: what it can't use it passes over.
+  /// Reads a `config` array leniently, as a device does: unusable parts are ignored.
   package init(reading config: JSONValue) {
     pages = (config.array ?? []).compactMap(PrefetchPage.init(reading:))
   }
 
-  /// The `config` array, its members in their one form: methods in capitals, no member that says nothing.
+  /// The `config` array in normal form: methods in uppercase, no member with its default value.
   package var json: JSONValue { .array(pages.map(\.json)) }
 
-  /// Calls of all pages.
+  /// The number of calls of all pages.
   package var callCount: Int { pages.reduce(0) { $0 + $1.calls.count } }
 
-  /// The entry for a page that opens: one that names the page's query goes before one without a query.
+  /// Returns the entry for a page that is being opened: one with the page's query takes precedence over one
+  /// without a query.
   package func entry(for page: ResourceURL) -> PrefetchPage? {
     pages.first { $0.url.query != nil && page.isPage(of: $0.url) }
       ?? pages.first { $0.url.query == nil && page.isPage(of: $0.url) }
@@ -31,17 +33,17 @@ package struct PrefetchConfig: Hashable, Sendable {
 package struct PrefetchPage: Hashable, Sendable {
   /// The page's address.
   package let url: ResourceURL
-  /// What is fetched before the page asks for it.
+  /// The calls to send before the page makes them.
   package let calls: [PrefetchCall]
 
-  /// Reads an entry as a device does; nil where it names no page.
+  /// Reads an entry leniently, as a device does; nil if it names no page.
   init?(reading value: JSONValue) {
     guard let url = value["url"]?.string.flatMap({ try? ResourceURL($0) }) else { return nil }
     self.url = url
     calls = (value["interfaces"]?.array ?? []).compactMap(PrefetchCall.init(reading:))
   }
 
-  /// As the document has it.
+  /// The entry as in the document.
   package var json: JSONValue {
     ["interfaces": .array(calls.map(\.json)), "url": .string(url.text)]
   }
@@ -49,20 +51,20 @@ package struct PrefetchPage: Hashable, Sendable {
 
 /// A request that a device sends ahead when a page opens.
 package struct PrefetchCall: Hashable, Sendable {
-  /// The address that is called.
+  /// The URL of the call.
   package let api: ResourceURL
-  /// How it is called.
+  /// The method of the call.
   package let method: PrefetchMethod
-  /// What is sent as JSON; nil: nothing, unless `bodyParam`.
+  /// The JSON body; nil for none, unless `bodyParam` is set.
   package let body: JSONObject?
-  /// The page's query is appended to the api's.
+  /// Whether the page's query is appended to the API's.
   package let urlParam: Bool
-  /// The page's query parameters are merged into `body`.
+  /// Whether the page's query parameters are merged into `body`.
   package let bodyParam: Bool
-  /// Names of parameters whose values go into the body as numbers, where they are numbers.
+  /// The names of parameters that are sent as numbers in the body, if their values can be parsed as such.
   package let numbers: JSONObject
 
-  /// Reads a call as a device does; nil where it can't be sent.
+  /// Reads a call leniently, as a device does; nil if it can't be sent.
   init?(reading value: JSONValue) {
     guard let api = value["api"]?.string.flatMap({ try? ResourceURL($0) }),
       let method = value["method"]?.string.flatMap({ PrefetchMethod($0) })
@@ -79,9 +81,9 @@ package struct PrefetchCall: Hashable, Sendable {
   /// Whether a parameter is sent as a number.
   package func isNumber(_ parameter: String) -> Bool { numbers[parameter] != nil }
 
-  /// Two calls with one of these are one.
+  /// What makes two calls the same.
   var identity: Identity {
-    // The body of a GET isn't sent everywhere, so it doesn't tell two apart.
+    // The body of a GET isn't sent on all platforms, so it can't distinguish two calls.
     Identity(method: method, api: api.matchKey, body: method == .get ? nil : body)
   }
 
@@ -110,7 +112,7 @@ package enum PrefetchMethod: String, Hashable, Sendable, CaseIterable {
   case put = "PUT"
   case delete = "DELETE"
 
-  /// Reads a method in any case.
+  /// Parses a method in any case.
   package init?(_ text: String) {
     self.init(rawValue: text.uppercased())
   }

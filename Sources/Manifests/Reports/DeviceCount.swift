@@ -1,14 +1,15 @@
-/// What devices count (docs/protocol.md, "Reports"): the names are the wire's, and never change their meaning.
+/// Something that devices count (docs/protocol.md, "Reports"). The names are part of the protocol, and never
+/// change their meaning.
 package struct DeviceCount: Hashable, Sendable {
-  /// Where its count is kept.
+  /// The index of its count.
   let place: Int
 
-  /// As batches and `status` have it.
+  /// The name in batches and in `status`.
   package var name: String { Self.names[place] }
 
   private init(place: Int) { self.place = place }
 
-  /// Nil for a name that isn't known.
+  /// Returns the count of a name; nil for an unknown one.
   package init?(name: String) {
     guard let place = Self.places[name] else { return nil }
     self.place = place
@@ -18,16 +19,16 @@ package struct DeviceCount: Hashable, Sendable {
   package static var local: DeviceCount { DeviceCount(place: 0) }
   /// A request that was passed on to the network.
   package static var passed: DeviceCount { DeviceCount(place: 1) }
-  /// A listed file had other bytes than the manifest says when it was read.
+  /// A listed file whose bytes differed from the manifest when it was read.
   package static var damaged: DeviceCount { DeviceCount(place: 2) }
-  /// A page that was answered from the device didn't come up in time.
+  /// A page that was answered from the device and didn't load in time.
   package static var pageFailed: DeviceCount { DeviceCount(place: 3) }
-  /// A script of such a page failed before the page came up.
+  /// A script of such a page that failed before the page had loaded.
   package static var scriptFailed: DeviceCount { DeviceCount(place: 4) }
-  /// The body of a page's request was lost on its way through the app.
+  /// A page's request whose body was lost on its way through the app.
   package static var bodyLost: DeviceCount { DeviceCount(place: 5) }
 
-  /// The class of a status that the network answered with to what was passed on; 0: it didn't answer.
+  /// Returns the count for the status of a request that was passed on to the network; 0 means no answer.
   package static func status(_ status: Int) -> DeviceCount? {
     switch status {
     case 0: DeviceCount(place: classes)
@@ -36,16 +37,19 @@ package struct DeviceCount: Hashable, Sendable {
     }
   }
 
-  /// A moment in the life of a page.
+  /// A milestone in the loading of a page.
   package enum Milestone: String, CaseIterable, Sendable {
-    /// Something is seen.
+    /// The first paint.
     case paint
     /// The load event.
     case load
   }
 
-  /// The class of the time after which a page came to a milestone.
-  /// - Parameter isLocal: whether the page's document came from the device.
+  /// Returns the count for the time that a page took to a milestone.
+  /// - Parameters:
+  ///   - milestone: the milestone.
+  ///   - isLocal: whether the page's document came from the device.
+  ///   - milliseconds: the time that it took.
   package static func time(_ milestone: Milestone, isLocal: Bool, _ milliseconds: Int64) -> DeviceCount? {
     guard milliseconds >= 0 else { return nil }
     let row = (milestone == .paint ? 0 : 2) + (isLocal ? 0 : 1)
@@ -53,10 +57,10 @@ package struct DeviceCount: Hashable, Sendable {
     return DeviceCount(place: times + row * (bounds.count + 1) + column)
   }
 
-  /// The upper ends of the classes of times, in milliseconds; what is above the last one is in one more.
+  /// The upper bounds of the histogram of times, in milliseconds; longer times are counted in one more bucket.
   package static let bounds: [Int64] = [128, 256, 512, 1024, 2048, 4096, 8192]
 
-  /// All of them, in their order.
+  /// All counts, in order.
   package static var all: [DeviceCount] { names.indices.map { DeviceCount(place: $0) } }
 
   private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost"]

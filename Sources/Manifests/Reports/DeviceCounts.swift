@@ -1,54 +1,54 @@
 import System
 
-/// What a device counts for its origin: kinds of events by fixed names, never who, when or where.
+/// A device's counts for its origin: numbers of events under fixed names, never who, when or where.
 package struct DeviceCounts: Hashable, Sendable {
-  /// The most that one count may say: a batch that says more is none.
+  /// The maximum of one count: a batch with a higher one is invalid.
   package static let limit: Int64 = 1_000_000
-  /// Members that the counts of a batch may have; names that aren't known, a newer device's, are passed over.
+  /// The maximum number of counts in a batch; unknown names, of newer devices, are ignored.
   package static let mostNames = 128
 
   private var counts: [Int64]
 
-  /// Nothing happened.
+  /// Creates counts of zero.
   package init() { counts = [Int64](repeating: 0, count: DeviceCount.names.count) }
 
-  /// How often it happened.
+  /// How often an event happened.
   package subscript(_ count: DeviceCount) -> Int64 { counts[count.place] }
 
-  /// Whether nothing happened.
+  /// Whether all counts are zero.
   package var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 
-  /// Each that happened, with how often, in the order of their declaration.
+  /// The counts above zero, in the order of their declaration.
   package var all: [(count: DeviceCount, times: Int64)] {
     DeviceCount.all.compactMap { counts[$0.place] > 0 ? ($0, counts[$0.place]) : nil }
   }
 
-  /// It happened, so many times.
+  /// Adds `times` to a count.
   package mutating func add(_ count: DeviceCount, _ times: Int64 = 1) {
     counts[count.place] = counts[count.place].addingClamped(max(0, times))
   }
 
-  /// All that happened there happened here, too.
+  /// Adds all counts of `other`.
   package mutating func add(_ other: DeviceCounts) {
     for (count, times) in other.all { add(count, times) }
   }
 }
 
-/// A batch of counts, as `POST /report` takes it: what happened on a device while it held one version.
+/// A batch of counts for `POST /report`: what happened on a device while it held one version.
 package struct DeviceBatch: Hashable, Sendable {
-  /// The manifest version that was held.
+  /// The manifest version that the device held.
   package let version: ManifestVersion
-  /// What happened.
+  /// The counts.
   package let counts: DeviceCounts
 
-  /// A batch of what happened while `version` was held.
+  /// Creates a batch of what happened while `version` was held.
   package init(version: ManifestVersion, counts: DeviceCounts) {
     self.version = version
     self.counts = counts
   }
 
-  /// Reads `{"counts":{"local":12,"passed":3},"version":"553"}`.
-  /// - Throws: `member` for a version or a count that can't be.
+  /// Parses `{"counts":{"local":12,"passed":3},"version":"553"}`.
+  /// - Throws: `member` for an invalid version or count.
   package init(json: JSONValue) throws(JSONError) {
     guard let version = json["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .member("version")

@@ -1,9 +1,9 @@
-/// An absolute http or https URL under which files lie: no query, no fragment, no slash at its end.
+/// An absolute http or https URL of a folder of files: no query, no fragment, no slash at its end.
 package struct BaseURL: Hashable, Sendable, CustomStringConvertible {
-  /// Without a slash at its end: `https://cdn.example.com/hxm/tech`.
+  /// The URL without a slash at its end: `https://cdn.example.com/hxm/tech`.
   package let text: String
 
-  /// Reads a URL with or without a slash at its end.
+  /// Parses a URL with or without a slash at its end.
   package init(_ text: String) throws(ResourceURLError) {
     if text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
       throw ResourceURLError(text: text, problem: .baseWithQuery)
@@ -14,7 +14,7 @@ package struct BaseURL: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// The path, empty or from its first slash, without one at its end: `/hxm/tech`.
+  /// The path without a slash at its end: `/hxm/tech`, or empty.
   package var path: Substring {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
     let authority = text[text.utf8.index(colon, offsetBy: 3)...]
@@ -25,11 +25,11 @@ package struct BaseURL: Hashable, Sendable, CustomStringConvertible {
 
 /// Rewrites URLs by prefix: `https://test.m.example.com` becomes `https://m.example.com`.
 package struct URLRewriting: Sendable {
-  /// One base in place of another.
+  /// The replacement of one base by another.
   package struct Rule: Hashable, Sendable {
     /// The base of the URLs that change.
     package let from: BaseURL
-    /// What it becomes.
+    /// The base that replaces it.
     package let to: BaseURL
 
     package init(from: BaseURL, to: BaseURL) {
@@ -37,17 +37,17 @@ package struct URLRewriting: Sendable {
       self.to = to
     }
 
-    /// The host that files may name, port included.
+    /// The host of `from`, including its port.
     package var host: String {
       let rest = from.text.drop { $0 != ":" }.dropFirst(3)
       return String(rest.prefix { $0 != "/" })
     }
 
-    /// What follows the prefix; nil where the URL doesn't lie under it.
+    /// Returns what follows the prefix; nil if the URL isn't under it.
     fileprivate func rest(of url: ResourceURL) -> Substring? {
       guard url.text.utf8.starts(with: from.text.utf8) else { return nil }
       let rest = url.text.utf8.dropFirst(from.text.utf8.count)
-      // `https://m.example.com.evil.org` and `…/app2` don't lie under `https://m.example.com` and `…/app`.
+      // `https://m.example.com.evil.org` and `…/app2` aren't under `https://m.example.com` and `…/app`.
       guard rest.isEmpty || rest.first == UInt8(ascii: "/") || rest.first == UInt8(ascii: "?") else {
         return nil
       }
@@ -55,15 +55,15 @@ package struct URLRewriting: Sendable {
     }
   }
 
-  /// The longest prefix first.
+  /// The rules, longest prefix first.
   package let rules: [Rule]
 
-  /// Of several rules for a URL the one with the longest prefix counts.
+  /// If several rules match a URL, the one with the longest prefix applies.
   package init(_ rules: [Rule]) {
     self.rules = rules.sorted { $0.from.text.utf8.count > $1.from.text.utf8.count }
   }
 
-  /// The URL as the rule that fits makes it; as it is where none does.
+  /// Returns the URL rewritten by the rule that matches it, or unchanged if none does.
   package func apply(to url: ResourceURL) throws(ResourceURLError) -> ResourceURL {
     for rule in rules {
       if let rest = rule.rest(of: url) { return try ResourceURL(rule.to.text + rest) }
@@ -71,7 +71,7 @@ package struct URLRewriting: Sendable {
     return url
   }
 
-  /// A prefetch config whose pages and apis are rewritten; bodies stay as they are.
+  /// Returns a prefetch config with its pages and APIs rewritten; bodies are unchanged.
   package func apply(toPrefetch config: JSONValue) throws(ResourceURLError) -> JSONValue {
     var pages: [JSONValue] = []
     for page in config.array ?? [] {

@@ -1,18 +1,18 @@
-/// The hosts that an app's pages may come from: names, and `*.example.com` for a domain and all below it.
+/// The hosts that an app's pages may come from: names, and `*.example.com` for a domain and its subdomains.
 ///
-/// Ports don't count. `*` alone stands for every host; it is for tools, which open no page.
+/// Ports are ignored. `*` alone matches every host; it is for tools, which open no page.
 package struct HostList: Hashable, Sendable {
-  /// Names that a list may have.
+  /// The maximum number of names.
   package static let limit = 256
 
-  /// In the order given, in small letters.
+  /// The names in lowercase, in the order given.
   package let names: [String]
   private let exact: Set<String>
-  /// Domains, with a dot in front.
+  /// The domains of wildcards, with a leading dot.
   private let domains: [String]
   private let isEvery: Bool
 
-  /// Every host.
+  /// The list of every host.
   package static let every = HostList(["*"], exact: [], domains: [], isEvery: true)
 
   private init(_ names: [String], exact: Set<String>, domains: [String], isEvery: Bool) {
@@ -22,7 +22,7 @@ package struct HostList: Hashable, Sendable {
     self.isEvery = isEvery
   }
 
-  /// - Throws: for a list without a name, with more than `limit`, or with one that is no host.
+  /// - Throws: for an empty list, one with more than `limit` names, or one with an invalid name.
   package init(_ list: [String]) throws(HostListError) {
     guard !list.isEmpty else { throw .empty }
     guard list.count <= Self.limit else { throw .tooMany(list.count) }
@@ -40,16 +40,16 @@ package struct HostList: Hashable, Sendable {
     self.init(isEvery ? names + ["*"] : names, exact: exact, domains: domains, isEvery: isEvery)
   }
 
-  /// A host as URLs have it.
+  /// Returns a host as in URLs.
   private static func host(_ text: String, _ name: String) throws(HostListError) -> String {
-    // What isn't part of a host would be taken for a port, a path or a user.
+    // Rejects characters that a URL would take for a port, a path or a user name.
     guard isHost(name), let url = try? ResourceURL("https://\(name)/"), url.authority == url.host,
       url.text == "https://\(url.host)/", url.host.lowercased() == name.lowercased()
     else { throw .name(text) }
     return String(url.host)
   }
 
-  /// Labels of letters, digits, `-` and `_` between dots, or an IPv6 address in brackets.
+  /// Whether a name is labels of letters, digits, `-` and `_` between dots, or an IPv6 address in brackets.
   private static func isHost(_ name: String) -> Bool {
     if name.hasPrefix("["), name.hasSuffix("]") { return true }
     return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {
@@ -61,10 +61,10 @@ package struct HostList: Hashable, Sendable {
     }
   }
 
-  /// These where they leave any host out; nil for every host.
+  /// This list; nil if it includes every host.
   package var limit: HostList? { isEvery ? nil : self }
 
-  /// Whether a URL's host is one of these.
+  /// Whether a URL's host is in the list.
   package func contains(_ url: ResourceURL) -> Bool {
     if isEvery { return true }
     let host = url.host
@@ -72,15 +72,15 @@ package struct HostList: Hashable, Sendable {
   }
 }
 
-/// Why names are no list of hosts.
+/// Why names aren't a list of hosts.
 package enum HostListError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There is no name.
+  /// The list is empty.
   case empty
   case tooMany(Int)
-  /// This is neither a host's name nor `*.` and one.
+  /// A text that is neither a host name nor `*.` and a host name.
   case name(String)
 
-  /// What is wrong and what to do.
+  /// What is wrong and what to do about it.
   package var description: String {
     switch self {
     case .empty: "no hosts given; list those of the app's pages, such as m.example.com or *.example.com"

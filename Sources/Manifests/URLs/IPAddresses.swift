@@ -1,10 +1,10 @@
-/// An IPv4 address in a URL, in any of the forms that the WHATWG URL standard reads (section 3.5).
+/// An IPv4 address in a URL, in any form that the WHATWG URL standard accepts (section 3.5).
 struct IPv4Address {
   enum Reading {
     case address(IPv4Address)
-    /// Its last part is a number, but the whole is no address.
+    /// The last part is a number, but the whole isn't an address.
     case invalid
-    /// No number at the end: a name.
+    /// The last part isn't a number, so it is a name.
     case domain
   }
 
@@ -46,23 +46,23 @@ struct IPv4Address {
     var value: UInt64 = 0
     for byte in digits {
       guard let digit = ASCII.hexValue(byte), digit < radix else { return nil }
-      // Held at 2^32, which no place of an address takes.
+      // Capped at 2^32, which is too large for any part of an address.
       value = min(value * radix + UInt64(digit), 1 << 32)
     }
     return value
   }
 }
 
-/// An IPv6 address in a URL (WHATWG URL standard, section 3.5; RFC 5952 in writing).
+/// An IPv6 address in a URL (WHATWG URL standard, section 3.5; written as in RFC 5952).
 package struct IPv6Address {
   /// Eight groups of two bytes.
   package private(set) var pieces: [UInt16] = []
   private var compressAt: Int?
 
-  /// The address of eight groups.
+  /// Creates an address of eight groups.
   package init(pieces: [UInt16]) { self.pieces = pieces }
 
-  /// Reads what stands between the brackets; nil where it is no address.
+  /// Parses the text between the brackets; nil if it isn't an address.
   package init?(_ text: ArraySlice<UInt8>) {
     var rest = text
     if rest.first == UInt8(ascii: ":") {
@@ -76,7 +76,7 @@ package struct IPv6Address {
     guard expand() else { return nil }
   }
 
-  /// Reads a group and the colon behind it, a second colon, or an IPv4 address at the end.
+  /// Parses a group and the colon after it, a second colon, or an IPv4 address at the end.
   private mutating func readPiece(_ rest: inout ArraySlice<UInt8>) -> Bool {
     if rest.first == UInt8(ascii: ":") {
       guard compressAt == nil else { return false }
@@ -91,12 +91,12 @@ package struct IPv6Address {
     pieces.append(digits.reduce(0) { $0 << 4 | UInt16(ASCII.hexValue($1) ?? 0) })
     rest = tail
     if rest.isEmpty { return true }
-    // A colon has to be followed by something.
+    // A colon must be followed by something.
     guard rest.popFirst() == UInt8(ascii: ":"), !rest.isEmpty else { return false }
     return true
   }
 
-  /// Four decimal numbers without leading zeros, the last thing in the address.
+  /// Parses four decimal numbers without leading zeros, at the end of the address.
   private mutating func readIPv4(_ rest: inout ArraySlice<UInt8>) -> Bool {
     let parts = rest.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let numbers = parts.compactMap { Decimal.parse($0) }.filter { $0 <= 255 }
@@ -107,7 +107,7 @@ package struct IPv6Address {
     return true
   }
 
-  /// Puts the zeros in that `::` stands for.
+  /// Inserts the zeros that `::` stands for.
   private mutating func expand() -> Bool {
     guard let place = compressAt else { return pieces.count == 8 }
     guard pieces.count < 8 else { return false }
@@ -115,7 +115,7 @@ package struct IPv6Address {
     return true
   }
 
-  /// In brackets, small letters, the first longest run of two or more zeros as `::`.
+  /// The address in brackets and lowercase, with the first longest run of two or more zeros as `::`.
   package var text: String {
     guard let run = longestZeros else { return "[" + Self.join(pieces[...]) + "]" }
     return "[" + Self.join(pieces[..<run.lowerBound]) + "::" + Self.join(pieces[run.upperBound...]) + "]"

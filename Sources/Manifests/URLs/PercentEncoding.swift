@@ -1,6 +1,6 @@
-/// Percent-encoding (RFC 3986 §2.1): `%XX`, written with capital digits.
+/// Percent-encoding (RFC 3986 §2.1): `%XX`, written with uppercase digits.
 package enum PercentEncoding {
-  /// `text` with everything but unreserved characters (RFC 3986 §2.3) escaped.
+  /// Returns `text` with everything but unreserved characters (RFC 3986 §2.3) escaped.
   package static func encode(_ text: String, keepsSlashes: Bool = false) -> String {
     var out: [UInt8] = []
     out.reserveCapacity(text.utf8.count + 32)
@@ -14,7 +14,7 @@ package enum PercentEncoding {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// `text`, which may hold escapes, as it stands where they are taken for text: each `%` is escaped.
+  /// Returns `text`, which may contain escapes, with each `%` escaped, so that the escapes become literal text.
   package static func encodePercents(_ text: String) -> String {
     var out: [UInt8] = []
     out.reserveCapacity(text.utf8.count + 32)
@@ -22,7 +22,7 @@ package enum PercentEncoding {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Appends what `encodePercents` gives to `out`.
+  /// Appends the result of `encodePercents(_:)` to `out`.
   static func append(encodingPercentsOf text: String, to out: inout [UInt8]) {
     let bytes = text.utf8Bytes
     for i in bytes.indices {
@@ -34,7 +34,7 @@ package enum PercentEncoding {
     }
   }
 
-  /// The bytes that `text` stands for, each escape decoded once; nil where a `%` isn't followed by two digits.
+  /// Returns the decoded bytes, each escape decoded once; nil if a `%` isn't followed by two digits.
   package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = Array(text)[...]
@@ -49,7 +49,8 @@ package enum PercentEncoding {
     return bytes
   }
 
-  /// As `decode`; a `%` that isn't followed by two digits stands for itself (WHATWG URL standard, section 1.3).
+  /// Like `decode(_:)`, but a `%` that isn't followed by two digits stands for itself (WHATWG URL standard,
+  /// section 1.3).
   package static func decodeLeniently(_ text: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text)[...]
@@ -92,7 +93,8 @@ enum URLEscapes {
     }
   }
 
-  /// What is escaped in a file name on its way into a path: the path set and what would mean something else.
+  /// The bytes to escape in a file name that becomes part of a path: the path set, and bytes with another
+  /// meaning in a path.
   @inline(__always) static func inFileName(_ byte: UInt8) -> Bool {
     inPath(byte) || byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\")
   }

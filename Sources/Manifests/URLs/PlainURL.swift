@@ -1,9 +1,10 @@
-/// The usual kind of URL, which the parser would leave as it is: a manifest has 100,000 of them.
+/// A fast check for the most common kind of URL, which the parser would leave unchanged: a manifest can have 100,000 of
+/// them.
 ///
-/// It says yes to `http` and `https` with a host of small letters, digits, dots and dashes, no port, and a path and a query
-/// without anything that is resolved, escaped or dropped. All others are for the parser.
+/// It accepts `http` and `https` with a host of lowercase letters, digits, dots and hyphens, no port, and a path and a
+/// query without anything that is resolved, escaped or dropped. All others go to the parser.
 enum PlainURL {
-  /// A domain's labels: 63 bytes is the limit of one, and of all of them here.
+  /// 63 bytes is the limit of one label in DNS, and here of the whole host.
   private static let longestHost = 63
 
   static func isPlain(_ text: String) -> Bool {
@@ -16,7 +17,7 @@ enum PlainURL {
     for i in path..<bytes.count {
       let byte = bytes[i]
       if kinds[Int(byte)] & inPath != 0 {
-        // A segment that is one dot or two is resolved; one that begins with a dot is left to the parser.
+        // `.` and `..` are resolved; any segment that begins with a dot is left to the parser.
         if byte == UInt8(ascii: "."), !isQuery, bytes[i - 1] == UInt8(ascii: "/") { return false }
       } else if isQuery {
         guard byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%") else { return false }
@@ -37,7 +38,7 @@ enum PlainURL {
     return begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil
   }
 
-  /// Where the path begins; nil unless the host before it is a plain name.
+  /// Returns where the path begins; nil unless the host before it is a plain name.
   private static func pathStart(_ bytes: UTF8Bytes, _ start: Int) -> Int? {
     var label = start
     var i = start
@@ -46,11 +47,11 @@ enum PlainURL {
         guard i > label else { return nil }
         label = i + 1
       }
-      // `xn--` is looked into.
+      // `xn--` is left to the parser.
       if bytes[i] == UInt8(ascii: "-"), bytes[i - 1] == UInt8(ascii: "-") { return nil }
       i += 1
     }
-    // A last label that begins with a digit may make it an IPv4 address.
+    // If the last label begins with a digit, this may be an IPv4 address.
     guard i < bytes.count, bytes[i] == UInt8(ascii: "/"), i > label, i - start <= longestHost,
       ASCII.isLetter(bytes[label])
     else { return nil }

@@ -1,16 +1,16 @@
-/// The absolute http or https URL of a resource, as the WHATWG URL serialiser writes it, without fragment.
+/// The absolute http or https URL of a resource, without fragment, as the WHATWG URL serialiser writes it.
 ///
-/// Its text is ASCII, so its order is that of its bytes.
+/// The text is ASCII, so URLs sort by their bytes.
 package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The greatest length, in bytes as serialised.
+  /// The maximum length in bytes, as serialised.
   package static let limit = 4096
 
   package let text: String
-  // A path ends within `limit`.
+  // 16 bits are enough, since a path ends within `limit`.
   private let pathStart: UInt16
   private let pathEnd: UInt16
 
-  /// Reads a URL as a browser would. Tabs, line breaks, user names and hosts outside ASCII are refused.
+  /// Parses a URL as a browser would, but refuses tabs, line breaks, user names and hosts outside ASCII.
   package init(_ text: String) throws(ResourceURLError) {
     if PlainURL.isPlain(text) {
       self = ResourceURL(serialised: text)
@@ -21,7 +21,7 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
     self = ResourceURL(text: parsed.text, path: parsed.path)
   }
 
-  /// A URL whose text is that of another one: it isn't parsed again.
+  /// Creates a URL from the text of another one, without parsing it again.
   package init(serialised text: String) {
     let bytes = text.utf8Bytes
     var at = 8
@@ -43,13 +43,13 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
   /// `http` or `https`.
   package var scheme: String { text.utf8.dropFirst(4).first == UInt8(ascii: "s") ? "https" : "http" }
 
-  /// Host and, where it isn't the scheme's own, port: `m.example.com:8080`.
+  /// The host and, unless it is the scheme's default, the port: `m.example.com:8080`.
   package var authority: Substring {
     let start = text.utf8.index(text.startIndex, offsetBy: scheme.utf8.count + 3)
     return text[start..<index(pathStart)]
   }
 
-  /// The host alone; an IPv6 address in its brackets.
+  /// The host without port; an IPv6 address in its brackets.
   package var host: Substring {
     let authority = authority
     guard let last = authority.utf8.lastIndex(of: UInt8(ascii: ":")),
@@ -61,7 +61,7 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
   /// The path, from its first `/`.
   package var path: Substring { text[index(pathStart)..<index(pathEnd)] }
 
-  /// The query without its `?`; nil where the URL has none.
+  /// The query without its `?`; nil if the URL has none.
   package var query: Substring? {
     let rest = text[index(pathEnd)...]
     return rest.isEmpty ? nil : rest.dropFirst()
@@ -80,10 +80,10 @@ package struct ResourceURL: Hashable, Comparable, Sendable, CustomStringConverti
 }
 
 extension ResourceURL {
-  /// The URL of a file under `base`: `path`, with `/` between its parts, percent-encoded byte by byte.
+  /// Returns the URL of a file under `base`: `path`, with `/` between its parts, percent-encoded byte by byte.
   ///
-  /// Escaped are the standard's path set and `%`, `?`, `#` and `\`, which in a file name are themselves. A
-  /// path that ends in `/`, or is empty, gives the URL of the folder.
+  /// Escapes the standard's path set and `%`, `?`, `#` and `\`, which are literal in a file name. A path that
+  /// ends in `/`, or is empty, gives the URL of the folder.
   /// - Throws: `pathNotUTF8`, `path` (an empty part, `.` or `..`), `tooLong`.
   package static func mapping(base: BaseURL, path: [UInt8]) throws(ResourceURLError) -> ResourceURL {
     guard String(validating: path, as: UTF8.self) != nil else {
@@ -105,18 +105,18 @@ extension ResourceURL {
     return try ResourceURL(String(decoding: text, as: UTF8.self))
   }
 
-  /// The same for a path that is text.
+  /// Does the same for a path given as a string.
   package static func mapping(base: BaseURL, path: String) throws(ResourceURLError) -> ResourceURL {
     try mapping(base: base, path: Array(path.utf8))
   }
 }
 
 extension ResourceURL {
-  /// What two URLs have in common that name one resource: escapes of printable ASCII are decoded, except
-  /// those of `% / ? # \ & = + ;`, which would mean something else. Other escapes stay as written.
+  /// The key by which URLs of the same resource are equal: escapes of printable ASCII are decoded, except those
+  /// of `% / ? # \ & = + ;`, whose meaning would change. Other escapes stay as written.
   package var matchKey: String { Self.matchKey(of: text) }
 
-  /// The same for a part of a URL that cuts no escape.
+  /// Returns the key of a part of a URL that doesn't split an escape.
   static func matchKey(of text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     let bytes = Array(text.utf8)
@@ -144,8 +144,8 @@ extension ResourceURL {
     return byte
   }
 
-  /// Whether this page's address is the one that `entry` names: scheme, host, port and path; the query only
-  /// where the entry has one.
+  /// Whether this page's URL matches that of `entry`: scheme, host, port and path, and the query only if the
+  /// entry has one.
   package func isPage(of entry: ResourceURL) -> Bool {
     if entry.query != nil { return matchKey == entry.matchKey }
     guard let page = try? ResourceURL(String(withoutQuery)) else { return false }
@@ -169,7 +169,7 @@ package struct ResourceURLError: Error, Hashable, Sendable {
     case noHost
     /// A host with characters outside ASCII, which has to be written in its ASCII form (`xn--…`).
     case hostNotASCII
-    /// A byte that a host can't hold.
+    /// A byte that a host can't contain.
     case hostByte(UInt8)
     /// Not an IPv4 address, though its last part is a number.
     case ipv4
@@ -183,7 +183,7 @@ package struct ResourceURLError: Error, Hashable, Sendable {
     case baseWithQuery
     /// A file path with an empty part, `.` or `..`.
     case path
-    /// A file path that isn't UTF-8; `text` has U+FFFD in place of what is wrong.
+    /// A file path that isn't UTF-8; `text` has U+FFFD in place of invalid bytes.
     case pathNotUTF8
   }
 

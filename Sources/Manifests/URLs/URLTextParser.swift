@@ -1,7 +1,7 @@
 /// The WHATWG URL standard's basic URL parser (section 4.4), for absolute http and https URLs.
 ///
-/// What it refuses although browsers take it: tabs and line breaks (they are slips in a build), user names,
-/// and hosts outside ASCII. The fragment is dropped.
+/// It refuses some input that browsers accept: tabs and line breaks (which are mistakes in a build), user
+/// names, and hosts outside ASCII. The fragment is dropped.
 struct URLTextParser {
   struct Parsed {
     let text: String
@@ -42,7 +42,7 @@ struct URLTextParser {
     while let last = input.last, last <= 0x20 { input.removeLast() }
   }
 
-  /// Writes `http://` or `https://`, and gives the port that need not be written.
+  /// Writes `http://` or `https://`, and returns the scheme's default port.
   private mutating func scheme() throws(ResourceURLError) -> Int {
     guard let colon = input.firstIndex(of: UInt8(ascii: ":")), let first = input.first, ASCII.isLetter(first),
       input[..<colon].allSatisfy(Self.isSchemeByte)
@@ -88,7 +88,7 @@ struct URLTextParser {
     }
   }
 
-  /// The port that the digits name, none for no digits; nil where they aren't a port.
+  /// Returns the port, which is nil for no digits; the whole result is nil if they aren't a port.
   private static func port(_ digits: ArraySlice<UInt8>) -> (number: Int?, ())? {
     var number = 0
     for byte in digits {
@@ -126,7 +126,7 @@ struct URLTextParser {
     }
   }
 
-  /// 1 for a single-dot segment, 2 for a double-dot one, 0 for any other; a dot may be written `%2e`.
+  /// Returns 1 for a single-dot segment, 2 for a double-dot one, 0 for any other; a dot may be written `%2e`.
   private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
     var rest = segment
     var count = 0
@@ -160,7 +160,7 @@ struct URLTextParser {
 
 /// The host parser of the WHATWG URL standard, section 3.5, for hosts in ASCII.
 ///
-/// Labels in their ASCII form (`xn--…`) are taken as written, in small letters; they aren't decoded.
+/// Labels in their ASCII form (`xn--…`) are lowercased, but not decoded.
 enum URLHost {
   /// Writes the host as the standard's serialiser does.
   static func append(

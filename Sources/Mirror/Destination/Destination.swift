@@ -2,31 +2,31 @@ import Manifests
 import Store
 import System
 
-/// How a file is to be answered by whoever serves the mirror.
+/// The headers with which a file should be served.
 package struct FileHead: Hashable, Sendable {
   package let type: String
-  /// nil, `gzip` or `zstd`.
+  /// The content coding: nil, `gzip` or `zstd`.
   package var coding: String?
-  /// Its bytes never change.
+  /// Whether its bytes never change.
   package let isImmutable: Bool
 
   var cacheControl: String { isImmutable ? "public, max-age=31536000, immutable" : "no-cache" }
 }
 
-/// A file on its way into a mirror.
+/// A file to be placed in a mirror.
 struct Placement: Sendable {
   let path: String
-  /// Bytes; nil: however many it has.
+  /// The size in bytes; nil means any.
   let size: Int64?
-  /// What the bytes must have; nil: whatever they have.
+  /// The expected hash; nil means any.
   let sha256: SHA256?
   let head: FileHead
-  /// Told where the origin's bytes are damaged or gone, and the other files are brought then; nil: that ends it all.
+  /// Called if the origin's bytes are damaged or gone; the other files are placed then. nil makes that an error.
   var onLoss: (@Sendable () -> Void)?
-  /// Gives the bytes; one that is made for this is made at the path given.
+  /// Returns the bytes in a local file; a temporary one is created at the given path.
   let source: @Sendable (String) throws(MirrorError) -> LocalFile
 
-  /// What `bring` gives; nil where the origin's bytes are damaged or gone, and the caller was told.
+  /// Runs `bring`; returns nil if the origin's bytes are damaged or gone, and the caller was notified.
   func unlessLost<Result>(_ bring: () throws(MirrorError) -> Result) throws(MirrorError) -> Result? {
     guard let onLoss else { return try bring() }
     do throws(MirrorError) {
@@ -39,50 +39,49 @@ struct Placement: Sendable {
   }
 }
 
-/// Where a mirror is kept.
+/// The place where a mirror is stored.
 ///
-/// What `place` and `show` brought is safe once `settle` has returned, and so are the bytes that `show` will bring. A
-/// reader never sees half of a file.
+/// What `place` and `show` wrote is durable once `sync` has returned, and so are the bytes that `show` will make visible.
+/// Readers never see part of a file.
 protocol Destination: Sendable {
-  /// For people, and to tell mirrors apart at the origin.
+  /// The name for people, by which the origin also tells mirrors apart.
   var name: String { get }
 
-  /// Keeps other runs away until `end`.
+  /// Locks out other runs until `end`.
   func begin() throws(MirrorError)
   func end()
-  /// The bytes of each path's file; nil where there is none.
+  /// Returns the size of each file; nil if it doesn't exist.
   func sizes(of paths: [String]) throws(MirrorError) -> [Int64?]
-  /// The same, with the sha256 of the bytes read back.
+  /// As above, with the sha256 of the contents, which are read back.
   func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?]
-  /// All bytes of a document; nil where there is none.
+  /// Returns the contents of a document, or nil if it doesn't exist.
   func read(_ path: String) throws(MirrorError) -> [UInt8]?
-  /// Brings files that never change, checking that they have the sha256 that they should.
-  ///
-  /// - Parameter placed: called for each file with what it is, from any thread.
+  /// Places immutable files, verifying their sha256. `placed` is called from any thread for each file with its actual hash and
+  /// size.
   func place(
     _ files: [Placement],
     _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError)
-  /// Takes a document; a reader sees the old or the new one, and the new one at the latest after `show`.
+  /// Writes a document. Readers see either the old or the new one, and the new one at the latest after `show`.
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError)
-  /// Lets readers see the documents that came since the last call, in their order. The caller settles first.
+  /// Makes the documents written since the last call visible, in order. The caller syncs first.
   func show() throws(MirrorError)
-  /// Waits until what came so far survives a power cut.
+  /// Waits until everything so far would survive a power cut.
   func sync() throws(MirrorError)
   func remove(_ paths: [String]) throws(MirrorError)
-  /// Every file below the spaces.
+  /// Returns every file in the spaces.
   func list() throws(MirrorError) -> [String]
 }
 
-/// Where a mirror is or will be, as a command line says it.
+/// The place of a mirror, as given on a command line.
 package enum MirrorPlace: Sendable {
   case folder(String, hardLinks: Bool = false)
   case s3(S3Settings)
 
   private static let pushes = ".xcache-push"
 
-  /// For files that come beside the runs of `mirror`, and don't wait for them.
-  /// - Parameter number: no other push has it at the same time.
+  /// Returns a destination for files pushed independently of the runs of `mirror`. No other push may have the same `number` at
+  /// the same time.
   func pushDestination(_ number: Int) throws(MirrorError) -> any Destination {
     switch self {
     case .folder(let path, _): try FolderDestination(path, staging: "\(Self.pushes)/\(number)")
@@ -90,7 +89,7 @@ package enum MirrorPlace: Sendable {
     }
   }
 
-  /// Removes what a push, or nil: what every push that was ended, left on its way.
+  /// Removes the temporary files of a push; with nil, those of all interrupted ones.
   func sweepPush(_ number: Int? = nil) throws(MirrorError) {
     guard case .folder(let path, _) = self else { return }
     let folder = "\(path)/\(Self.pushes)"

@@ -2,22 +2,22 @@ import Platform
 import Synchronization
 import System
 
-/// Copies files and checks their bytes on the way.
+/// Copies files, and verifies their bytes while copying.
 final class FileCopier: Sendable {
-  /// Until the file system said that it can't.
+  /// Whether to try to clone files; false once the file system has refused.
   private let shares = Atomic<Bool>(true)
 
   private static let piece: Int64 = 1 << 18
-  /// Bytes from which the disk is told to begin at once.
+  /// The size in bytes from which writeback is started early.
   private static let large: Int64 = 1 << 16
 
-  /// Makes `target`, which shares the bytes of `source` where the file system can.
-  /// - Throws: `wrongBytes` where they aren't what was to be placed.
+  /// Creates `target` as a clone of `source` where the file system can, else as a copy.
+  /// - Throws: `wrongBytes` if the bytes aren't those expected.
   func copy(_ file: Placement, from source: String, to target: String) throws(MirrorError) -> MirrorIndex.File
   {
     let copied = try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
       let from = try Kernel.open(source, .read)
-      // Readable by whoever serves it, whatever the data folder allows.
+      // Readable by the web server, whatever the data folder's permissions are.
       let to = try Kernel.open(target, [.write, .create, .exclusive], mode: 0o644)
       if shares.load(ordering: .relaxed) {
         if Kernel.share(from, with: to) { return nil }
@@ -32,7 +32,7 @@ final class FileCopier: Sendable {
     return copied
   }
 
-  /// Copies up to a piece more than `most` bytes, and tells what they were.
+  /// Copies at most one piece more than `most` bytes, and returns their hash and size.
   private static func write(
     _ source: borrowing Descriptor, _ target: borrowing Descriptor, _ path: String, most: Int64
   ) throws(SystemError) -> MirrorIndex.File {
@@ -54,10 +54,10 @@ final class FileCopier: Sendable {
   }
 }
 
-/// Reads files back.
+/// Reads files back to verify them.
 enum CopyCheck {
-  /// What the file at `path` is.
-  /// - Throws: `wrongBytes` where that isn't what was to be placed.
+  /// Returns the hash and size of the file at `path`.
+  /// - Throws: `wrongBytes` if they aren't those expected.
   static func require(_ placement: Placement, at path: String) throws(MirrorError) -> MirrorIndex.File {
     guard let found = try digest(path, upTo: placement.size ?? .max),
       found.size == placement.size ?? found.size, found.sha256 == placement.sha256 ?? found.sha256
@@ -65,10 +65,10 @@ enum CopyCheck {
     return found
   }
 
-  /// The sha256 and size of a file, of its first `limit` bytes and some; nil where there is none.
+  /// Returns the sha256 and size of a file, or nil if it doesn't exist. Reading stops soon after `limit` bytes.
   static func digest(_ path: String, upTo limit: Int64 = .max) throws(MirrorError) -> MirrorIndex.File? {
     try MirrorError.disk { () throws(SystemError) -> MirrorIndex.File? in
-      // A pipe would be waited for.
+      // Non-blocking: opening a FIFO would wait for a writer.
       guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
       var hasher = SHA256Hasher()
       var offset: Int64 = 0

@@ -3,9 +3,9 @@ import Platform
 import Synchronization
 import System
 
-/// A mirror in a folder of this machine, which any static host may serve.
+/// A mirror in a local folder, which any static host can serve.
 ///
-/// New files are made in `.xcache-mirror`, synced, and renamed to where they belong.
+/// New files are created in `.xcache-mirror`, synced, and renamed to their final paths.
 final class FolderDestination: Destination {
   let name: String
   private let root: String
@@ -15,13 +15,13 @@ final class FolderDestination: Destination {
   private let counter = Atomic<Int>(0)
   private let copier = FileCopier()
   private let unsettled = UnsyncedFiles()
-  /// Documents that nobody sees yet: where they are, and where they belong.
+  /// Documents that aren't visible yet: their staged and their final paths.
   private let waiting = Locked<[(staged: String, path: String)]>([])
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
-  // since the last syncfs() call", counted for each open file: so it is open before anything is written.
+  // since the last syncfs() call", counted per open file: so it is opened before anything is written.
   private let handle: Descriptor
 
-  /// Files between two syncs: each sync waits for the disk once, however many files there are.
+  /// The number of files between two syncs: each sync waits for the disk once, however many files there are.
   private static let batch = 25_000
   private static let threads = 2
 
@@ -60,7 +60,7 @@ final class FolderDestination: Destination {
     var own: FileLock? = taken
     lock.withLock { $0 = own.take() }
     try MirrorError.disk { () throws(SystemError) in
-      // What a run that was ended left behind.
+      // Removes what an interrupted run left behind.
       for name in try Folder.textNames(staging) where name != "lock" && name != "unfinished" {
         try Kernel.remove("\(staging)/\(name)")
       }
@@ -101,13 +101,13 @@ final class FolderDestination: Destination {
     return files.withLock { $0 }
   }
 
-  /// What is at a place; a file that not everybody may read is made readable, or else counts as none and is brought anew.
+  /// Returns a file's status. If it isn't world-readable, makes it so, or else returns nil, so that it is replaced.
   private func readable(_ place: String) throws(MirrorError) -> FileStatus? {
     try MirrorError.disk { () throws(SystemError) -> FileStatus? in
       guard let status = try Kernel.status(place, followLinks: false) else { return nil }
       guard status.kind == .file, status.mode & 0o444 != 0o444 else { return status }
       do throws(SystemError) {
-        // A copy is public, whatever the umask and the data folder allow.
+        // A copy is public, whatever the umask and the data folder's permissions are.
         try Kernel.setMode(place, to: 0o644)
         return status
       } catch  where error.isOfFile {
@@ -145,7 +145,7 @@ final class FolderDestination: Destination {
         unsettled.add(file: target)
         try placed(batch[index], file)
       }
-      // Bytes first, then names: a name never leads to bytes that a power cut took.
+      // Bytes first, then names: after a power cut, no name may lead to lost bytes.
       try sync()
       let staged = names.withLock { $0 }
       try Parallel.forEach(batch.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
@@ -188,7 +188,7 @@ final class FolderDestination: Destination {
     }
   }
 
-  /// Makes a folder and those above it that are missing.
+  /// Creates a folder and its missing parents.
   private func makeFolder(_ path: String) throws(SystemError) {
     let parent = DurableFile.parent(of: path)
     if path.utf8.count > root.utf8.count, try Kernel.status(parent) == nil { try makeFolder(parent) }
@@ -220,7 +220,7 @@ final class FolderDestination: Destination {
 
   func sync() throws(MirrorError) {
     try MirrorError.disk { () throws(SystemError) in
-      // syncfs waits for what others write, too; a few files are sooner safe alone.
+      // syncfs also waits for other processes' writes; a few files are faster to sync individually.
       guard let (files, folders) = unsettled.take() else { return try Kernel.syncFileSystem(handle) }
       for file in files { try Kernel.sync(Kernel.open(file, .read), path: file) }
       for folder in folders { try Kernel.syncFolder(folder) }
@@ -244,7 +244,7 @@ final class FolderDestination: Destination {
       } catch
         where [.directoryNotEmpty, .fileExists, .notDirectory, .noSuchFileOrDirectory].contains(error.code)
       {
-        // ENOTDIR: a link in the place of a folder.
+        // ENOTDIR: there is a link in place of a folder.
         return
       }
       folder = DurableFile.parent(of: folder)
@@ -256,7 +256,7 @@ final class FolderDestination: Destination {
       var files: [String] = []
       var open = try Folder.textNames(root).filter { ChannelName(space: $0) != nil }
       while let path = open.popLast() {
-        // No run makes a link. One that is there is somebody's layout, and what it leads to may be anybody's.
+        // No run creates links. A link is the administrator's, and its target may belong to anybody.
         guard let status = try Kernel.status(self.path(path), followLinks: false) else { continue }
         switch status.kind {
         case .folder: open += try Folder.textNames(self.path(path)).map { "\(path)/\($0)" }
@@ -269,7 +269,7 @@ final class FolderDestination: Destination {
   }
 }
 
-/// The files that have new bytes and the folders that have new names since the last sync. Any thread may call it.
+/// The files with new bytes and the folders with new names since the last sync. Any thread may use it.
 final class UnsyncedFiles: Sendable {
   private let state = Locked(State())
 
@@ -279,13 +279,13 @@ final class UnsyncedFiles: Sendable {
     var areMany = false
   }
 
-  /// More than this are synced with the whole file system.
+  /// If there are more than this, the whole file system is synced.
   private static let few = 48
 
   func add(file: String) { add { $0.files.append(file) } }
   func add(folder: String) { add { $0.folders.insert(folder) } }
 
-  /// A file whose bytes may not be safe yet has another name now.
+  /// Records that a file whose bytes may not be durable yet was renamed.
   func moved(_ file: String, to path: String) {
     state.withLock { state in
       if let index = state.files.firstIndex(of: file) { state.files[index] = path }
@@ -300,7 +300,7 @@ final class UnsyncedFiles: Sendable {
     }
   }
 
-  /// What is to be synced, and begins anew; nil: too much to sync one by one.
+  /// Returns what to sync, and starts anew; nil if it is too much to sync individually.
   func take() -> (files: [String], folders: [String])? {
     let state = state.withLock { state in
       defer { state = State() }

@@ -3,7 +3,7 @@ import Store
 import System
 
 extension MirrorIndex {
-  /// The document. It has 100,000 lines of files, hence no tree in between.
+  /// The JSON document. It lists up to 100,000 files, so it is written directly, without a tree of values.
   package var document: [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(fileCount * 300 + 1024)
@@ -30,14 +30,15 @@ extension MirrorIndex {
   }
 
   private static let format = 1
-  /// Numbers that a JSON reader keeps exactly; all that is counted here is far below.
+  /// The integers that a JSON reader represents exactly; all counts are far below.
   private static let numbers: ClosedRange<Int64> = 0...(1 << 53 - 1)
 
-  /// Whether a newer xcache wrote the document, which this one must not replace.
+  /// Whether a newer xcache wrote the document; then this one must not replace it.
   static func isNewer(_ bytes: [UInt8]) -> Bool {
     (try? JSONValue.parse(bytes))?["format"]?.integer.map { $0 > Int64(format) } ?? false
   }
 
+  /// Parses `mirror.json`.
   /// - Throws: `unreadable`.
   package init(parsing bytes: [UInt8]) throws(MirrorError) {
     do {
@@ -83,7 +84,7 @@ extension MirrorIndex {
     guard Self.numbers.contains(byteCount ?? -1) else { throw .member("size") }
   }
 
-  /// Of all files; nil where that is no number.
+  /// The size of all files in bytes; nil if it overflows.
   private var byteCount: Int64? {
     var sum: Int64 = 0
     for file in channels.lazy.flatMap(\.files) {
@@ -167,5 +168,5 @@ extension MirrorIndex.Channel {
   }
 }
 
-/// Appends text that needs no escapes.
+/// Appends text that doesn't need escaping.
 private func put(_ text: String, to out: inout [UInt8]) { out.append(contentsOf: text.utf8) }

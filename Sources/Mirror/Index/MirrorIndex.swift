@@ -2,12 +2,12 @@ import Manifests
 import Store
 import System
 
-/// `mirror.json`: every file of a mirror with size and sha256, how new it is, and of which origin.
+/// `mirror.json`: every file of a mirror with its size and sha256, and the mirror's age and origin.
 package struct MirrorIndex: Sendable {
-  /// What a file has to be.
+  /// The expected content of a file.
   package struct File: Hashable, Sendable {
     package let sha256: SHA256
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int64
   }
 
@@ -19,14 +19,13 @@ package struct MirrorIndex: Sendable {
     package let publicURL: BaseURL
     package let version: ManifestVersion
     package let digest: SHA256
-    /// Oldest first.
+    /// The kept versions, oldest first.
     package let versions: [ManifestVersion]
-    /// Tells what the files were made from: as long as it is the same, so are they.
+    /// A hash of what the files are made from: if it is unchanged, so are they.
     package let inputs: SHA256
-    /// By path from the mirror's root, names unescaped; sorted by path.
+    /// The files by path from the mirror's root, with unescaped names, sorted by path.
     package var files: [(path: String, file: File)]
-    /// A run that was about this channel was ended half-way, and none has been about it since: its documents may be
-    /// newer than `files` says.
+    /// Whether a run of this channel was interrupted, with none since: its documents may be newer than `files`.
     package var isUnfinished = false
 
     package var folder: String { "\(channel.space)/\(app)" }
@@ -35,29 +34,29 @@ package struct MirrorIndex: Sendable {
 
   package static let path = "mirror.json"
 
-  /// The origin's id.
+  /// The origin's ID.
   package let origin: String
   package let defaultApp: AppName?
-  /// When the run ended that wrote it, in milliseconds since 1970.
+  /// When the run that wrote it ended, in milliseconds since 1970.
   package let at: Int64
-  /// The newest row of the origin's audit trail when the run began: proof, kept elsewhere, of what was done till then.
-  /// nil in the copies of older origins.
+  /// The newest row of the origin's audit trail when the run began: external proof of everything done until then.
+  /// nil in copies of older origins.
   package var audit: AuditHead?
   package var channels: [Channel]
-  /// Files that no kept version names any more, and since when, in milliseconds since 1970.
+  /// Files that no kept version refers to any more, and since when, in milliseconds since 1970.
   package var leaving: [String: Int64]
-  /// Channels of the origin that are in no run's choice, or not yet; nil in the copies of older xcaches.
+  /// Channels of the origin that no run has selected, or not yet; nil in copies written by older xcaches.
   package var leftOut: [MirroredChannel]?
 
   package var fileCount: Int { channels.reduce(0) { $0 + $1.files.count } }
 }
 
-/// `.xcache-mirror/unfinished`: there from before a run changes its first document until `mirror.json` agrees with all of
-/// them again. It names the channels that the run is about.
+/// `.xcache-mirror/unfinished`: exists from before a run changes its first document until `mirror.json` matches all documents
+/// again. It names the channels of the run.
 struct RunMark: Hashable, Sendable {
   static let path = ".xcache-mirror/unfinished"
 
-  /// nil: any channel may be half-way.
+  /// The channels; nil means that any channel may be unfinished.
   var channels: Set<MirroredChannel>?
 
   var document: [UInt8] {
@@ -67,7 +66,7 @@ struct RunMark: Hashable, Sendable {
 
   init(_ channels: Set<MirroredChannel>?) { self.channels = channels }
 
-  /// What can't be read, such as the empty mark of older xcaches, names every channel.
+  /// Parses a mark; an invalid one, such as the empty mark of older xcaches, names every channel.
   init(parsing bytes: [UInt8]) {
     let items = (try? JSONValue.parse(bytes))?["channels"]?.array
     let named = items.map { Set($0.compactMap { MirroredChannel(json: $0) }) }
@@ -76,6 +75,6 @@ struct RunMark: Hashable, Sendable {
 
   func names(_ channel: MirroredChannel) -> Bool { channels?.contains(channel) ?? true }
 
-  /// Names what either names.
+  /// Returns a mark with the channels of both.
   func union(_ other: Set<MirroredChannel>) -> RunMark { RunMark(channels.map { $0.union(other) }) }
 }

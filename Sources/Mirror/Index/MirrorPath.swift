@@ -1,10 +1,10 @@
 import Manifests
 
-/// Paths of a mirror's files, from its root, names unescaped: `xcache/1/3/1/…/https%3A%2F%2F…`.
+/// The paths of a mirror's files, from its root, with unescaped names: `xcache/1/3/1/…/https%3A%2F%2F…`.
 package enum MirrorPath {
-  /// Whether a path that a document names stays below the root.
+  /// Whether a path from a document stays below the root.
   static func isSafe(_ path: String) -> Bool {
-    // Bytes of the segment so far, and how many of them are dots.
+    // The bytes of the current segment, and how many of them are dots.
     var (count, dots) = (0, 0)
     func ends() -> Bool { count > 0 && !(count == dots && count <= 2) }
     for byte in path.utf8 {
@@ -21,7 +21,7 @@ package enum MirrorPath {
     return ends()
   }
 
-  /// The type of a mirror's own document, or of anything else that isn't a resource.
+  /// Returns the content type of a mirror's own document, or of any other file that isn't a resource.
   static func documentType(_ path: String) -> String {
     switch path.split(separator: ".").last {
     case "json": "application/json"
@@ -31,17 +31,17 @@ package enum MirrorPath {
     }
   }
 
-  /// Whose a file is, as its path says.
+  /// What a file belongs to, according to its path.
   enum Owner: Hashable {
     /// A document of a channel.
     case document(MirroredChannel)
-    /// A resource; a path has the app's id.
+    /// A resource; its path has the app's ID.
     case resource(ChannelName, appID: Int64)
-    /// A delta, which all apps of a channel's name share.
+    /// A delta, shared by all apps of a channel name.
     case delta(ChannelName)
   }
 
-  /// nil: no run ever wrote a file with such a path.
+  /// Returns the owner of a path, or nil if no run writes such paths.
   static func owner(_ path: String) -> Owner? {
     let parts = path.split(separator: "/", maxSplits: 2)
     guard parts.count == 3, let channel = ChannelName(space: parts[0]) else { return nil }
@@ -50,7 +50,7 @@ package enum MirrorPath {
     return (try? AppName(String(parts[1]))).map { .document(MirroredChannel($0, channel)) }
   }
 
-  /// `{space}/{app id}/…`: an app's name begins with a letter.
+  /// Whether a path is `{space}/{app id}/…`; app names begin with a letter.
   static func isResource(_ path: String) -> Bool {
     let parts = path.split(separator: "/", maxSplits: 2)
     return parts.count == 3 && parts[0].hasPrefix("xcache")

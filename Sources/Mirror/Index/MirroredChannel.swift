@@ -1,6 +1,6 @@
 import Manifests
 
-/// A channel of an app, as copies name it.
+/// A channel of an app, as named in copies.
 package struct MirroredChannel: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let app: AppName
   package let channel: ChannelName
@@ -10,14 +10,14 @@ package struct MirroredChannel: Hashable, Comparable, Sendable, CustomStringConv
     self.channel = channel
   }
 
-  /// `xcache/shop`, where the channel's documents are.
+  /// The folder of the channel's documents, such as `xcache/shop`.
   package var folder: String { "\(channel.space)/\(app)" }
 
   package var description: String { "\(app) \(channel)" }
 
   package var json: JSONValue { ["app": .string(app.text), "channel": .string(channel.text)] }
 
-  /// nil where it names none.
+  /// Parses a channel; nil if it isn't one.
   package init?(json: JSONValue) {
     guard let app = json["app"]?.string.flatMap({ try? AppName($0) }),
       let channel = json["channel"]?.string.flatMap({ try? ChannelName($0) })
@@ -30,11 +30,11 @@ package struct MirroredChannel: Hashable, Comparable, Sendable, CustomStringConv
   }
 }
 
-/// Some apps and some channels: those that a run was asked for, or those that a token may read.
+/// A selection of apps and channels: those requested for a run, or those that a token may read.
 package struct ChannelSelection: Hashable, Sendable {
-  /// Empty: every app.
+  /// The apps; empty means every app.
   package var apps: Set<AppName>
-  /// Empty: every channel.
+  /// The channels; empty means every channel.
   package var channels: Set<ChannelName>
 
   package static let all = ChannelSelection()
@@ -46,16 +46,16 @@ package struct ChannelSelection: Hashable, Sendable {
 
   package var isAll: Bool { apps.isEmpty && channels.isEmpty }
 
-  /// Whether the channel is one of those that are meant.
+  /// Whether the channel is selected.
   package func contains(_ channel: MirroredChannel) -> Bool {
     (apps.isEmpty || apps.contains(channel.app)) && contains(channel.channel)
   }
 
-  /// Whether the channels of this name are meant, of whatever app.
+  /// Whether channels of this name are selected, for some app.
   package func contains(_ channel: ChannelName) -> Bool { channels.isEmpty || channels.contains(channel) }
 
-  /// The names that none of `channels` has, as words; nil where each is one's: a misspelt name is none's, and a run
-  /// that goes by the others alone would look right.
+  /// Describes the selected names that are in none of `channels`, or returns nil: a misspelt name matches nothing, and a run
+  /// with only the others would look successful.
   func unknown(among channels: [MirroredChannel]) -> String? {
     ChannelSelection(
       apps: apps.subtracting(channels.map(\.app)),
@@ -63,7 +63,7 @@ package struct ChannelSelection: Hashable, Sendable {
     ).message
   }
 
-  /// `app shop, channel online or test`; nil for all.
+  /// A description such as `app shop, channel online or test`; nil for everything.
   package var message: String? {
     func list(_ kind: String, _ names: [String]) -> String? {
       names.isEmpty ? nil : "\(kind) \(names.sorted().joined(separator: " or "))"

@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-/// Holds the documents of one channel against each other.
+/// Checks the documents of a channel against each other.
 struct ChannelCheck {
   private let channel: MirrorIndex.Channel
   private let reader: any MirrorReader
   private(set) var divergences: [Divergence] = []
-  /// The type that a manifest gives each resource, by path.
+  /// The types of resources according to the manifests, by path.
   private(set) var types: [String: String] = [:]
 
   init(_ channel: MirrorIndex.Channel, _ reader: any MirrorReader) {
@@ -77,7 +77,7 @@ struct ChannelCheck {
     }
   }
 
-  /// Each download is a file of the mirror, "mapped by their path below the public URL".
+  /// Each download must be a file of the mirror, "mapped by their path below the public URL".
   private mutating func checkDownloads(
     _ manifest: Manifest, _ name: String, _ listed: [String: MirrorIndex.File]
   ) {
@@ -114,7 +114,7 @@ struct ChannelCheck {
     }
   }
 
-  /// Not every step has a pack; one that is listed has to lead where its patch leads.
+  /// Not every step has a pack; one that is listed must lead to the same result as its patch.
   private mutating func checkUpdate(
     from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
   ) throws(MirrorError) {
@@ -126,7 +126,7 @@ struct ChannelCheck {
     guard let path = PackPath(download: update.pack.download), let file = listed[path.text],
       file.size == update.pack.size, file.sha256.hex.hasPrefix(path.mark)
     else { return add(name, .unlisted(download: update.pack.download)) }
-    // A pack that is missing or has other bytes is told of where all files are read.
+    // Packs that are missing or have other bytes are reported when all files are read.
     guard let newest, let bytes = try? reader.read(path.text), SHA256.of(bytes) == file.sha256 else { return }
     let check = PackCheck(base: base, newest: newest)
     if let fault = check.fault(of: bytes, digests: (base.map.digest, update.digest)) {

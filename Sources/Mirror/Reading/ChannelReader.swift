@@ -2,17 +2,17 @@ import Manifests
 import Store
 import System
 
-/// Reads the documents of a mirrored channel into what a store restores.
+/// Reads the documents of a mirrored channel, for a store to restore.
 struct ChannelReader {
   private let channel: MirrorIndex.Channel
   private let reader: any MirrorReader
   private let isHalfWay: Bool
   private let files: [String: MirrorIndex.File]
-  /// Older versions that are left out, since a document of theirs is damaged.
+  /// Older versions that are omitted because one of their documents is damaged.
   private(set) var damaged: [DamagedDocument] = []
 
-  /// - Parameter isHalfWay: a run was ended before it was done with the channel, so that its documents may be newer than
-  ///   what `mirror.json` says of them.
+  /// Creates a reader. `isHalfWay` means that a run of the channel was interrupted, so that its documents may be newer than
+  /// `mirror.json` says.
   init(_ channel: MirrorIndex.Channel, isHalfWay: Bool, _ reader: any MirrorReader) {
     self.channel = channel
     self.reader = reader
@@ -21,7 +21,7 @@ struct ChannelReader {
   }
 
   mutating func restored() throws(MirrorError) -> RestoredChannel {
-    // What is restored goes on counting from there.
+    // The restored origin continues counting from there.
     try require(
       channel.appID > 0 && canGoOn(from: channel.appID), MirrorIndex.path, "it has an impossible appID")
     var releases: [RestoredChannel.Release] = []
@@ -32,7 +32,7 @@ struct ChannelReader {
         newest = document
         releases.append(release)
       } catch .unreadable(let path, let reason) where version != channel.versions.last {
-        // Devices are led to the newest one alone.
+        // Devices only need the newest one.
         damaged.append(
           DamagedDocument(channel: channel.name, version: version, path: path, reason: reason))
       }
@@ -54,7 +54,7 @@ struct ChannelReader {
       canGoOn(from: version.number), "\(channel.folder)/\(name)", "its version is too high to go on from")
     let document = try json(name)
     let items = try manifest(version).items
-    // No row could hold them, and the manifest would be another one than its digest says.
+    // The database couldn't store them, and the manifest wouldn't match its digest.
     try require(
       items.allSatisfy(\.entry.holdsOnlyHeaders), "\(channel.folder)/configure/\(version).json",
       "its entries have members that this xcache doesn't know; restore it with a later one")
@@ -140,7 +140,7 @@ struct ChannelReader {
     return least
   }
 
-  /// The `data` of a document.
+  /// Returns the `data` of a document.
   private func data(_ name: String) throws(MirrorError) -> JSONObject {
     guard let data = try json(name)["data"]?.object else {
       throw .unreadable(path: "\(channel.folder)/\(name)", reason: "it has no \"data\"")
@@ -163,7 +163,7 @@ struct ChannelReader {
     return documents
   }
 
-  /// A document's version; nil where it has none.
+  /// Returns a document's version, or nil if it has none.
   private func version(_ document: JSONObject, _ name: String) throws(MirrorError) -> Int64? {
     guard let version = document["version"]?.string.flatMap({ ManifestVersion(text: $0)?.number }) else {
       return nil
@@ -185,7 +185,7 @@ struct ChannelReader {
     return scripts
   }
 
-  /// What answers said beside their news; what can't be read of it isn't worth a restore.
+  /// Reads the extra members of answers; unreadable ones don't stop a restore.
   private func extras() throws(MirrorError) -> AnswerExtras {
     let data = try data("version.json")
     let interval = data["interval"]?.integer.map { Int($0) }

@@ -2,41 +2,41 @@ import Manifests
 
 /// Something in a mirror that isn't as it should be.
 package struct Divergence: Hashable, Sendable, CustomStringConvertible {
-  /// Whether a copy with it can be relied on.
+  /// Whether a copy with it is still reliable.
   package enum Severity: String, Hashable, Sendable {
     case error, warning
   }
 
-  /// What is other than it should be.
+  /// What is wrong.
   package enum Kind: Hashable, Sendable {
     case missing
     case size(Int64, expected: Int64)
     case bytes
-    /// The disk doesn't give the file's bytes.
+    /// The disk can't read the file's bytes.
     case unreadable(String)
-    /// The host answers with this status in place of the file.
+    /// The host answers with this status instead of the file.
     case refused(Int)
-    /// The host says another type than the manifest.
+    /// The host serves the file with another type than the manifest says.
     case type(String, expected: String)
     /// A manifest names a file that `mirror.json` doesn't list, or lists with other bytes.
     case unlisted(download: String)
-    /// A manifest's download isn't below its public URL, so no mirror can have it.
+    /// A download URL in a manifest isn't below the public URL, so no mirror can have it.
     case outside(download: String)
-    /// A document isn't what its name says.
+    /// A document isn't what its name promises.
     case document(String)
     /// The origin has a channel that the copy doesn't.
     case notMirrored(MirroredChannel)
-    /// The copy is of another origin than the one that was asked.
+    /// The copy belongs to another origin than the one asked.
     case otherOrigin
-    /// A run that was about a channel was ended half-way, and none has been about it since.
+    /// A run of a channel was interrupted, and there has been none since.
     case unfinished(MirroredChannel)
-    /// The origin could not be asked what the copy may lack.
+    /// The origin couldn't be asked what the copy may lack.
     case unasked(String)
-    /// The last run is too long ago: how long, and what was allowed, in seconds.
+    /// The last run was too long ago: how long, and the maximum, in seconds.
     case old(Int64, allowed: Int64)
   }
 
-  /// From the mirror's root.
+  /// The path from the mirror's root.
   package let path: String
   package let kind: Kind
   package var severity: Severity = .error
@@ -66,7 +66,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What to do about it; the same words for all that one act puts right.
+  /// What to do about it; the same text for everything that one action fixes.
   package var advice: String {
     switch kind {
     case .missing, .size, .bytes, .unreadable, .unlisted, .outside, .document:

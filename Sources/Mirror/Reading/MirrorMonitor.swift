@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// Looks at a static copy every few minutes, as devices see it, and tells how stale and how right it is.
+/// Checks a static copy every minute, as devices see it, and reports how stale and how damaged it is.
 package final class MirrorMonitor: Sendable {
   /// A channel's newest version at the origin.
   package struct Newest: Sendable {
@@ -20,7 +20,7 @@ package final class MirrorMonitor: Sendable {
     var isUp = false
     var at: Int64?
     var behind: [(app: AppName, channel: ChannelName, versions: Int64)] = []
-    /// Channels that the origin has and the copy doesn't.
+    /// The number of channels that the origin has and the copy doesn't.
     var missing = 0
     var files = 0
     var divergences = 0
@@ -32,7 +32,7 @@ package final class MirrorMonitor: Sendable {
   private let sample = Locked(Sample())
   private let thread = BackgroundThread()
 
-  /// Seconds between two looks, and files that are read at each.
+  /// The seconds between two checks, and the files that each reads.
   private static let pause = 60
   private static let files = 20
 
@@ -45,17 +45,17 @@ package final class MirrorMonitor: Sendable {
     self.log = log
   }
 
-  /// Begins to look, on a thread of its own.
+  /// Starts checking on a thread of its own.
   package func start() throws(SystemError) {
     try thread.start("mirror-watch", nil) { [self] in
       repeat { look() } while thread.pause(for: .seconds(Self.pause))
     }
   }
 
-  /// Ends that; returns when the thread has.
+  /// Stops checking, and waits until the thread has ended.
   package func stop() { thread.stop() }
 
-  /// Looks once: `mirror.json`, each channel's first documents, and some files drawn at random.
+  /// Checks `mirror.json`, each channel's first documents, and some files chosen at random.
   package func look() {
     do throws(MirrorError) {
       let (index, _) = try reader.index()
@@ -67,7 +67,7 @@ package final class MirrorMonitor: Sendable {
         let name = MirroredChannel(now.app, now.channel)
         let held = index.channels.first { $0.name == name }?.version
         if held == nil { missing += 1 }
-        // One that the runs leave out on purpose is no older every day.
+        // A channel that the runs leave out on purpose doesn't get staler.
         if held == nil, index.leftOut?.contains(name) ?? false { continue }
         let number = held?.number ?? 0
         behind.append((now.app, now.channel, max(0, now.version.number - number)))
@@ -102,11 +102,11 @@ package final class MirrorMonitor: Sendable {
         if facts.file != file { found.append(Divergence(path: path, kind: .bytes)) }
       }
     }
-    // A run that ended while this was read makes a difference that isn't one.
+    // A run that ended while this was reading causes apparent divergences.
     return found.isEmpty ? [] : try reader.index().0.at == index.at ? found : []
   }
 
-  /// In the text exposition format of Prometheus.
+  /// The results in Prometheus's text exposition format.
   package var prometheusText: String {
     let sample = sample.withLock { $0 }
     var text = """

@@ -2,45 +2,46 @@ import HTTPClient
 import Manifests
 import System
 
-/// A mirror as its readers see it.
+/// Reads a mirror.
 package protocol MirrorReader: Sendable {
-  /// Where it is, for people.
+  /// The mirror's place, for people.
   var name: String { get }
-  /// What a wrong content type is; nil: files have none here.
+  /// The severity of a wrong content type; nil if files have no type here.
   var wrongType: Divergence.Severity? { get }
-  /// How many files are read at a time.
+  /// How many files to read at a time.
   var threads: Int { get }
 
-  /// All bytes of a document; nil where there is none.
+  /// Returns the contents of a document, or nil if it doesn't exist.
   func read(_ path: String) throws(MirrorError) -> [UInt8]?
-  /// Reads a file through; nil where there is none.
+  /// Reads a file completely; returns nil if it doesn't exist.
   func facts(_ path: String) throws(MirrorError) -> FileFacts?
-  /// A file of this machine with a file's bytes, made at `target` where there is none; nil where nothing is there.
+  /// Returns a local file with a file's bytes, created at `target` if there is none, or nil if the file doesn't exist.
   func local(_ path: String, at target: String, size: Int64) throws(MirrorError) -> LocalFile?
 }
 
-/// What a file turned out to be.
+/// What a file really is.
 package struct FileFacts: Sendable {
   package let file: MirrorIndex.File
-  /// As the host says it; nil where none does.
+  /// The host's content type; nil if there is none.
   package let type: String?
 }
 
 extension MirrorReader {
+  /// Reads `mirror.json`.
   /// - Throws: `noMirror`, `noIndex`.
   package func index() throws(MirrorError) -> (MirrorIndex, [UInt8]) {
     guard let bytes = try read(MirrorIndex.path) else { throw .noMirror(place: name) }
     do throws(MirrorError) {
       return (try MirrorIndex(parsing: bytes), bytes)
     } catch .unreadable(_, let reason) {
-      // Some hosts answer a page of theirs to whatever they don't have.
+      // Some hosts answer missing files with a page.
       let isPage = bytes.first { $0 > 0x20 } == UInt8(ascii: "<")
       throw .noIndex(place: name, reason: isPage ? "is a web page" : "can't be read: \(reason)")
     }
   }
 }
 
-/// A mirror in a folder of this machine.
+/// A mirror in a local folder.
 package struct FolderReader: MirrorReader {
   package let name: String
   package var wrongType: Divergence.Severity? { nil }
@@ -53,7 +54,7 @@ package struct FolderReader: MirrorReader {
       do throws(SystemError) {
         return try DurableFile.read("\(name)/\(path)")
       } catch {
-        // read(2) knows no names.
+        // read(2) has no path to report.
         throw SystemError(error.call, on: error.subject ?? "\(name)/\(path)", code: error.code)
       }
     }
@@ -75,7 +76,7 @@ package struct FolderReader: MirrorReader {
   }
 }
 
-/// A mirror as a web server or CDN answers it.
+/// A mirror served by a web server or CDN.
 package struct WebReader: MirrorReader {
   private let base: BaseURL
   private let web: Web
@@ -84,7 +85,7 @@ package struct WebReader: MirrorReader {
   package var wrongType: Divergence.Severity? { .warning }
   package var threads: Int { 6 }
 
-  /// - Parameter http: asks the host.
+  /// Creates a reader that makes its requests with `http`.
   package init(_ base: BaseURL, http: HTTPClient = HTTPClient()) {
     self.base = base
     web = Web(http: http)
@@ -93,7 +94,7 @@ package struct WebReader: MirrorReader {
   private func url(_ path: String) -> String { "\(base)/\(PercentEncoding.encodePercents(path))" }
 
   package func read(_ path: String) throws(MirrorError) -> [UInt8]? {
-    // What a cache between here and there kept is not what is looked for, of documents.
+    // Documents must not come from a cache on the way.
     try web.get(url(path), fields: [HTTPField("Cache-Control", "no-cache")])?.body
   }
 
@@ -116,7 +117,7 @@ package struct WebReader: MirrorReader {
   }
 }
 
-/// The sha256 and size of bytes that arrive.
+/// Computes the sha256 and size of arriving bytes.
 struct Sum: ~Copyable {
   private var hasher = SHA256Hasher()
   private var size: Int64 = 0

@@ -2,16 +2,16 @@ import Compression
 import Manifests
 import System
 
-/// Holds a pack against the manifests that it joins: a device that takes it ends at the newest one.
+/// Checks a pack against the manifests that it joins: it must lead a device to the newest one.
 ///
-/// The frames aren't decoded: `mirror.json` tells the pack's bytes, and its records tell whose files they are.
+/// The frames aren't decoded: `mirror.json` has the pack's hash, and its records say whose files they are.
 struct PackCheck {
   let base: Manifest
   let newest: Manifest
-  /// Bytes that a change list may have.
+  /// The size limit of a change list, in bytes.
   private static let limit: Int64 = 256 << 20
 
-  /// What is wrong with a pack; nil: nothing.
+  /// Returns what is wrong with a pack, or nil.
   func fault(of bytes: [UInt8], digests: (base: SHA256, newest: SHA256)) -> String? {
     do {
       let (head, changes, records) = try read(bytes)
@@ -58,7 +58,7 @@ struct PackCheck {
     return try PackChanges(plain, version: head.version, base: base.items)
   }
 
-  /// The bytes of each arrival, as the newest manifest has them.
+  /// Returns the digest of each arrival according to the newest manifest.
   private func arrivals(of changes: PackChanges) throws(PackFault) -> [FileDigest] {
     var digests: [FileDigest] = []
     for arrival in changes.arrivals {

@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// Makes an origin of a mirror alone (DESIGN §6).
+/// Restores an origin from a mirror alone.
 package struct Restoration {
   private let reader: any MirrorReader
   private let progress: @Sendable (MirrorProgress) -> Void
@@ -14,25 +14,25 @@ package struct Restoration {
     self.progress = progress
   }
 
-  /// What was restored, and what could not be.
+  /// What was restored, and what couldn't be.
   package struct Report: Sendable {
     package let channels: [MirrorReport.Channel]
     package let files: Int
     package let bytes: Int64
-    /// Channels that the origin had when the copy was last written, and that aren't in it; nil where it doesn't tell.
+    /// Channels that the origin had when the copy was last written but that aren't in it; nil if the copy doesn't tell.
     package let leftOut: [MirroredChannel]?
-    /// Of `channels`, those that a run left half-way: a newer version of them may have been seen by devices.
+    /// Those of `channels` whose last run was interrupted: devices may have seen a newer version.
     package let unfinished: [MirroredChannel]
-    /// Live URLs whose bytes the mirror lacks, or has others for; they are to be published again.
+    /// Live URLs for which the mirror lacks the bytes, or has wrong ones; they need to be published again.
     package let lost: [DamagedURL]
-    /// Documents that are damaged or missing; what they tell of was left out.
+    /// Documents that are damaged or missing; what they describe was left out.
     package let damaged: [DamagedDocument]
 
     package var isWhole: Bool { lost.isEmpty && damaged.isEmpty }
   }
 
-  /// - Parameter open: makes or opens what is restored into, once there is something to restore.
-  /// - Throws: `noMirror`, `noIndex`, `damagedMirror`, `store(.notEmpty)`; then the folder holds no origin.
+  /// Restores everything into the store that `open` creates or opens, once there is something to restore.
+  /// - Throws: `noMirror`, `noIndex`, `damagedMirror`, `store(.notEmpty)`; then the folder has no origin.
   package func restore(
     into open: @autoclosure () throws(StoreError) -> Store
   ) throws(MirrorError) -> Report {
@@ -66,9 +66,9 @@ package struct Restoration {
       unfinished: unfinished, lost: places, damaged: damaged)
   }
 
-  /// What a run that was ended, or that works there now, left; where nothing can be known of it, none did.
+  /// Returns the mark of an interrupted or active run; nil, as if there were none, if it can't be read.
   private func mark() -> RunMark? {
-    // Some web servers answer a page of theirs for what they don't have.
+    // Some web servers answer missing files with a page.
     guard let bytes = try? reader.read(RunMark.path), bytes.first != UInt8(ascii: "<") else { return nil }
     return RunMark(parsing: bytes)
   }
@@ -78,9 +78,9 @@ package struct Restoration {
   ) throws(MirrorError) -> [DamagedURL] {
     do throws(StoreError) {
       try store.restore(channels, defaultApp: index.defaultApp, lost: lost)
-      return try store.places(of: Array(lost))
+      return try store.damagedURLs(of: Array(lost))
     } catch .corruptRow(let text) {
-      // The rows are what the mirror's documents say: no database holds them yet.
+      // The rows come from the mirror's documents: they aren't in a database yet.
       throw .damagedMirror(
         path: reader.name, reason: "a document has a value that xcache never writes: \"\(text)\"")
     } catch {
@@ -88,7 +88,7 @@ package struct Restoration {
     }
   }
 
-  /// Brings every resource's bytes, each once; gives those that came, and what the mirror lacks.
+  /// Fetches every resource's bytes once; returns the entries that arrived, and the hashes that the mirror lacks.
   private func receive(_ channels: [RestoredChannel], into store: Store) throws(MirrorError)
     -> (came: [Entry], lost: Set<SHA256>)
   {
@@ -149,7 +149,8 @@ package struct Restoration {
     }
   }
 
-  /// - Throws: `system` where the mirror's file can't be read, `store` where the new one can't be written.
+  /// Copies a file into an incoming blob.
+  /// - Throws: `system` if the mirror's file can't be read, `store` if the new one can't be written.
   private static func feed(_ incoming: inout IncomingBlob, from path: String) throws(MirrorError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
@@ -166,16 +167,16 @@ package struct Restoration {
   }
 }
 
-/// A document of a mirror without which a version or a whole channel can't be restored.
+/// A document whose damage prevents a version or a whole channel from being restored.
 package struct DamagedDocument: Sendable, CustomStringConvertible {
   package let channel: MirroredChannel
-  /// The version that isn't restored; nil: the channel.
+  /// The version that wasn't restored; nil means the whole channel.
   package let version: ManifestVersion?
-  /// From the mirror's root.
+  /// The path from the mirror's root.
   package let path: String
   package let reason: String
 
-  /// What isn't restored, and why.
+  /// What wasn't restored, and why.
   package var description: String {
     "\(channel)\(version.map { " version \($0)" } ?? ""): \(path) can't be read: \(reason)"
   }

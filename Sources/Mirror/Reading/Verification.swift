@@ -2,18 +2,18 @@ import Manifests
 import Store
 import System
 
-/// Reads a whole mirror back and holds it against `mirror.json` and against itself.
+/// Reads a whole mirror back, and checks it against `mirror.json` and for consistency.
 package struct Verification {
   private let reader: any MirrorReader
-  /// Seconds that the last run may be ago.
+  /// The maximum age of the last run, in seconds.
   private let maxAge: Int64?
-  /// Tells what there should be; nil: only what is there is looked at.
+  /// The origin to compare with; nil checks only what is there.
   private let origin: (any MirrorSource)?
-  /// What the verdict is about.
+  /// The channels that the verdict covers.
   private let selection: ChannelSelection
   private let progress: @Sendable (MirrorProgress) -> Void
 
-  /// How often it begins again where the mirror was written meanwhile.
+  /// How often to start over if the mirror was written meanwhile.
   private static let attempts = 5
 
   package init(
@@ -28,31 +28,32 @@ package struct Verification {
     self.progress = progress
   }
 
-  /// What a reading back found.
+  /// What the verification found.
   package struct Report: Sendable {
     /// When the last run ended, in milliseconds since 1970.
     package let at: Int64
-    /// The newest row of the origin's audit trail at that time; nil where the copy doesn't tell.
+    /// The newest row of the origin's audit trail at that time; nil if the copy doesn't tell.
     package let audit: AuditHead?
     package let channels: [MirrorReport.Channel]
-    /// Channels that the origin had when the last run ended, and that the copy doesn't have; nil where it doesn't tell.
+    /// Channels that the origin had when the last run ended but that aren't in the copy; nil if the copy doesn't tell.
     package let leftOut: [MirroredChannel]?
-    /// What the origin was asked for and may be read of it; nil where it wasn't asked.
+    /// The selection that was compared with the origin, as far as it may be read; nil if the origin wasn't asked.
     package let compared: ChannelSelection?
     package let files: Int
     package let bytes: Int64
-    /// Sorted by path.
+    /// The divergences, sorted by path.
     package let divergences: [Divergence]
 
     package var hasErrors: Bool { divergences.contains { $0.severity == .error } }
   }
 
+  /// Verifies the mirror.
   /// - Throws: `noMirror`, `noIndex`, `unknownName`, `keepsChanging`, and what reading may throw.
   package func run() throws(MirrorError) -> Report {
     for _ in 0..<Self.attempts {
       let (index, bytes) = try reader.index()
       let report = try verify(index)
-      // What a run replaced meanwhile diverges from what was read first.
+      // What a run replaced meanwhile diverges from the index read first.
       if try reader.read(MirrorIndex.path) == bytes { return report }
     }
     throw .keepsChanging(place: reader.name)
@@ -86,7 +87,7 @@ package struct Verification {
       divergences: Set(divergences).sorted { ($0.path, $0.message) < ($1.path, $1.message) })
   }
 
-  /// Holds the copy's channels against the origin's, which it gives, too.
+  /// Compares the copy's channels with the origin's, and returns those, too.
   private func compare(_ index: MirrorIndex) throws(MirrorError)
     -> (ChannelSelection?, [Divergence], asked: [MirroredChannel])
   {
@@ -103,7 +104,7 @@ package struct Verification {
       }
       return (state.readable, missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) }, there)
     } catch {
-      // A lost origin is when a copy is needed most: that alone makes it no worse.
+      // A copy is needed most when the origin is lost, so that alone is no error.
       guard error.isOutage else { throw error }
       let unasked = Divergence(
         path: MirrorIndex.path, kind: .unasked(error.description), severity: .warning)
@@ -155,7 +156,7 @@ package struct Verification {
     } else if facts.file.sha256 != expected.sha256 {
       divergences.append(Divergence(path: path, kind: .bytes))
     }
-    // "types by type/subtype": a host may add or leave out a charset.
+    // "types by type/subtype": a host may add or omit a charset.
     if let wrongType,
       let expected = type
         ?? (MirrorPath.isResource(path) || isCoded(path) ? nil : MirrorPath.documentType(path)),
@@ -169,7 +170,7 @@ package struct Verification {
 
   private static func isCoded(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
 
-  /// Type and subtype; both names of JavaScript are one (RFC 9239, section 6).
+  /// Returns type and subtype, with both names of JavaScript as one (RFC 9239, section 6).
   private static func essence(_ type: String) -> String {
     let essence = type.prefix { $0 != ";" && $0 != " " }.lowercased()
     return essence == "text/javascript" ? "application/javascript" : essence

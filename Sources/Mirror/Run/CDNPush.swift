@@ -2,16 +2,16 @@ import Manifests
 import Store
 import Synchronization
 
-/// Brings a release's immutable files to where devices download them, before any device is told of it (DESIGN §4,
-/// guarantee 6).
+/// Pushes a release's immutable files to the place from which devices download them, before any device learns of it.
 package final class CDNPush: Sendable {
   private let store: Store
   private let target: MirrorPlace
   private let counter = Atomic<Int>(0)
-  /// For people.
+  /// The place's name, for people.
   package let place: String
 
-  /// - Throws: where the place can't be used.
+  /// Creates a push to a place, and removes what interrupted pushes left there.
+  /// - Throws: If the place can't be used.
   package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
     self.store = store
     target = place
@@ -19,16 +19,16 @@ package final class CDNPush: Sendable {
     try place.sweepPush()
   }
 
-  /// What a release adds, from the root of `place`.
+  /// Returns the paths of the files that a release adds, from the root of `place`.
   package func names(_ release: PreparedRelease) throws(MirrorError) -> Set<String> {
     try Set((resources(of: release) + deltas(of: release)).map(\.path))
   }
 
-  /// Brings what a release adds: resources, and the deltas on the version that it replaces. What is there stays.
+  /// Pushes what a release adds: resources, and the deltas from the version that it replaces. Existing files stay.
   package func push(_ release: PreparedRelease) throws(MirrorError) {
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
-    // What can't be removed is swept at the next start.
+    // Files that can't be removed now are removed at the next start.
     defer { try? target.sweepPush(number) }
     let files = try resources(of: release) + deltas(of: release)
     let there = try destination.sizes(of: files.map(\.path))
@@ -37,11 +37,11 @@ package final class CDNPush: Sendable {
     try destination.sync()
   }
 
-  /// Brings a pack; once this returns, it answers where devices download.
+  /// Pushes a pack; devices can download it once this returns.
   package func push(_ pack: StoredPack, of channel: ChannelInfo) throws(MirrorError) {
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
-    // What can't be removed is swept at the next start.
+    // Files that can't be removed now are removed at the next start.
     defer { try? target.sweepPush(number) }
     let path = pack.path(of: channel)
     if try destination.sizes(of: [path.text]).first == pack.size { return }

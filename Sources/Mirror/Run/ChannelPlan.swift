@@ -2,21 +2,21 @@ import Manifests
 import Store
 import System
 
-/// All that a channel's mirror consists of. What is mirrored is listed here and nowhere else.
+/// Everything in a channel's mirror. This is the only place that determines what is mirrored.
 struct ChannelPlan: Sendable {
   let state: MirroredChannelState
-  /// In the order in which they are written.
+  /// The documents, in the order in which they are written.
   let documents: [PlannedDocument]
-  /// That the patches name, each once, with its size.
+  /// The deltas that the patches name, each once, with their sizes.
   let deltas: [(path: DeltaPath, size: Int64)]
-  /// That the updates name, each once, with its size.
+  /// The packs that the updates name, each once, with their sizes.
   let packs: [(path: PackPath, size: Int64)]
-  /// Of each kept version, and two of each step from one to the newest; none unless asked for.
+  /// The zips of each kept version, and two for each step from one to the newest; empty unless requested.
   let zips: [BundleZip]
-  /// Tells what the files are made from: as long as it is the same, so are they.
+  /// A hash of what the files are made from: if it is unchanged, so are they.
   let inputs: SHA256
 
-  /// Goes up when the files that are made of the same inputs become others.
+  /// Incremented when the same inputs begin to produce other files.
   private static let format = 2
 
   init(
@@ -41,8 +41,8 @@ struct ChannelPlan: Sendable {
     inputs = SHA256.of(Self.facts(state, origin.id, options, made).canonical)
   }
 
-  /// All that the files are made from. Its bytes are compared with those of other builds of this program: a text that
-  /// a compiler makes of a value has no place here.
+  /// Everything that the files are made from. Its bytes are compared with those of other builds of this program, so it must not
+  /// contain text that depends on the compiler.
   static func facts(
     _ state: MirroredChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256]
   )
@@ -58,14 +58,14 @@ struct ChannelPlan: Sendable {
       "publicURL": .string(state.publicURL.text), "version": .string(state.version.text),
       "versions": .strings(state.versions.map(\.text)), "zips": .bool(options.zips),
     ]
-    // Not where there is none: then a copy of before is the same.
+    // Omitted if absent, so that the inputs of existing copies stay the same.
     var all = facts.object ?? JSONObject()
     if let reports = state.extras.reports { all["reports"] = .integer(reports) }
     if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
     return .object(all)
   }
 
-  /// How many zips aren't among the channel's files.
+  /// Returns how many zips are missing from the channel's files.
   func missingZips(in channel: MirrorIndex.Channel) -> Int {
     if zips.isEmpty { return 0 }
     let wanted = Set(zips.map(path))
@@ -74,7 +74,7 @@ struct ChannelPlan: Sendable {
 
   func path(of zip: BundleZip) -> String { "\(state.folder)/\(zip)" }
 
-  /// The patches are made first: they tell which deltas there are by now.
+  /// Makes the patches. They come first, since they determine which deltas exist.
   private static func patches(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [(path: String, bytes: [UInt8])]
   {
@@ -86,7 +86,7 @@ struct ChannelPlan: Sendable {
     return patches
   }
 
-  /// The answers that name a pack, as far as packs are made by now.
+  /// Makes the updates, the answers that name a pack, as far as their packs exist by now.
   private static func updates(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
   {
@@ -97,7 +97,7 @@ struct ChannelPlan: Sendable {
       do throws(MirrorError) {
         bytes = try source.document(update, of: state)
       } catch {
-        // Also what an older origin says, which knows of no packs.
+        // Older origins, which have no packs, answer this, too.
         guard error.isAbsence else { throw error }
         continue
       }
@@ -164,7 +164,7 @@ struct ChannelPlan: Sendable {
   }
 }
 
-/// The newest manifest, asked for once: its map stands in two documents.
+/// The newest manifest, fetched once for the two documents that contain its map.
 private final class NewestManifest: Sendable {
   private let state: MirroredChannelState
   private let source: any MirrorSource
@@ -177,7 +177,7 @@ private final class NewestManifest: Sendable {
 
   /// `configure/N.json`
   func fixed() throws(MirrorError) -> [UInt8] {
-    // Held while it is made: whoever asks meanwhile waits for the same bytes.
+    // Locked while it is fetched: concurrent callers wait for the same bytes.
     try bytes.withLock { (known) throws(MirrorError) -> [UInt8] in
       if let known { return known }
       let made = try source.document(.whole(state.version), of: state)
@@ -186,7 +186,7 @@ private final class NewestManifest: Sendable {
     }
   }
 
-  /// `configure.json`: the same map, and what answers carry beside it now.
+  /// `configure.json`: the same map with the current extra members of answers.
   func current() throws(MirrorError) -> [UInt8] {
     let fixed = try fixed()
     bytes.withLock { $0 = nil }
@@ -197,24 +197,24 @@ private final class NewestManifest: Sendable {
   }
 }
 
-/// A document of a channel's mirror: where it is, and how its bytes are made.
+/// A document of a channel's mirror: its path, and how it is made.
 struct PlannedDocument: Sendable {
-  /// When it is written: a document never names what a later one brings.
+  /// When it is written: a document never refers to one of a later stage.
   enum Stage: Int, Comparable, CaseIterable, Sendable {
     /// Documents of one version.
     case versioned
     /// The newest of each kind.
     case current
-    /// What devices look at first.
+    /// The documents that devices read first.
     case newest
 
     static func < (a: Stage, b: Stage) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// From the mirror's root.
+  /// The path from the mirror's root.
   let path: String
   let stage: Stage
-  /// Whether a document that was once written under this path stays right.
+  /// Whether a document, once written to this path, stays right.
   let isFixed: Bool
   let bytes: @Sendable () throws(MirrorError) -> [UInt8]
 }

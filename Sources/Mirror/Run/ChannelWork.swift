@@ -3,15 +3,15 @@ import Manifests
 import Store
 import System
 
-/// Brings the files of one channel, and notes what each of them is.
+/// Places the files of one channel, and records what each of them is.
 struct ChannelWork {
   private let run: MirrorRun
   private let plan: ChannelPlan
-  /// Whether `mirror.json` tells which of the channel's files are there.
+  /// Whether `mirror.json` knows which of the channel's files exist.
   private let isTold: Bool
-  /// All files of the channel, those that were there included.
+  /// All files of the channel, including those that existed.
   private(set) var files: [String: MirrorIndex.File] = [:]
-  /// Zips that the origin can't make, since files of them are damaged.
+  /// Zips that the origin can't make because files in them are damaged.
   private(set) var lostZips: [String] = []
 
   init(_ run: MirrorRun, _ plan: ChannelPlan, isTold: Bool) {
@@ -22,7 +22,8 @@ struct ChannelWork {
 
   // MARK: - Resources
 
-  /// - Throws: `damaged`, with all of them, once the others are there.
+  /// Places the resources.
+  /// - Throws: `damaged` with all damaged ones, after placing the others.
   mutating func placeResources() throws(MirrorError) {
     let resources = try run.source.resources(of: plan.state)
     let paths = resources.map(\.path.filePath)
@@ -48,7 +49,7 @@ struct ChannelWork {
     if run.options.precompressed { try placeCoded(resources, paths) }
   }
 
-  /// Whether each file is there. A resource's path tells its bytes, so its size is enough, unless files are repaired.
+  /// Whether each file exists. A resource's path identifies its content, so its size is enough, unless files are repaired.
   private func present(_ wanted: [(path: String, file: MirrorIndex.File)]) throws(MirrorError) -> [Bool] {
     if run.options.repairs {
       return zip(wanted, try run.destination.files(at: wanted.map(\.path))).map { $0.file == $1 }
@@ -56,7 +57,7 @@ struct ChannelWork {
     return zip(wanted, try run.destination.sizes(of: wanted.map(\.path))).map { $0.file.size == $1 }
   }
 
-  /// Brings files and notes what they are.
+  /// Places files and records what they are.
   private mutating func place(_ placements: [Placement]) throws(MirrorError) {
     if placements.isEmpty { return }
     let placed = Locked<[(String, MirrorIndex.File)]>([])
@@ -71,15 +72,15 @@ struct ChannelWork {
 
   // MARK: - Deltas and packs
 
-  /// A file that is made at the origin, and how it is had.
+  /// A file that the origin makes, and how to get it.
   private struct Derived {
     let path: String
     let size: Int64
     let file: @Sendable (String) throws(MirrorError) -> LocalFile
   }
 
-  /// Brings the deltas and packs that patches and updates name.
-  /// - Returns: false where the origin lost one since it made them.
+  /// Places the deltas and packs that patches and updates name.
+  /// - Returns: false if the origin has lost one since it made them.
   mutating func placeDerived() throws(MirrorError) -> Bool {
     let (source, state) = (run.source, plan.state)
     let deltas = plan.deltas.map { (path, size) in
@@ -114,7 +115,7 @@ struct ChannelWork {
     return !isLost.withLock { $0 }
   }
 
-  /// What a run before brought and is still there: by its size, or, where files are repaired, by its bytes.
+  /// Returns the files that still exist from an earlier run, judged by size or, if files are repaired, by content.
   private func present(_ wanted: [Derived]) throws(MirrorError) -> [MirrorIndex.File?] {
     zip(wanted, try areRight(wanted.map(\.path))).map { derived, isRight in
       guard isRight, let known = run.before[derived.path], known.size == derived.size else { return nil }
@@ -124,7 +125,7 @@ struct ChannelWork {
 
   // MARK: - Zips
 
-  /// Brings the zips that can be had; none ever changes.
+  /// Places the zips that are available; none ever changes.
   mutating func placeZips() throws(MirrorError) {
     let paths = plan.zips.map(plan.path)
     let isRight = try areRight(paths)
@@ -142,7 +143,7 @@ struct ChannelWork {
     }
   }
 
-  /// Whether files are what a run before brought: by their sizes, or, where files are repaired, by their bytes.
+  /// Whether files are as an earlier run left them, judged by size or, if files are repaired, by content.
   private func areRight(_ paths: [String]) throws(MirrorError) -> [Bool] {
     let known = paths.map { run.before[$0] }
     if run.options.repairs {
@@ -151,7 +152,7 @@ struct ChannelWork {
     return zip(known, try run.destination.sizes(of: paths)).map { $0 != nil && $0?.size == $1 }
   }
 
-  /// One at a time: each keeps all cores busy while it is made.
+  /// Zips are placed one at a time, since making one keeps all cores busy.
   private mutating func placeZip(_ zip: BundleZip) throws(MirrorError) {
     let (source, state, path) = (run.source, plan.state, plan.path(of: zip))
     guard try source.has(zip, of: state) else { return }
@@ -164,7 +165,7 @@ struct ChannelWork {
 
   // MARK: - Coded siblings
 
-  /// Bytes that are coded before they are placed.
+  /// How many bytes to compress before placing the results.
   private static let codedBatch: Int64 = 64 << 20
 
   private mutating func placeCoded(_ resources: [MirroredResource], _ paths: [String]) throws(MirrorError) {
@@ -184,7 +185,7 @@ struct ChannelWork {
     try placeCoded(batch.map { (paths[$0], resources[$0].ctype.text) })
   }
 
-  /// Whether both siblings of a resource were there before and still are.
+  /// Whether both siblings of a resource existed before and still do.
   private mutating func keepsCoded(_ path: String) throws(MirrorError) -> Bool {
     let known = Self.codings.compactMap { coding in
       run.before[path + coding.ending].map { (path: path + coding.ending, file: $0) }
@@ -221,7 +222,7 @@ struct ChannelWork {
 
   // MARK: - Documents
 
-  /// Documents that are made at a time, and by how many threads.
+  /// How many documents are made at a time, and by how many threads.
   private static let made = (documents: 4, threads: 2)
 
   mutating func writeDocuments() throws(MirrorError) {
@@ -240,7 +241,7 @@ struct ChannelWork {
     }
   }
 
-  /// Those that may have to be written, with the size that each has now; the others are noted as they are.
+  /// Returns the documents that may have to be written, with their current sizes; records the others as they are.
   private mutating func unkept(_ documents: [PlannedDocument]) throws(MirrorError)
     -> [(document: PlannedDocument, size: Int64?)]
   {
@@ -267,7 +268,7 @@ struct ChannelWork {
     return made.withLock { $0.compactMap(\.self) }
   }
 
-  /// Writes a document unless it is there already; gives whether it did.
+  /// Writes a document unless it is already there; returns whether it did.
   private mutating func write(_ made: Made, _ document: PlannedDocument, _ size: Int64?) throws(MirrorError)
     -> Bool
   {
@@ -275,13 +276,13 @@ struct ChannelWork {
       try keep(document.path, made.file)
       return false
     }
-    // A store without renames shows a document as soon as it comes.
+    // A store without renames makes a document visible as soon as it is written.
     try run.markUnfinished()
     try write(made.bytes, document, made.file)
     return true
   }
 
-  /// What the documents name is safe before they are seen, and so are their own bytes.
+  /// Makes the documents visible, after everything they name, and their own bytes, are durable.
   private func show() throws(MirrorError) {
     try run.destination.sync()
     try run.destination.show()
@@ -328,11 +329,11 @@ struct ChannelWork {
     }
   }
 
-  /// A coded sibling that is no longer written would go on being served in place of the newer document.
+  /// Removes coded siblings that are no longer written: they would still be served instead of the newer documents.
   private func removeStaleCodings(_ documents: [PlannedDocument]) throws(MirrorError) {
     if run.options.precompressed { return }
     let siblings = documents.flatMap { document in Self.codings.map { document.path + $0.ending } }
-    // A run that was ended may have left some that nothing tells of.
+    // An interrupted run may have left some that aren't recorded.
     let stale =
       isTold
       ? siblings.filter { run.before[$0] != nil }

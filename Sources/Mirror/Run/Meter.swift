@@ -1,6 +1,6 @@
 import System
 
-/// Counts what a run does, tells of it, and keeps the origin's lease alive meanwhile. Any thread may call it.
+/// Counts what a run does, reports its progress, and renews the origin's lease. Any thread may use it.
 final class Meter: Sendable {
   private let source: any MirrorSource
   private let progress: @Sendable (MirrorProgress) -> Void
@@ -13,7 +13,7 @@ final class Meter: Sendable {
     var written = (files: 0, bytes: Int64(0))
   }
 
-  /// Seconds for which the origin keeps everything; asked for again after a sixth of it.
+  /// The lease's duration in seconds; it is renewed after a sixth of that.
   private static let hold = 600
 
   init(_ source: any MirrorSource, _ progress: @escaping @Sendable (MirrorProgress) -> Void) {
@@ -24,7 +24,7 @@ final class Meter: Sendable {
   /// Files and bytes written so far.
   var written: (Int, Int64) { state.withLock { ($0.written.files, $0.written.bytes) } }
 
-  /// Begins the lease, or renews it where it is time.
+  /// Takes the lease, or renews it when that is due.
   func hold() throws(MirrorError) {
     let now = Clock.monotonicNanoseconds()
     let isDue = state.withLock { state in
@@ -35,7 +35,7 @@ final class Meter: Sendable {
     if isDue { try source.hold(Self.hold) }
   }
 
-  /// So much more is to be brought.
+  /// Adds to the totals that are planned.
   func plan(_ files: Int, _ bytes: Int64) {
     state.withLock { state in
       state.planned.files += files
@@ -43,7 +43,7 @@ final class Meter: Sendable {
     }
   }
 
-  /// A file that was planned is brought.
+  /// Records that a planned file was placed.
   func placed(_ bytes: Int64) throws(MirrorError) {
     wrote(bytes)
     let done = state.withLock { state in

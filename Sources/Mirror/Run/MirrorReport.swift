@@ -2,23 +2,23 @@ import Manifests
 import Store
 import System
 
-/// What a run is asked for.
+/// The options of a run.
 package struct MirrorOptions: Sendable {
-  /// What the run is about; all else in the copy stays as it is.
+  /// The channels to mirror; everything else in the copy stays as it is.
   package var selection = ChannelSelection.all
   /// How many versions before the newest have a patch.
   package var keep = 5
-  /// Remove what no kept version has named for `grace`.
+  /// Whether to remove files that no kept version has named for `grace`.
   package var prunes = false
-  /// Milliseconds.
+  /// The grace period in milliseconds.
   package var grace: Int64 = 24 * 3600 * 1000
-  /// Write `.gz` and `.zst` files beside what they make smaller.
+  /// Whether to write `.gz` and `.zst` siblings of files that they make smaller.
   package var precompressed = false
-  /// Bring the zips of kept versions.
+  /// Whether to mirror the zips of kept versions.
   package var zips = false
-  /// Read every file back, and write those anew that are wrong.
+  /// Whether to read every file back, and rewrite wrong ones.
   package var repairs = false
-  /// What the origin calls this mirror; nil: where it is.
+  /// The mirror's name at the origin; nil means its place.
   package var name: String?
 
   package init() {}
@@ -26,7 +26,7 @@ package struct MirrorOptions: Sendable {
 
 /// What a run did.
 package struct MirrorReport: Sendable {
-  /// A channel that was brought.
+  /// A channel that was mirrored.
   package struct Channel: Sendable {
     package let app: AppName
     package let channel: ChannelName
@@ -35,39 +35,39 @@ package struct MirrorReport: Sendable {
 
   package let place: String
   package var channels: [Channel] = []
-  /// That the origin doesn't have any more, so that the copy doesn't name them any more.
+  /// The channels that the origin, and therefore the copy, no longer has.
   package var gone: [MirroredChannel] = []
-  /// In the copy, and nothing that this run was about.
+  /// The channels of the copy that weren't part of this run.
   package var untouched: [MirroredChannel] = []
-  /// At the origin and not in the copy.
+  /// The channels of the origin that aren't in the copy.
   package var leftOut: [MirroredChannel] = []
-  /// Of `untouched`, those that a run which was ended half-way left behind.
+  /// Those of `untouched` that an interrupted run left unfinished.
   package var unfinished: [MirroredChannel] = []
-  /// That were to be brought, and stay in the copy as they were: files of them are damaged at the origin.
+  /// The channels that couldn't be updated, and stay in the copy as they were, because files are damaged at the origin.
   package var stopped: [MirroredChannel] = []
-  /// The damaged files of `stopped`, and the live URLs of these channels that have them.
+  /// The damaged files of `stopped`, and the live URLs of these channels that use them.
   package var damaged: [SHA256] = []
   package var damagedURLs: [DamagedURL] = []
-  /// Zips that are left out, since the origin can't make them of damaged files.
+  /// Zips that were left out because the origin can't make them from damaged files.
   package var lostZips: [String] = []
-  /// What the token is limited to: what lies outside was neither seen nor touched.
+  /// What the token may read; anything else was neither seen nor touched.
   package var readable = ChannelSelection.all
-  /// Files were to be removed, and weren't, since no `mirror.json` told which ones are the copy's.
+  /// Whether pruning was postponed because no `mirror.json` told which files belong to the copy.
   package var putsOffPruning = false
-  /// All files of the mirror, and their bytes; `mirror.json` isn't counted.
+  /// All files of the mirror, and their size in bytes, without `mirror.json`.
   package var files = 0
   package var bytes: Int64 = 0
-  /// Zips of updates that the origin has no deltas for yet; a later run brings them.
+  /// Zips of updates for which the origin has no deltas yet; a later run places them.
   package var zipsToCome = 0
-  /// What this run wrote, `mirror.json` included.
+  /// What this run wrote, including `mirror.json`.
   package var written = 0
   package var writtenBytes: Int64 = 0
   package var removed = 0
-  /// Files that no kept version names and whose grace time runs.
+  /// Files that no kept version names and whose grace period is running.
   package var leaving = 0
 }
 
-/// How far a run is.
+/// The progress of a run.
 package struct MirrorProgress: Sendable {
   package let files: Int
   package let filesTotal: Int
@@ -76,7 +76,7 @@ package struct MirrorProgress: Sendable {
 }
 
 extension MirrorReport {
-  /// Notes a channel that stays as it was, and where its damaged files are listed now.
+  /// Records a channel that stays as it was, and where its damaged files are live.
   mutating func note(_ files: [MirroredResource], of state: MirroredChannelState, _ source: any MirrorSource)
     throws(MirrorError)
   {
@@ -94,7 +94,7 @@ extension MirrorReport {
     }
   }
 
-  /// The bundle of each URL in the newest release.
+  /// Returns the bundle of each URL in the newest release.
   private static func bundles(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
     -> [String: String]
   {

@@ -2,23 +2,24 @@ import Manifests
 import Store
 import System
 
-/// One run of `xcache mirror`: brings a destination to what the origin has.
+/// A run of `xcache mirror`: updates a destination to what the origin has.
 package final class MirrorRun {
   let source: any MirrorSource
   let destination: any Destination
   let options: MirrorOptions
   let meter: Meter
-  /// The files of the run before, as `mirror.json` has them; nothing where that can't be relied on.
+  /// The files of the previous run according to `mirror.json`; empty where that isn't reliable.
   var before: [String: MirrorIndex.File] = [:]
-  /// Of a run that was ended.
+  /// The mark of an interrupted run.
   private var mark: RunMark?
   private var isMarked = false
-  /// The channels that this run brings or drops.
+  /// The channels that this run updates or drops.
   private var about: Set<MirroredChannel> = []
-  /// How often a channel is planned anew, where the origin drops deltas meanwhile.
+  /// How often a channel is planned, if the origin drops deltas meanwhile.
   private static let plans = 4
 
-  /// - Throws: where the place can't be used.
+  /// Creates a run.
+  /// - Throws: If the place can't be used.
   package init(
     from source: any MirrorSource, to place: MirrorPlace, _ options: MirrorOptions,
     progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }
@@ -29,8 +30,9 @@ package final class MirrorRun {
     meter = Meter(source, progress)
   }
 
+  /// Updates the mirror.
   /// - Throws: `locked`, `otherOrigin`, `newer`, `untold`, `noChannel`, and what reading and writing may throw. The next
-  ///   run goes on where this one stopped.
+  ///   run continues where this one stopped.
   package func run() throws(MirrorError) -> MirrorReport {
     try destination.begin()
     defer { destination.end() }
@@ -56,7 +58,7 @@ package final class MirrorRun {
         report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
       } catch .damaged(let files) {
         try report.note(files, of: state, source)
-        // The next run that is about it looks at all of it.
+        // The next run of the channel then checks all of it.
         if var channel = old?.channels.first(where: { $0.name == state.name }) {
           channel.isUnfinished = true
           channels.append(channel)
@@ -74,7 +76,7 @@ package final class MirrorRun {
   private func readIndex(_ origin: OriginState) throws(MirrorError) -> MirrorIndex? {
     mark = try destination.read(RunMark.path).map { RunMark(parsing: $0) }
     guard let bytes = try destination.read(MirrorIndex.path) else { return nil }
-    // One that can't be read tells nothing; it is written anew at the end.
+    // An unreadable index is ignored, and rewritten at the end.
     guard let index = try? MirrorIndex(parsing: bytes) else {
       if MirrorIndex.isNewer(bytes) { throw .newer(place: destination.name) }
       return nil
@@ -86,7 +88,7 @@ package final class MirrorRun {
     return index
   }
 
-  /// The channels of which `mirror.json` says what is there: those that no run left half-way.
+  /// Returns the channels for which `mirror.json` is reliable: those that no interrupted run left unfinished.
   private func trusted(_ index: MirrorIndex?) -> [MirrorIndex.Channel] {
     (index?.channels ?? []).filter { !isHalfWay($0) }
   }
@@ -95,7 +97,7 @@ package final class MirrorRun {
     channel.isUnfinished || (mark?.names(channel.name) ?? false)
   }
 
-  /// What the run may bring, drop and remove: what it was asked for, as far as it may read.
+  /// Returns what the run may update, drop and remove: what was requested, and what the token may read.
   private func selections(_ origin: OriginState) -> [ChannelSelection] {
     [options.selection, origin.readable]
   }
@@ -104,8 +106,8 @@ package final class MirrorRun {
     selections(origin).allSatisfy { $0.contains(channel) }
   }
 
-  /// Without a `mirror.json` nobody knows what else belongs to the copy: a run about some channels would write one that
-  /// forgets the others.
+  /// Without a `mirror.json`, it is unknown what else belongs to the copy: a run of some channels would write one that omits
+  /// the others.
   private func requireNothingUntold(_ origin: OriginState) throws(MirrorError) {
     if selections(origin).allSatisfy(\.isAll) { return }
     var untold: Set<MirroredChannel> = []
@@ -113,15 +115,15 @@ package final class MirrorRun {
       guard case .document(let channel) = MirrorPath.owner(path), path == "\(channel.folder)/configure.json",
         !isAbout(channel, origin)
       else { continue }
-      // One that a first run left half-way is in no mirror.json, and waits for its next.
+      // A channel that an interrupted first run left is in no mirror.json, and waits for its next run.
       if let named = mark?.channels, named.contains(channel) { continue }
       untold.insert(channel)
     }
     if !untold.isEmpty { throw .untold(place: destination.name, untold.sorted()) }
   }
 
-  /// The channels of the copy that this run doesn't bring: those that stay as they are, since it isn't about them, and
-  /// those that the origin doesn't have any more.
+  /// Returns the channels of the copy that this run doesn't update: those it isn't about, which stay as they are, and those
+  /// that the origin no longer has.
   private func carried(_ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState])
     throws(MirrorError) -> (kept: [MirrorIndex.Channel], gone: [MirroredChannel])
   {
@@ -136,7 +138,7 @@ package final class MirrorRun {
         gone.append(channel.name)
       }
     }
-    // An origin that has nothing at all is no reason to empty its copy.
+    // An origin with nothing at all is no reason to empty its copy.
     return (kept, there.isEmpty ? [] : gone.sorted())
   }
 
@@ -151,7 +153,7 @@ package final class MirrorRun {
 
   // MARK: - Bringing
 
-  /// Brings one channel.
+  /// Updates one channel.
   /// - Throws: `damaged`.
   private func bring(
     _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
@@ -167,8 +169,7 @@ package final class MirrorRun {
     throw .damaged([])
   }
 
-  /// Brings one channel to its plan; nil where the origin doesn't have a delta or pack any more that the
-  /// plan names.
+  /// Updates one channel according to its plan; returns nil if the origin no longer has a delta or pack in the plan.
   private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
     -> (MirrorIndex.Channel, lostZips: [String])?
   {
@@ -195,14 +196,14 @@ package final class MirrorRun {
     return zip(files, sizes).allSatisfy { $0.file.size == $1 }
   }
 
-  /// Notes that documents and `mirror.json` may disagree from now on; called before the first document is written.
+  /// Records that documents and `mirror.json` may disagree from now on. Must be called before the first document is written.
   func markUnfinished() throws(MirrorError) {
     if isMarked { return }
     let head = FileHead(type: "application/json", isImmutable: false)
     let mark = (mark ?? RunMark([])).union(about)
     try destination.write(mark.document, as: RunMark.path, head)
-    // Bytes that a power cut took name every channel. The name is safe when the first document is shown, which settles
-    // before.
+    // If a power cut takes its bytes, the mark names every channel. Its name is durable before the first document becomes
+    // visible, since that syncs first.
     try destination.show()
     isMarked = true
   }
@@ -227,7 +228,7 @@ package final class MirrorRun {
     let gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
-    // A run that was ended here has a mirror.json that names what is there, and no more.
+    // If a run is interrupted here, its mirror.json names what is there, and nothing else.
     if !gone.isEmpty { try remove(gone, &index) }
     try register(index, origin, states)
     report.leftOut = index.leftOut ?? []
@@ -237,7 +238,7 @@ package final class MirrorRun {
     (report.removed, report.leaving) = (gone.count, index.leaving.count)
   }
 
-  /// What the origin has and the copy doesn't; of what the token doesn't show, what was known before.
+  /// Returns what the origin has and the copy doesn't; for what the token doesn't show, what was known before.
   private func leftOut(
     _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
     _ channels: [MirrorIndex.Channel]
@@ -246,7 +247,7 @@ package final class MirrorRun {
     return Set(states.map(\.name) + hidden).subtracting(channels.map(\.name)).sorted()
   }
 
-  /// Writes `mirror.json`, and takes the mark away once it is safe.
+  /// Writes `mirror.json`, and removes the mark once it is durable.
   private func write(_ index: MirrorIndex) throws(MirrorError) {
     let document = index.document
     let wrote = isMarked || mark != nil || meter.written.0 > 0
@@ -255,7 +256,7 @@ package final class MirrorRun {
     try destination.sync()
     try destination.show()
     meter.wrote(Int64(document.count))
-    // Where nothing else changed, the mark isn't there, and losing this mirror.json leaves the one before it.
+    // If nothing else changed, there is no mark, and losing this mirror.json leaves the previous one.
     if wrote {
       try destination.sync()
       try destination.remove([RunMark.path])
@@ -263,7 +264,7 @@ package final class MirrorRun {
     }
   }
 
-  /// Finds what no kept version has named since the grace time began to run; `index` goes on naming it as leaving.
+  /// Finds files that no kept version has named for the grace period; `index` still lists them as leaving.
   private func prune(
     _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
     _ stopped: [MirroredChannel], _ now: Int64
@@ -273,7 +274,7 @@ package final class MirrorRun {
     for state in states { apps[state.appID] = state.app }
     let pruning = Pruning(selections: selections(origin), apps: apps, stopped: Set(stopped))
     let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
-    // What is a copy's and what was in its place before it came, mirror.json tells.
+    // Only mirror.json tells the copy's files from those that were there before.
     let grace = old == nil ? .max : options.grace
     let (gone, leaving) = pruning.split(
       try destination.list(), named: named, leaving: index.leaving, now: now, grace: grace)
@@ -292,7 +293,7 @@ package final class MirrorRun {
     try destination.show()
   }
 
-  /// What the origin doesn't have any more, or doesn't show, can't be registered.
+  /// Registers the mirror's versions, except those of channels that the origin no longer has or doesn't show.
   private func register(_ index: MirrorIndex, _ origin: OriginState, _ states: [MirroredChannelState])
     throws(MirrorError)
   {
@@ -300,7 +301,7 @@ package final class MirrorRun {
     let versions = index.channels.filter { there.contains($0.name) }.flatMap { channel in
       channel.versions.map { MirroredVersion(app: channel.app, channel: channel.channel, version: $0) }
     }
-    // One token's words don't replace those of another that reads other channels of the same copy.
+    // Runs with tokens for different channels of the same copy must not overwrite each other's registration.
     let limits = origin.readable.message.map { " (\($0))" } ?? ""
     try source.register(options.name ?? destination.name + limits, versions)
   }

@@ -1,12 +1,12 @@
 import Manifests
 
-/// Decides which files a run may remove: those of channels that it is about, and no others.
+/// Decides which files a run may remove: only those of channels that it is about.
 struct Pruning {
-  /// What the run is about, and may read.
+  /// What was requested, and what the token may read.
   let selections: [ChannelSelection]
-  /// The app of each id, as far as origin and copy tell.
+  /// The app of each ID, as far as origin and copy tell.
   let apps: [Int64: AppName]
-  /// Channels that could not be brought: what their documents name now, a run before may not have told.
+  /// Channels that couldn't be updated: an earlier run may not have recorded what their documents name now.
   var stopped: Set<MirroredChannel> = []
 
   private var isAll: Bool { selections.allSatisfy(\.isAll) }
@@ -18,7 +18,7 @@ struct Pruning {
     case .document(let channel): stopped.contains(channel)
     case .resource(let channel, let id):
       apps[id].map { stopped.contains(MirroredChannel($0, channel)) } ?? false
-    // The apps of a channel's name share them.
+    // All apps of a channel name share them.
     case .delta(let channel): stopped.contains { $0.channel == channel }
     case nil: false
     }
@@ -28,7 +28,7 @@ struct Pruning {
     switch MirrorPath.owner(path) {
     case .document(let channel): selections.allSatisfy { $0.contains(channel) }
     case .resource(let channel, let id):
-      // The channels of apps that nobody knows are nobody's; only a run about everything can tell that.
+      // Channels of unknown apps belong to nobody, which only a run about everything can tell.
       isAll
         || apps[id].map { app in
           selections.allSatisfy { $0.contains(MirroredChannel(app, channel)) }
@@ -38,21 +38,19 @@ struct Pruning {
     }
   }
 
-  /// Splits what no kept version names into what goes now and what has yet to wait.
+  /// Splits the `files` that no kept version names into those to remove now and those that must wait.
   ///
-  /// - Parameters:
-  ///   - files: everything that is there.
-  ///   - leaving: since when files are known to be named no more, in milliseconds since 1970.
-  ///   - grace: how long such a file stays, in milliseconds.
+  /// `leaving` has the time since when files are no longer named, and `now` is the current one, in milliseconds since 1970;
+  /// `grace` is how long such a file stays, in milliseconds.
   func split(_ files: [String], named: Set<String>, leaving: [String: Int64], now: Int64, grace: Int64)
     -> (gone: [String], leaving: [String: Int64])
   {
-    // Of channels that the run isn't about nothing is known anew.
+    // Nothing new is known about channels that the run isn't about.
     var rest = leaving.filter { !mayRemove($0.key) && !named.contains($0.key) }
     var gone: [String] = []
     for path in files where !named.contains(path) && mayRemove(path) {
-      // A file that no mirror.json listed was perhaps named by documents of a run that was ended, until just now. A
-      // time to come is that of a clock which went wrong.
+      // Documents of an interrupted run may have named an unlisted file until just now. A time in the future comes from a
+      // wrong clock.
       let since = leaving[path].map { min($0, now) } ?? now
       if now - since >= grace { gone.append(path) } else { rest[path] = since }
     }

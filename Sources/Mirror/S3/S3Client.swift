@@ -1,13 +1,13 @@
 import HTTPClient
 import System
 
-/// The calls of S3's API that a mirror needs.
+/// The calls of the S3 API that a mirror needs.
 struct S3Client: Sendable {
   let settings: S3Settings
   private let web: Web
   private let signer: S3Signer
 
-  /// "UNSIGNED-PAYLOAD" would spare this hash, but the store then takes whatever arrives.
+  /// The hash of an empty body. "UNSIGNED-PAYLOAD" would avoid hashing, but then the store accepts damaged bodies.
   private static let emptyHash = SHA256.of([]).hex
 
   init(_ settings: S3Settings) {
@@ -18,7 +18,7 @@ struct S3Client: Sendable {
       region: settings.region)
   }
 
-  /// What is sent: the body, and the sha256 of its bytes.
+  /// A request's body, with its sha256.
   struct Payload: Sendable {
     var body: HTTPBody
     var sha256: String
@@ -30,7 +30,8 @@ struct S3Client: Sendable {
     }
   }
 
-  /// The answer to a signed request, whatever its status. Each attempt is signed anew: a signature lasts 15 minutes.
+  /// Sends a signed request, and returns the answer, whatever its status. Each attempt is signed anew: a signature lasts 15
+  /// minutes.
   func send(
     _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
     _ payload: Payload = .none, sink: () throws(MirrorError) -> HTTPSink = { .memory(limit: 1 << 30) }
@@ -45,14 +46,14 @@ struct S3Client: Sendable {
       let url =
         "\(settings.scheme)://\(settings.host)\(request.path)\(text.isEmpty ? "" : "?" + text)"
       var made = HTTPRequest(method, url, fields: signed, body: payload.body)
-      // Objects are written whole, removed, or put together of the same parts.
+      // Objects are written whole, removed, or assembled from the same parts.
       made.isRepeatable = true
       return (made, try sink())
     }
   }
 
-  /// The same for what has to succeed.
-  /// - Throws: `refused` with the store's own words.
+  /// As `send`, but throws unless it succeeds.
+  /// - Throws: `refused` with the store's message.
   func require(
     _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
     _ payload: Payload = .none
@@ -71,7 +72,7 @@ struct S3Client: Sendable {
 
   // MARK: - Objects
 
-  /// Every object below a prefix: its key and size.
+  /// Returns the key and size of every object with a prefix.
   func list(_ prefix: String) throws(MirrorError) -> [(key: String, size: Int64)] {
     var objects: [(key: String, size: Int64)] = []
     var token: String?
@@ -93,10 +94,10 @@ struct S3Client: Sendable {
     return objects
   }
 
-  /// Parts of a large object; the least that S3 takes is 5 MiB, the most parts 10,000.
+  /// The part size of a large object; S3 requires at least 5 MiB, and at most 10,000 parts.
   static let partSize: Int64 = 16 << 20
 
-  /// Sends a large file in parts; nothing is to be seen of it before the last has arrived.
+  /// Uploads a large file in parts; the object appears only after the last one has arrived.
   func putParts(_ path: String, size: Int64, as key: String, _ fields: [(String, String)]) throws(MirrorError)
   {
     let begun = try require("POST", key, query: [("uploads", "")], fields: fields)
@@ -144,9 +145,9 @@ struct S3Client: Sendable {
   }
 }
 
-/// Finds elements in the flat XML that S3 answers with.
+/// Finds elements in the flat XML of S3's answers.
 enum XMLText {
-  /// The text of the first element with this name, entities decoded.
+  /// Returns the text of the first element with this name, with entities decoded.
   static func first(_ name: String, in text: String) -> String? {
     guard let open = text.firstRange(of: "<\(name)>"),
       let close = text[open.upperBound...].firstRange(of: "</\(name)>")
@@ -154,7 +155,7 @@ enum XMLText {
     return decoded(text[open.upperBound..<close.lowerBound])
   }
 
-  /// What stands between each pair of tags with this name, as it is.
+  /// Returns the raw content of every element with this name.
   static func all(_ name: String, in text: String) -> [String] {
     text.split(separator: "<\(name)>").dropFirst().map { part in
       String(part[..<(part.firstRange(of: "</\(name)>")?.lowerBound ?? part.endIndex)])

@@ -4,20 +4,20 @@ import System
 
 /// A mirror in a bucket of an S3-compatible store.
 ///
-/// A PUT is whole or not at all, so nothing is staged. What is there is listed once, when a run first asks.
+/// A PUT is atomic, so nothing is staged. Existing objects are listed once, on first use.
 final class S3Destination: Destination {
   private let client: S3Client
   private let listsOnce: Bool
   private var settings: S3Settings { client.settings }
   private let lock: S3Lock
-  /// The bytes of each object.
+  /// The size of each object, in bytes.
   private let listed = Locked<[String: Int64]?>(nil)
 
-  /// Objects that are sent at a time.
+  /// The number of objects sent at a time.
   private static let threads = 8
-  /// Larger ones are sent in parts.
+  /// The size above which objects are sent in parts.
   private static let wholeLimit: Int64 = 64 << 20
-  /// - Parameter listsOnce: false for one that lives long: it asks for each file that it is asked about.
+  /// Creates a destination. `listsOnce` is false for a long-lived one, which asks about each file individually.
   init(_ settings: S3Settings, listsOnce: Bool = true) {
     client = S3Client(settings)
     lock = S3Lock(client)
@@ -93,7 +93,7 @@ final class S3Destination: Destination {
     _ files: [Placement],
     _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError) {
-    let folder = try Scratch()
+    let folder = try MirrorError.disk { () throws(SystemError) in try ScratchFolder("xcache-mirror") }
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       try lock.requireHeld()
       let file = files[index]
@@ -102,7 +102,7 @@ final class S3Destination: Destination {
         let local = try file.source(path)
         return (local, try CopyCheck.require(file, at: local.path))
       }
-      // Also what came of a file that wasn't whole.
+      // Also removes an incomplete file.
       defer { try? Kernel.remove(path) }
       guard let (local, found) = checked else { return }
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
@@ -128,10 +128,10 @@ final class S3Destination: Destination {
     note(path, size: Int64(bytes.count))
   }
 
-  /// A PUT is seen at once.
+  /// Does nothing: a PUT is visible at once.
   func show() throws(MirrorError) {}
 
-  /// A PUT that was answered is kept.
+  /// Does nothing: a PUT that was answered is durable.
   func sync() throws(MirrorError) {}
 
   func remove(_ paths: [String]) throws(MirrorError) {
@@ -142,31 +142,14 @@ final class S3Destination: Destination {
       note(paths[index], size: nil)
     }
   }
-
-  /// A folder of its own for files on their way; gone with it.
-  private final class Scratch: Sendable {
-    let path: String
-
-    init() throws(MirrorError) {
-      let parent = Environment.variables["TMPDIR"] ?? "/tmp"
-      let path = "\(parent)/xcache-mirror-\(Hex.encode(Secrets.random(8).span.bytes))"
-      try MirrorError.disk { () throws(SystemError) in try Kernel.makeFolder(path, mode: 0o700) }
-      self.path = path
-    }
-
-    deinit {
-      for name in (try? Folder.textNames(path)) ?? [] { try? Kernel.remove("\(path)/\(name)") }
-      try? Kernel.removeFolder(path)
-    }
-  }
 }
 
-/// A mirror in a bucket, as who holds its keys reads it.
+/// A mirror in a bucket, read with its keys.
 package struct S3Reader: MirrorReader {
   private let client: S3Client
 
   package var name: String { client.settings.name }
-  /// The objects' types are the mirror's own doing.
+  /// The mirror sets the objects' types itself.
   package var wrongType: Divergence.Severity? { .error }
   package var threads: Int { 8 }
 

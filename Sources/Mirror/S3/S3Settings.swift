@@ -1,25 +1,23 @@
 import HTTPClient
 import Manifests
 
-/// Where an S3-compatible store is, and who asks.
+/// The address of an S3-compatible store, with credentials.
 package struct S3Settings: Sendable {
   package let bucket: String
-  /// Without slashes at its ends; may be empty.
+  /// The key prefix without leading or trailing slashes; may be empty.
   package let prefix: String
   package let endpoint: BaseURL
   package let region: String
   package let accessKey: String
   package let secretKey: String
   package let sessionToken: String?
-  /// `endpoint/bucket/key` instead of `bucket.endpoint/key`.
+  /// Whether URLs are `endpoint/bucket/key` instead of `bucket.endpoint/key`.
   package let isPathStyle: Bool
   let http: HTTPClient
 
-  /// Reads `s3://bucket/prefix`; what flags don't say comes from the usual AWS environment variables.
+  /// Parses `s3://bucket/prefix`; what flags don't specify comes from the usual AWS environment variables.
   ///
-  /// - Parameters:
-  ///   - option: what gave `endpoint`, for messages.
-  ///   - http: makes the requests.
+  /// `option` is the source of `endpoint`, for messages; `http` makes the requests.
   /// - Throws: `badPlace`.
   package init(
     _ place: String, endpoint: String?, from option: String = "--endpoint", region: String?,
@@ -32,7 +30,7 @@ package struct S3Settings: Sendable {
     guard place.hasPrefix("s3://"), let bucket = parts.first else {
       throw .badPlace("\(place) is not of the form s3://bucket/prefix")
     }
-    // Keys don't belong there, and would be repeated in messages and in the host's name.
+    // Credentials don't belong there, and would appear in messages and in the host name.
     guard !bucket.contains("@") else {
       throw .badPlace(
         "the bucket of s3://… contains an @: write s3://bucket/prefix, and set the keys in AWS_ACCESS_KEY_ID and "
@@ -47,7 +45,7 @@ package struct S3Settings: Sendable {
     let region = region ?? given("AWS_REGION", "AWS_DEFAULT_REGION")?.value ?? "us-east-1"
     self.region = region
     let address = endpoint.map { (option, $0) } ?? given("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-    // Stores other than Amazon's rarely answer to a host name for each bucket.
+    // Stores other than Amazon's rarely have a host name per bucket.
     isPathStyle = address != nil
     let (source, text) = address ?? (place, "https://\(bucket).s3.\(region).amazonaws.com")
     guard let url = try? BaseURL(text) else {
@@ -68,16 +66,16 @@ package struct S3Settings: Sendable {
 
   var name: String { "s3://\(bucket)\(prefix.isEmpty ? "" : "/" + prefix)" }
 
-  /// The key of a mirror's file.
+  /// Returns the key of a mirror's file.
   func key(_ path: String) -> String { prefix.isEmpty ? path : "\(prefix)/\(path)" }
 
-  /// The URL's path of a key, escaped once, as S3 signs it.
+  /// Returns the URL path of a key, escaped once, as S3 signs it.
   func urlPath(_ key: String) -> String {
     let base = String(endpoint.path) + (isPathStyle ? "/\(bucket)" : "")
     return base + "/" + PercentEncoding.encode(key, keepsSlashes: true)
   }
 
-  /// `host` or `host:port`, as the request's Host field has it.
+  /// `host` or `host:port`, as in the request's Host field.
   var host: String {
     let rest = endpoint.text.drop { $0 != "/" }.dropFirst(2)
     return String(rest.prefix { $0 != "/" })

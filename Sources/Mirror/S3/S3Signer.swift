@@ -13,18 +13,17 @@ struct S3Signer: Sendable {
   struct Request {
     var method: String
     var host: String
-    /// Escaped.
+    /// The escaped path.
     var path: String
     /// Names and values, not escaped.
     var query: [(String, String)] = []
-    /// Fields to sign beside Host and those that the signature brings.
+    /// The fields to sign in addition to Host and those of the signature.
     var fields: [(String, String)] = []
-    /// Lower-case hexadecimal.
+    /// The payload's sha256 in lowercase hexadecimal.
     var payloadHash: String
   }
 
-  /// All fields that the request is sent with, but Host.
-  /// - Parameter seconds: since 1970.
+  /// Returns all fields to send except Host; `seconds` is the time since 1970.
   func fields(for request: Request, at seconds: Int64) -> [HTTPField] {
     let stamp = Self.timestamp(seconds)
     let day = String(stamp.prefix(8))
@@ -54,7 +53,7 @@ struct S3Signer: Sendable {
     }
   }
 
-  /// The query in the order and form in which it is signed and sent.
+  /// Returns the query in the order and form in which it is signed and sent.
   static func query(_ items: [(String, String)]) -> String {
     items.map { (PercentEncoding.encode($0.0), PercentEncoding.encode($0.1)) }.sorted { $0 < $1 }.map {
       "\($0.0)=\($0.1)"
@@ -62,7 +61,7 @@ struct S3Signer: Sendable {
     .joined(separator: "&")
   }
 
-  /// `20130524T000000Z`
+  /// Formats a time as `20130524T000000Z`.
   static func timestamp(_ seconds: Int64) -> String {
     CivilTime(seconds: seconds).text.filter { $0 != "-" && $0 != ":" }
   }

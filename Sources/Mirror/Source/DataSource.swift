@@ -2,13 +2,13 @@ import Manifests
 import Store
 import System
 
-/// A data folder, beside the server that may run on it.
+/// A data folder, which a server may be using.
 package final class DataSource: MirrorSource {
   private let store: Store
   private let lease = Locked<String?>(nil)
   private let infos = Locked<[ChannelName: [AppName: ChannelInfo]]>([:])
 
-  /// Opens the folder; a server may have it at the same time.
+  /// Opens the folder; a server may have it open at the same time.
   package init(data: String) throws(MirrorError) {
     var options = Store.Options()
     options.isSecondary = true
@@ -64,7 +64,7 @@ package final class DataSource: MirrorSource {
   }
 
   package func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile {
-    // One that is damaged is dropped, and the next run plans without it, or with what was made again.
+    // A damaged delta is dropped, and the next run plans without it, or with one made again.
     let isWhole = try MirrorError.store { () throws(StoreError) in
       try store.derived.open(delta.target, on: delta.base) != nil
     }
@@ -92,7 +92,7 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  /// What the origin made already, or else one that is made for the mirror alone: the same bytes.
+  /// Returns the zip that the origin has already made, or else makes one for the mirror: the bytes are the same.
   package func file(of zip: BundleZip, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
@@ -106,7 +106,7 @@ package final class DataSource: MirrorSource {
     }
   }
 
-  /// The channel as it was when the run began.
+  /// Returns the channel as it was when the run began.
   private func info(_ channel: MirroredChannelState) -> ChannelInfo {
     guard let info = infos.withLock({ $0[channel.channel]?[channel.app] }) else {
       fatalError("a channel that this source didn't give")
@@ -120,14 +120,14 @@ package final class DataSource: MirrorSource {
     let held = lease.withLock { $0 }
     try MirrorError.store { () throws(StoreError) in
       if let held { return try store.renewLease(held, seconds: seconds) }
-      let taken = try store.takeLease(holder: "mirror", seconds: seconds)
+      let taken = try store.acquireLease(holder: "mirror", seconds: seconds)
       lease.withLock { $0 = taken.id }
     }
   }
 
   package func release() {
     guard let held = lease.withLock({ $0.take() }) else { return }
-    // It ends by itself otherwise.
+    // Otherwise it expires.
     try? store.endLease(held)
   }
 

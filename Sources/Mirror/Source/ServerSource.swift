@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// A running origin: its API tells what is there, the files come over the paths that devices use.
+/// A running origin: its API describes the contents, and the files come from the paths that devices use.
 package final class ServerSource: MirrorSource {
   private let server: BaseURL
   private let token: String?
@@ -12,9 +12,8 @@ package final class ServerSource: MirrorSource {
   private let web: Web
   private let lease = Locked<String?>(nil)
 
-  /// - Parameters:
-  ///   - attempts: how often what may be cured by asking again is asked.
-  ///   - tokenSource: where the token came from, for messages.
+  /// Creates a source. `attempts` is how often a request that may succeed later is made; `tokenSource` is where the token came
+  /// from, for messages.
   package init(
     server: BaseURL, token: String?, tokenSource: String? = nil, attempts: Int = 6,
     http: HTTPClient = HTTPClient()
@@ -29,7 +28,7 @@ package final class ServerSource: MirrorSource {
 
   // MARK: - What is there
 
-  /// Runs a call of the API and says its error as this module's; `path` tells what was asked.
+  /// Runs an API call, and converts its error; `path` says what was requested.
   private func ask<Answer>(_ path: String, _ call: (OriginClient) throws(OriginError) -> Answer)
     throws(MirrorError) -> Answer
   {
@@ -101,7 +100,7 @@ package final class ServerSource: MirrorSource {
 
   package func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool {
     let url = "\(server)/\(channel.folder)/\(zip)"
-    // The answer waits some seconds for a zip that is made just now, and is asked for again.
+    // The origin answers after some seconds if the zip is still being made; then the request is repeated.
     let fields = authorization
     let reply = try web.send(final: [500]) { () throws(MirrorError) in
       (HTTPRequest("HEAD", url, fields: fields), .memory(limit: 1 << 16))
@@ -119,7 +118,7 @@ package final class ServerSource: MirrorSource {
     try fetch("\(channel.folder)/\(zip)", size: .max, to: path, authorization)
   }
 
-  /// Who shows a token gets the zips of every kept version, not only of those that devices are at.
+  /// With a token, the zips of every kept version are available, not only of those that devices have.
   private var authorization: [HTTPField] { token.map { [HTTPField("Authorization", "Bearer \($0)")] } ?? [] }
 
   private func fetch(_ text: String, size: Int64, to path: String, _ fields: [HTTPField] = [])
@@ -131,7 +130,7 @@ package final class ServerSource: MirrorSource {
         throw .lost(path: text)
       }
     } catch .refused(_, 500, _) {
-      // So the origin answers for a file that it found damaged.
+      // The origin's answer for a file that it found damaged.
       throw .lost(path: text)
     }
     return LocalFile(path: path, isTemporary: true)
@@ -144,14 +143,14 @@ package final class ServerSource: MirrorSource {
     if let held = lease.withLock({ $0 }) {
       try ask("leases/\(held)") { (api) throws(OriginError) in try api.renewLease(held, request) }
     } else {
-      let taken = try ask("leases") { (api) throws(OriginError) in try api.takeLease(request) }
+      let taken = try ask("leases") { (api) throws(OriginError) in try api.acquireLease(request) }
       lease.withLock { $0 = taken.id }
     }
   }
 
   package func release() {
     guard let held = lease.withLock({ $0.take() }) else { return }
-    // It ends by itself otherwise.
+    // Otherwise it expires.
     try? api.endLease(held)
   }
 
@@ -164,10 +163,10 @@ package final class ServerSource: MirrorSource {
 }
 
 extension MirrorError {
-  /// - Parameter url: what was asked.
+  /// Converts an origin's error; `url` is what was requested.
   fileprivate init(_ error: OriginError, of url: String) {
     switch error {
-    // An act without an answer is a lease or a registration, which the next run takes anew.
+    // A change without an answer is a lease or a registration, which the next run makes again.
     case .unreachable(let server, let cause):
       self = .unreachable(url: url, cause, message: OriginError.unreachable(server: server, cause).message)
     case .unknownOutcome(_, .error(let error)): self = .unreachable(url: url, error)
@@ -195,7 +194,7 @@ extension MirroredChannelState {
 }
 
 extension MirroredResource {
-  /// The resources that an answer lists: 100,000 of them are no tree.
+  /// Parses the resources in an answer. There may be 100,000, so they are read without a tree of values.
   fileprivate static func list(_ bytes: [UInt8]) throws(JSONError) -> [MirroredResource] {
     var resources: [MirroredResource] = []
     var reader = JSONReader(bytes)

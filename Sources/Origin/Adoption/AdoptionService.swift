@@ -2,8 +2,7 @@ import Manifests
 import Store
 import System
 
-/// What devices tell of themselves, counted: the versions that polls report, failures, and batches of counts. No device is told apart
-/// from another.
+/// Counts what devices report: the versions in their polls, failures, and batches of counts. Devices aren't told apart.
 final class AdoptionService: Sendable {
   private let store: Store
   private let log: @Sendable (String) -> Void
@@ -11,7 +10,7 @@ final class AdoptionService: Sendable {
   private let failures = Locked<[FailureKey: Int]>([:])
   private let reports = Locked<[ReportKey: DeviceCounts]>([:])
   private let window = Locked(PollWindow())
-  /// When each channel's polls were last taken out of the counters, in monotonic nanoseconds.
+  /// When each channel's polls were last taken from the counters, in monotonic nanoseconds.
   private let polled = Locked<[Int64: UInt64]>([:])
 
   private struct FailureKey: Hashable {
@@ -26,30 +25,31 @@ final class AdoptionService: Sendable {
     let version: ManifestVersion
   }
 
-  /// Versions of which batches are kept between two writes.
-  private static let mostReports = 512
+  /// The maximum number of versions whose batches are kept between two writes.
+  private static let maxReports = 512
 
-  /// Kinds of failures that are told apart between two writes.
-  private static let mostFailures = 2048
+  /// The maximum number of kinds of failures told apart between two writes.
+  private static let maxFailures = 2048
 
   init(store: Store, log: @escaping @Sendable (String) -> Void) {
     self.store = store
     self.log = log
   }
 
-  /// A counter for one event loop.
+  /// Returns a counter for one event loop.
   func makeCounter() -> PollCounter {
     let counter = PollCounter()
     counters.withLock { $0.append(counter) }
     return counter
   }
 
-  /// Notes a device's failure; where too many kinds came, without its URL, and where those are too many, not.
+  /// Counts a device's failure: without its URL if there are too many kinds, and not at all if there are too many without
+  /// URLs.
   func record(_ reason: FailureReason, version: Int64, url: String, of channel: Int64) {
     failures.withLock { failures in
       for url in [url, ""] {
         let key = FailureKey(channel: channel, version: version, reason: reason, url: url)
-        if failures[key] != nil || failures.count < Self.mostFailures {
+        if failures[key] != nil || failures.count < Self.maxFailures {
           failures[key, default: 0] += 1
           return
         }
@@ -57,11 +57,11 @@ final class AdoptionService: Sendable {
     }
   }
 
-  /// Adds what a device counted; where batches of too many versions came, not.
+  /// Adds a device's counts, unless there are batches of too many versions.
   func record(_ batch: DeviceBatch, of channel: Int64) {
     let key = ReportKey(channel: channel, version: batch.version)
     reports.withLock { reports in
-      guard reports[key] != nil || reports.count < Self.mostReports else { return }
+      guard reports[key] != nil || reports.count < Self.maxReports else { return }
       reports[key, default: DeviceCounts()].add(batch.counts)
     }
   }
@@ -98,17 +98,17 @@ final class AdoptionService: Sendable {
             channel: key.channel, version: key.version, reason: key.reason, url: key.url, failures: count)
         })
     } catch {
-      // Counts are for looking at; an origin that can't write them has worse troubles, and tells them here, too.
+      // Counts are informational; an origin that can't write them has worse problems, which it reports here, too.
       log("error: polls of the last seconds are not counted: \(error)")
     }
   }
 
-  /// Whether anybody polled a channel since a moment, in monotonic nanoseconds, as far as polls are flushed.
+  /// Whether a channel was polled since a moment, in monotonic nanoseconds, as of the last flush.
   func isPolled(_ channel: Int64, since moment: UInt64) -> Bool {
     polled.withLock { $0[channel] ?? 0 } >= moment
   }
 
-  /// The polls of the last minutes by channel and version; a channel that nobody polled isn't there.
+  /// Returns the polls of the last minutes by channel and version; channels without polls are absent.
   func recentPolls(minutes: Int) -> [Int64: [Int64: Int]] {
     let now = Clock.monotonicNanoseconds()
     var sums: [Int64: [Int64: Int]] = [:]
@@ -118,7 +118,7 @@ final class AdoptionService: Sendable {
     return sums
   }
 
-  /// The polls of a channel in each minute of the last hour: how many minutes ago, and what was counted.
+  /// Returns a channel's polls in each minute of the last hour: how many minutes ago, and the counts.
   func minutes(of channel: Int64) -> [(age: Int, polls: [Int64: Int])] {
     let now = Clock.monotonicNanoseconds()
     return window.withLock { $0.minutes(now: now) }.map { minute in
@@ -128,8 +128,8 @@ final class AdoptionService: Sendable {
     }
   }
 
-  /// Polls of the last hour, failures of the last day, and what devices counted under the newest versions, in the
-  /// Prometheus text format.
+  /// The polls of the last hour, failures of the last day, and devices' counts for the newest versions, in the Prometheus
+  /// text format.
   var prometheusText: String {
     guard let channels = try? store.channels() else { return "" }
     var polls = ""
@@ -142,7 +142,7 @@ final class AdoptionService: Sendable {
       let shares = (polled[channel.id] ?? []).sorted {
         ($1.value, $1.key.version) < ($0.value, $0.key.version)
       }
-      for share in shares.prefix(Self.mostSamples) {
+      for share in shares.prefix(Self.maxSamples) {
         polls +=
           "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value)\n"
       }
@@ -152,7 +152,7 @@ final class AdoptionService: Sendable {
           "version=\"\(Self.name(failure.version))\",reason=\"\(failure.reason.rawValue)\"", default: 0] +=
           failure.failures
       }
-      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.mostSamples) {
+      for (key, count) in reasons.sorted(by: { $0.key < $1.key }).prefix(Self.maxSamples) {
         failures += "xcache_device_failures_today{\(labels),\(key)} \(count)\n"
       }
       for report in (try? store.reported(of: channel, limit: Self.versionsOfCounts)) ?? [] {
@@ -173,12 +173,12 @@ final class AdoptionService: Sendable {
       """
   }
 
-  /// Of one channel.
-  private static let mostSamples = 100
-  /// Of which counts are shown: each has fewer than 50 names.
+  /// Per channel.
+  private static let maxSamples = 100
+  /// How many versions' counts are shown: each has fewer than 50 names.
   private static let versionsOfCounts = 2
 
-  /// What a reported version is called.
+  /// Returns the name of a reported version.
   static func name(_ version: Int64) -> String {
     switch version {
     case PollCount.none: "none"

@@ -2,14 +2,15 @@ import HTTP
 import Manifests
 import Store
 
-/// Takes what a device tells: `POST /report?app=…&channel=…` with `{"reason":"integrity","url":"https://…","version":"553"}`
-/// of a failure, or a batch of counts, `{"counts":{"local":12,"passed":3},"version":"553"}`.
+/// Receives a device's report: `POST /report?app=…&channel=…` with a failure,
+/// `{"reason":"integrity","url":"https://…","version":"553"}`, or a batch of counts,
+/// `{"counts":{"local":12,"passed":3},"version":"553"}`.
 final class FailureReceiver: BodyReceiver {
   private let origin: Origin
   private let channel: ChannelCatalog
   private var body: [UInt8] = []
 
-  /// Bytes: a URL and some words.
+  /// In bytes: room for a URL and a few words.
   static let limit = 8 << 10
 
   init(_ origin: Origin, _ channel: ChannelCatalog) {
@@ -40,17 +41,17 @@ final class FailureReceiver: BodyReceiver {
     origin.adoption.record(
       reason, version: version > channel.version.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
-    return Self.thanks
+    return Self.accepted
   }
 
   private func finish(batch document: JSONValue) -> Response {
     do throws(JSONError) {
       let batch = try DeviceBatch(json: document)
-      // What isn't kept, or isn't there yet, counts for nothing.
+      // Counts for versions that don't exist are ignored.
       if batch.version > .none, batch.version <= channel.version {
         origin.adoption.record(batch, of: channel.channel.id)
       }
-      return Self.thanks
+      return Self.accepted
     } catch {
       return ClientFailure.response(
         .badRequest,
@@ -61,7 +62,7 @@ final class FailureReceiver: BodyReceiver {
 
   func abort() {}
 
-  private static let thanks = Response(
+  private static let accepted = Response(
     .ok,
     HeadFields([
       ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
@@ -70,7 +71,7 @@ final class FailureReceiver: BodyReceiver {
 }
 
 extension OriginHandler {
-  /// `POST /report`.
+  /// Answers `POST /report`.
   func failure(_ request: borrowing Request) -> Answer {
     switch request.method {
     case .post:

@@ -1,16 +1,17 @@
 import Store
 import Synchronization
 
-/// One event loop's count of polls by channel and reported version.
+/// One event loop's counts of polls by channel and reported version.
 ///
-/// The loop alone adds; a poll costs it a few atomic operations on memory that it alone touches, no lock and no
-/// allocation. The service's thread takes the counts out every few seconds. There are two tables, so that keys which
-/// are out of use can be cleared in the one that the loop has left.
+/// Only the loop adds: a poll costs it a few atomic operations on memory that no other thread touches, no lock and no
+/// allocation. The service's thread takes the counts every few seconds. There are two tables, so that unused keys can be
+/// cleared in the one that the loop has left.
 final class PollCounter: Sendable {
   private let tables = (PollTable(), PollTable())
   private let active = Atomic<Int>(0)
 
-  /// The version that a poll counts for. Nothing above the newest is kept, so that inventing numbers fills no table.
+  /// Returns the version that a poll counts for. Numbers above the newest aren't kept, so that invented ones can't fill a
+  /// table.
   static func version(_ reported: PollQuery.Version, of channel: ChannelCatalog) -> Int64 {
     switch reported {
     case .absent: PollCount.none
@@ -19,10 +20,10 @@ final class PollCounter: Sendable {
     }
   }
 
-  /// Notes a poll that counts for `version`.
+  /// Counts a poll for `version`.
   @inline(__always)
   func count(_ version: Int64, of channel: Int64) {
-    // Not picked and then asked: that would count an owner of it.
+    // Not assigned to a variable first: that would retain the table.
     if active.load(ordering: .acquiring) == 0 {
       tables.0.add(channel, version)
     } else {
@@ -30,11 +31,11 @@ final class PollCounter: Sendable {
     }
   }
 
-  /// Takes out what was counted since the last call.
+  /// Returns what was counted since the last call, and resets it.
   func drain() -> [PollCount] {
     let place = active.load(ordering: .relaxed)
     let (current, spare) = place == 0 ? tables : (tables.1, tables.0)
-    // The spare one was left at an earlier call at the latest, some seconds ago.
+    // The loop left the spare table at the latest at an earlier call, seconds ago.
     var counts = spare.drain()
     spare.clear()
     counts += current.drain()
@@ -43,12 +44,12 @@ final class PollCounter: Sendable {
   }
 }
 
-/// A table of counters with keys at fixed places, written by one thread and emptied by another.
+/// A hash table of counters, written by one thread and emptied by another.
 private final class PollTable: @unchecked Sendable {
-  // Unchecked: all that is shared is atomic, and the pointers never change.
+  // Unchecked: all shared state is atomic, and the pointers never change.
   private let keys: UnsafeMutablePointer<Atomic<UInt64>>
   private let counts: UnsafeMutablePointer<Atomic<Int>>
-  /// The loop's alone, but for `clear`, which is called when the loop has left the table.
+  /// Used by the loop only, except for `clear`, which is called once the loop has left the table.
   private let used = Atomic<Int>(0)
 
   private static let places = 1024
@@ -74,7 +75,7 @@ private final class PollTable: @unchecked Sendable {
 
   var isCrowded: Bool { used.load(ordering: .relaxed) > Self.places / 2 }
 
-  /// Counts one poll; where there is no place for its key, under `other`, and where there is none for that, not.
+  /// Counts one poll; under `other` if there is no slot for its key, and not at all if there is none for that either.
   func add(_ channel: Int64, _ version: Int64) {
     let key = Self.key(channel, version)
     if key != 0, count(key) { return }

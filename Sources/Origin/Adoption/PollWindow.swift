@@ -1,6 +1,6 @@
 import Store
 
-/// Polls of the last hour by channel and version, whenever it is asked: a window that moves on by the minute.
+/// The polls of the last hour by channel and version: a sliding window of minutes.
 struct PollWindow {
   /// What polls are counted by.
   struct Key: Hashable {
@@ -14,25 +14,25 @@ struct PollWindow {
   }
 
   private static let length: UInt64 = 60
-  /// Channels and versions of one minute that are told apart.
-  private static let mostKeys = 4096
+  /// The maximum number of channels and versions told apart in one minute.
+  private static let maxKeys = 4096
   private static let nanoseconds: UInt64 = 60_000_000_000
 
   /// Oldest first.
   private var minutes: [Minute] = []
 
-  /// Adds polls that were counted just now, a monotonic time in nanoseconds.
+  /// Adds polls that were just counted; `now` is in monotonic nanoseconds.
   mutating func add(_ polls: [Key: Int], now: UInt64) {
     drop(now)
     guard !polls.isEmpty else { return }
     let number = now / Self.nanoseconds
     if minutes.last?.number != number { minutes.append(Minute(number: number, polls: [:])) }
-    for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.mostKeys {
+    for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.maxKeys {
       minutes[minutes.count - 1].polls[key, default: 0] += count
     }
   }
 
-  /// The polls of each of the last minutes: how many minutes ago it began, and what was counted.
+  /// Returns the polls of each of the last minutes: how many minutes ago it began, and the counts.
   func minutes(_ count: UInt64 = Self.length, now: UInt64) -> [(age: Int, polls: [Key: Int])] {
     let number = now / Self.nanoseconds
     return minutes.compactMap { minute in
@@ -41,7 +41,7 @@ struct PollWindow {
     }
   }
 
-  /// The polls of the last hour.
+  /// Returns the polls of the last hour.
   mutating func sums(now: UInt64) -> [Key: Int] {
     drop(now)
     return minutes.reduce(into: [:]) { sums, minute in sums.merge(minute.polls, uniquingKeysWith: +) }

@@ -1,10 +1,10 @@
 import OriginAPI
 import Store
 
-/// Counts over time as the API tells them: a bounded number of lines, each with a value for each point.
+/// Counts over time as returned by the API: a limited number of series, each with a value per point.
 struct SeriesChart {
-  /// Versions that are told apart.
-  private static let mostVersions = 12
+  /// The maximum number of versions told apart.
+  private static let maxVersions = 12
 
   private let points: Int
   private var polls: [Int64: [Int64]] = [:]
@@ -17,11 +17,11 @@ struct SeriesChart {
     polls[version, default: [Int64](repeating: 0, count: points)][point] += Int64(count)
   }
 
-  /// The newest version first; those with the fewest polls are `other`.
+  /// The newest version first; those with the fewest polls are combined as `other`.
   var versions: [AdoptionSeries.Version] {
     let sums = polls.filter { $0.key > 0 }.map { (version: $0.key, polls: $0.value.reduce(0, +)) }
     let told = Set(
-      sums.sorted { ($1.polls, $1.version) < ($0.polls, $0.version) }.prefix(Self.mostVersions).map(\.version)
+      sums.sorted { ($1.polls, $1.version) < ($0.polls, $0.version) }.prefix(Self.maxVersions).map(\.version)
     )
     var other = polls[PollCount.other]
     for (version, counts) in polls where version > 0 && !told.contains(version) {

@@ -4,25 +4,25 @@ import Store
 import Synchronization
 import System
 
-/// Makes the answers that take work, once each, and puts them where polls find them.
+/// Makes expensive answers, once each, and puts them where polls find them.
 final class AnswerBuilder: Sendable {
   private let store: Store
   let packs: PackOffers
   private let packCounters: PackCounters
   let catalog: Published<Catalog>
   let patches = Published(PatchCache())
-  private let work: SingleFlight<Piece, Made>
-  /// Manifests that were read from their rows.
+  private let work: SingleFlight<Piece, BuiltAnswer>
+  /// The number of manifests read from their rows.
   let manifestsRead = Atomic<Int>(0)
-  /// Patches that were worked out, whatever came of it.
+  /// The number of patches worked out, whatever the result.
   let patchesMade = Atomic<Int>(0)
-  /// Polls that were answered with the whole manifest since too many patches were waited for.
+  /// The number of polls answered with the whole manifest because too many patches were pending.
   let answeredWhole = Atomic<Int>(0)
 
-  /// Answers that are made at a time, and patches that may wait for their turn.
+  /// How many answers are made at a time, and how many patches may wait.
   static let limits = (atOnce: 2, waiting: 16)
 
-  /// An answer that can be made; one to another version, or that says something else, is another one.
+  /// Identifies an answer that can be made; another version, or other extras, make it another one.
   private enum Piece: Hashable, Sendable {
     case map(Int64, ManifestVersion)
     case whole(Int64, ManifestVersion, AnswerExtras)
@@ -30,7 +30,7 @@ final class AnswerBuilder: Sendable {
     case patch(Int64, ManifestVersion, AnswerExtras, from: ManifestVersion)
   }
 
-  private enum Made: Sendable {
+  private enum BuiltAnswer: Sendable {
     case map(Result<ManifestMap, StoreError>)
     case whole(Result<WholeManifest, StoreError>)
     case info(Result<CodedDocument, StoreError>)
@@ -39,7 +39,7 @@ final class AnswerBuilder: Sendable {
 
   enum PatchOutcome: Sendable {
     case patch(RenderedPatch)
-    /// No manifest of the base's number is kept.
+    /// No manifest of the base's version is kept.
     case unknownBase
     case failed(StoreError)
   }
@@ -52,34 +52,34 @@ final class AnswerBuilder: Sendable {
     self.packs = packs ?? PackOffers(store: store, arePushed: false)
     self.packCounters = packCounters
     self.catalog = catalog
-    work = try SingleFlight(threads: threads, crowd: Self.limits.waiting)
+    work = try SingleFlight(threads: threads, maxWaiting: Self.limits.waiting)
   }
 
   // MARK: - For polls, which wait without a thread
 
   func whole(
-    of channel: ChannelCatalog, then: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
+    of channel: ChannelCatalog, completion: @escaping @Sendable (Result<WholeManifest, StoreError>) -> Void
   ) {
-    // The newest is what is asked for; of an older one, nothing is kept any more.
+    // Clients want the newest; nothing of an older one is kept any more.
     let channel = newest(channel)
-    if let whole = channel.held.whole { return then(.success(whole)) }
-    _ = work.ask(Self.whole(channel), isUrgent: true) {
+    if let whole = channel.held.whole { return completion(.success(whole)) }
+    _ = work.request(Self.whole(channel), isUrgent: true) {
       .whole(self.makeWhole(channel))
-    } then: { made in
-      if case .whole(let whole) = made { then(whole) }
+    } completion: { made in
+      if case .whole(let whole) = made { completion(whole) }
     }
   }
 
   func info(
-    of channel: ChannelCatalog, then: @escaping @Sendable (Result<CodedDocument, StoreError>) -> Void
+    of channel: ChannelCatalog, completion: @escaping @Sendable (Result<CodedDocument, StoreError>) -> Void
   ) {
     let channel = newest(channel)
-    if let info = channel.held.info { return then(.success(info)) }
+    if let info = channel.held.info { return completion(.success(info)) }
     let piece = Piece.info(channel.channel.id, channel.version)
-    _ = work.ask(piece, isUrgent: true) {
+    _ = work.request(piece, isUrgent: true) {
       .info(self.makeInfo(channel))
-    } then: { made in
-      if case .info(let info) = made { then(info) }
+    } completion: { made in
+      if case .info(let info) = made { completion(info) }
     }
   }
 
@@ -87,16 +87,17 @@ final class AnswerBuilder: Sendable {
     catalog.current.channel(id: channel.channel.id) ?? channel
   }
 
-  /// - Returns: false where too many patches are waited for; then `then` isn't called.
+  /// - Returns: false if too many patches are pending; then `completion` isn't called.
   func patch(
-    to channel: ChannelCatalog, from base: ManifestVersion, then: @escaping @Sendable (PatchOutcome) -> Void
+    to channel: ChannelCatalog, from base: ManifestVersion,
+    completion: @escaping @Sendable (PatchOutcome) -> Void
   ) -> Bool {
-    // What the fleet is at is never more than a few.
+    // There are never more than a few pinned versions.
     let isPinned = patches.current.isPinned(base.number, of: channel.channel.id)
-    let isTaken = work.ask(Self.patch(channel, base), isUrgent: isPinned) {
+    let isTaken = work.request(Self.patch(channel, base), isUrgent: isPinned) {
       .patch(self.makePatch(to: channel, from: base))
-    } then: { made in
-      if case .patch(let outcome) = made { then(outcome) }
+    } completion: { made in
+      if case .patch(let outcome) = made { completion(outcome) }
     }
     if !isTaken { answeredWhole.add(1, ordering: .relaxed) }
     return isTaken
@@ -104,7 +105,7 @@ final class AnswerBuilder: Sendable {
 
   // MARK: - For what is made before anybody asks, on the caller's thread
 
-  /// The manifest of a channel, read from its rows unless it is in memory: once, however many want it.
+  /// Returns a channel's manifest, read from its rows unless it is in memory; once, however many callers wait for it.
   func map(of channel: ChannelCatalog) throws(StoreError) -> ManifestMap {
     if let map = channel.held.map { return map }
     let made = work.perform(.map(channel.channel.id, channel.version)) { .map(self.readMap(channel)) }
@@ -112,7 +113,7 @@ final class AnswerBuilder: Sendable {
     return try map.get()
   }
 
-  /// The whole manifest of a channel, made now unless it is there.
+  /// Returns a channel's whole manifest, made now unless there is one.
   func whole(of channel: ChannelCatalog) throws(StoreError) -> WholeManifest {
     if let whole = channel.held.whole { return whole }
     let made = work.perform(Self.whole(channel)) { .whole(self.makeWhole(channel)) }
@@ -120,18 +121,18 @@ final class AnswerBuilder: Sendable {
     return try whole.get()
   }
 
-  /// Waits while polls wait for manifests and common patches, as what nobody asked for does. There is no end of patches from
-  /// odd versions; it doesn't wait for those.
-  func letRequestsGoFirst(while isWanted: () -> Bool) {
-    while isWanted(), !work.awaitNoneAsked(within: .seconds(1)) {}
+  /// Waits while polls wait for manifests and common patches, so that background work yields to them. It doesn't wait for
+  /// patches from uncommon versions, of which there is no end.
+  func yieldToRequests(while isWanted: () -> Bool) {
+    while isWanted(), !work.awaitUrgentWork(within: .seconds(1)) {}
   }
 
-  /// Makes the patch from `base`, unless it is there.
+  /// Makes the patch from `base`, unless there is one.
   func preparePatch(to channel: ChannelCatalog, from base: ManifestVersion) {
     _ = work.perform(Self.patch(channel, base)) { .patch(self.makePatch(to: channel, from: base)) }
   }
 
-  /// There are deltas, or a pack, that the answers of a channel don't name yet: makes those of pinned bases again.
+  /// Makes a channel's answers from pinned bases again, since they don't name new deltas or a new pack yet.
   func refreshPatches(of channelID: Int64) throws(StoreError) {
     patches.update { $0.renew(channelID) }
     for base in patches.current.pins(of: channelID) {
@@ -153,7 +154,7 @@ final class AnswerBuilder: Sendable {
   }
 
   private func readMap(_ channel: ChannelCatalog) -> Result<ManifestMap, StoreError> {
-    // Another one may have read it between the asker's look and this turn; here and below.
+    // Another thread may have read it in the meantime; the same goes for the functions below.
     if let map = channel.held.map { return .success(map) }
     manifestsRead.add(1, ordering: .relaxed)
     return Result { () throws(StoreError) in
@@ -183,7 +184,7 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  /// Keeps what was made of a channel, also where another one took its place that says the same.
+  /// Keeps what was made for a channel, also in a successor with the same content.
   private func keep(
     _ channel: ChannelCatalog, where isRight: (ChannelCatalog) -> Bool, _ keep: (ResidentManifest) -> Void
   ) {
@@ -192,12 +193,11 @@ final class AnswerBuilder: Sendable {
     if now !== channel, isRight(now) { keep(now.held) }
   }
 
-  /// Lets go of the manifests and patches of channels that nobody has polled for a while; they come back when they are
-  /// asked for.
+  /// Drops the manifests and patches of channels that nobody has polled for a while; they are loaded again on demand.
   ///
   /// - Parameters:
-  ///   - moment: monotonic nanoseconds; what came after it stays.
-  ///   - isPolled: whether anybody polled a channel since.
+  ///   - moment: in monotonic nanoseconds; what was added after it is kept.
+  ///   - isPolled: returns whether a channel was polled since then.
   func forgetUnpolled(since moment: UInt64, _ isPolled: (Int64) -> Bool) {
     for channel in catalog.current.channels where !isPolled(channel.channel.id) {
       guard channel.held.drop(keptBefore: moment) else { continue }
@@ -219,7 +219,7 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  /// The patch from `base`; nil where no manifest of that number is kept.
+  /// Returns the patch from `base`; nil if no manifest of that version is kept.
   private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
     -> RenderedPatch?
   {
@@ -236,7 +236,7 @@ final class AnswerBuilder: Sendable {
 }
 
 extension AnswerBuilder {
-  /// The same answer, naming a pack to those that take one.
+  /// Returns the same answer, naming a pack for those that accept one.
   func offering(
     _ offer: PackOffer?, _ answer: RenderedPatch, _ channel: ChannelCatalog, from base: ManifestVersion
   ) -> RenderedPatch {
@@ -250,7 +250,7 @@ extension AnswerBuilder.PatchOutcome {
 }
 
 extension AnswerBuilder {
-  /// In the Prometheus text format, version 0.0.4.
+  /// The metrics in the Prometheus text format, version 0.0.4.
   var prometheusText: String {
     func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
       "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"

@@ -2,15 +2,15 @@ import Manifests
 import Store
 import System
 
-/// Renders what a channel's devices will ask for, right after a release and at the start: the whole manifest, and the
-/// patches from the versions that the fleet is at. On threads of low priority, so that no release waits for it.
+/// Renders what a channel's devices will ask for, right after a release and at startup: the whole manifest, and the patches
+/// from the versions that the fleet runs. Its threads have low priority, so that no release waits for it.
 final class AnswerRenderer: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
   private let builder: AnswerBuilder
   private let service: DeltaService
   private let log: @Sendable (String) -> Void
-  /// Channels, by id.
+  /// Channel ids.
   private let queue = WorkQueue<Int64>()
   private let threads = (0..<min(2, Environment.cores)).map { _ in BackgroundThread() }
 
@@ -25,23 +25,23 @@ final class AnswerRenderer: Sendable {
     self.log = log
   }
 
-  /// A channel's answers are others now.
+  /// Adds a channel whose answers have changed.
   func add(_ channel: Int64) { queue.addOnce(channel) }
 
-  /// Works from now on until it is stopped.
+  /// Starts the threads, which run until they are stopped.
   func start() throws(SystemError) {
     for (number, thread) in threads.enumerated() {
       try thread.start("render-\(number)") { [self] in
         if number == 0 { addPolled() }
         while let id = queue.next() {
-          builder.letRequestsGoFirst { !queue.isStopped }
+          builder.yieldToRequests { !queue.isStopped }
           render(id)
         }
       }
     }
   }
 
-  /// The channels that were polled in the last day come first; those that nobody polled wait until somebody does.
+  /// Adds the channels that were polled in the last day; the others wait until somebody polls them.
   private func addPolled() {
     do throws(StoreError) {
       for id in try store.polledChannels(hours: 24) { add(id) }
@@ -52,7 +52,7 @@ final class AnswerRenderer: Sendable {
 
   func beginStopping() { queue.stop() }
 
-  /// Renders a channel's answers; a newer release ends that, since it comes to its own turn.
+  /// Renders a channel's answers, until a newer release, which has its own turn.
   func render(_ id: Int64) {
     guard let channel = catalog.current.channel(id: id), channel.version != .none else { return }
     do throws(StoreError) {
@@ -71,7 +71,7 @@ final class AnswerRenderer: Sendable {
       guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
         now.extras == channel.extras
       else { return }
-      builder.letRequestsGoFirst { !queue.isStopped }
+      builder.yieldToRequests { !queue.isStopped }
       builder.preparePatch(to: now, from: base)
     }
   }

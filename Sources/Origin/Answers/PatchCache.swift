@@ -1,14 +1,14 @@
 import Manifests
 import Synchronization
 
-/// The answers to devices at older versions, over all channels, within a budget of bytes.
+/// The answers to devices at older versions, for all channels, limited in size.
 ///
-/// Those of pinned bases, which the fleet is at, stay, whatever else is asked for; of the others the least recently used
-/// go. Time is counted in insertions: a reader stores it where it differs, so that nobody takes a lock to be read.
+/// Answers from pinned bases, which the fleet runs, stay, whatever else is asked for; among the others, the least recently
+/// used are evicted. Time is counted in insertions: a reader stores it only if it differs, so that no lock is needed.
 struct PatchCache: Sendable {
-  /// What is known of a base.
-  final class Kept: Sendable {
-    /// nil: no manifest of that number is kept.
+  /// What is known about a base.
+  final class Entry: Sendable {
+    /// Nil if no manifest of that version is kept.
     let patch: RenderedPatch?
     fileprivate let version: ManifestVersion
     fileprivate let extras: AnswerExtras
@@ -19,7 +19,7 @@ struct PatchCache: Sendable {
       self.patch = patch
       version = channel.version
       extras = channel.extras
-      // About what the rest of an entry takes.
+      // The approximate cost of the rest of an entry.
       cost = (patch?.cost ?? 0) + 512
       lastUse = Atomic(now)
     }
@@ -31,157 +31,155 @@ struct PatchCache: Sendable {
     fileprivate var used: UInt64 { lastUse.load(ordering: .relaxed) }
   }
 
-  private struct Place: Hashable {
+  private struct Key: Hashable {
     let channel: Int64
     let base: Int64
   }
 
-  private var pinned: [Int64: [Int64: Kept]] = [:]
-  private var others: [Place: Kept] = [:]
+  private var pinned: [Int64: [Int64: Entry]] = [:]
+  private var unpinned: [Key: Entry] = [:]
   /// The bases of each channel whose answers are pinned once they are made.
   private var pins: [Int64: Set<Int64>] = [:]
-  /// Counts what made a channel's answers old without a release.
+  /// Counts how often a channel's answers became stale without a release.
   private var renewals: [Int64: Int] = [:]
-  private var cost = (pinned: 0, others: 0)
+  private var cost = (pinned: 0, unpinned: 0)
   private var largestMap = 0
   private var now: UInt64 = 0
 
-  /// Bases that are pinned at most in a channel.
-  static let mostPins = 64
-  /// Answers that aren't pinned, at most.
-  static let mostOthers = 1024
-  /// Bytes for those that are pinned, and as many for the others: several whole manifests of the largest channel.
+  /// The maximum number of pinned bases in a channel.
+  static let maxPins = 64
+  /// The maximum number of answers that aren't pinned.
+  static let maxUnpinned = 1024
+  /// The bytes for pinned answers, and as many for the others: several whole manifests of the largest channel.
   private var budget: Int { max(64 << 20, 4 * largestMap) }
 
-  var count: Int { others.count + pinned.values.reduce(0) { $0 + $1.count } }
-  var byteCount: Int { cost.pinned + cost.others }
+  var count: Int { unpinned.count + pinned.values.reduce(0) { $0 + $1.count } }
+  var byteCount: Int { cost.pinned + cost.unpinned }
 
-  /// What is known of a base for a channel as it is.
-  func answer(from base: Int64, to channel: ChannelCatalog) -> Kept? {
+  /// Returns what is known about a base for a channel's current state.
+  func answer(from base: Int64, to channel: ChannelCatalog) -> Entry? {
     let id = channel.channel.id
-    guard let kept = pinned[id]?[base] ?? others[Place(channel: id, base: base)],
-      kept.version == channel.version, kept.extras == channel.extras
+    guard let entry = pinned[id]?[base] ?? unpinned[Key(channel: id, base: base)],
+      entry.version == channel.version, entry.extras == channel.extras
     else { return nil }
-    kept.touch(now)
-    return kept
+    entry.touch(now)
+    return entry
   }
 
   func isPinned(_ base: Int64, of channel: Int64) -> Bool { pins[channel]?.contains(base) ?? false }
 
-  /// The bases of a channel that are pinned, newest first.
+  /// Returns the pinned bases of a channel, newest first.
   func pins(of channel: Int64) -> [ManifestVersion] {
     (pins[channel] ?? []).sorted(by: >).map { ManifestVersion($0) }
   }
 
-  /// A number that differs from what it was before `renew`.
+  /// Returns a number that `renew` changes.
   func renewal(of channel: Int64) -> Int { renewals[channel] ?? 0 }
 
-  /// Keeps an answer, in the place of one that is there, unless that leads to a newer version.
+  /// Keeps an answer, replacing an existing one unless that leads to a newer version.
   ///
-  /// - Parameters:
-  ///   - patch: nil where no manifest of the base's number is kept.
-  ///   - renewal: as it was before the answer was made; what was renewed since is newer than the answer.
+  /// `patch` is nil if no manifest of the base's version is kept. `renewal` is the number from before the answer was made:
+  /// if it has changed since, the answer is stale.
   mutating func insert(_ patch: RenderedPatch?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
     let id = channel.channel.id
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
-    let place = Place(channel: id, base: base)
-    // Whoever made this one saw the catalog before the release that the one that is there leads to.
-    if let there = self[place], there.version > channel.version { return }
+    let key = Key(channel: id, base: base)
+    // This answer was made before the release that the existing one leads to.
+    if let existing = self[key], existing.version > channel.version { return }
     now += 1
     largestMap = max(largestMap, channel.held.map?.byteCount ?? 0)
-    drop(place)
-    let kept = Kept(patch, to: channel, now: now)
-    if isPinned(base, of: id), cost.pinned + kept.cost <= budget {
-      pinned[id, default: [:]][base] = kept
-      cost.pinned += kept.cost
+    drop(key)
+    let entry = Entry(patch, to: channel, now: now)
+    if isPinned(base, of: id), cost.pinned + entry.cost <= budget {
+      pinned[id, default: [:]][base] = entry
+      cost.pinned += entry.cost
     } else {
-      others[place] = kept
-      cost.others += kept.cost
+      unpinned[key] = entry
+      cost.unpinned += entry.cost
       makeRoom()
     }
   }
 
-  /// Pins these bases of a channel and no others; what is there of the others may go.
+  /// Pins exactly these bases of a channel; the answers from others become evictable.
   mutating func pin(_ bases: [ManifestVersion], of channel: Int64) {
-    pins[channel] = Set(bases.prefix(Self.mostPins).map(\.number))
+    pins[channel] = Set(bases.prefix(Self.maxPins).map(\.number))
     rearrange(channel)
   }
 
-  /// Pins one more base, in the place of the oldest where there are too many.
+  /// Pins another base, in place of the oldest if there are too many.
   mutating func pin(_ base: ManifestVersion, of channel: Int64) {
     var bases = pins[channel] ?? []
     bases.insert(base.number)
-    if bases.count > Self.mostPins, let oldest = bases.min() { bases.remove(oldest) }
+    if bases.count > Self.maxPins, let oldest = bases.min() { bases.remove(oldest) }
     pins[channel] = bases
     rearrange(channel)
   }
 
-  /// Forgets what leads to older versions of a channel.
+  /// Drops answers that lead to older versions of a channel.
   mutating func forget(_ channel: Int64, before version: ManifestVersion) {
-    for place in places(of: channel) where (self[place]?.version ?? version) < version { drop(place) }
+    for key in keys(of: channel) where (self[key]?.version ?? version) < version { drop(key) }
   }
 
-  /// Forgets the answers of a channel that nobody asks for; its pins stay, for those who come back.
-  mutating func forget(_ channel: Int64) { for place in places(of: channel) { drop(place) } }
+  /// Drops the answers of a channel that nobody polls; its pins stay for when devices return.
+  mutating func forget(_ channel: Int64) { for key in keys(of: channel) { drop(key) } }
 
-  /// Forgets the answers from bases that aren't kept any more, which are no pins any more; one that is being made meanwhile
-  /// isn't kept.
+  /// Drops the answers from bases that are no longer kept, and their pins; an answer that is being made isn't kept.
   mutating func forget(_ channel: Int64, from bases: Set<ManifestVersion>) {
     renewals[channel, default: 0] += 1
     let numbers = Set(bases.map(\.number))
     pins[channel]?.subtract(numbers)
-    for place in places(of: channel) where numbers.contains(place.base) { drop(place) }
+    for key in keys(of: channel) where numbers.contains(key.base) { drop(key) }
   }
 
-  /// Forgets all of a channel that is gone.
+  /// Drops everything of a removed channel.
   mutating func remove(_ channel: Int64) {
-    for place in places(of: channel) { drop(place) }
+    for key in keys(of: channel) { drop(key) }
     pins[channel] = nil
   }
 
-  /// There are deltas that no answer of a channel offers yet: pinned ones are to be made again by whoever says so, the
-  /// others when they are asked for.
+  /// Marks a channel's answers as stale, since there are deltas that they don't offer yet: the caller makes the pinned ones
+  /// again, the others are made again on demand.
   mutating func renew(_ channel: Int64) {
     renewals[channel, default: 0] += 1
-    for place in places(of: channel) where others[place] != nil { drop(place) }
+    for key in keys(of: channel) where unpinned[key] != nil { drop(key) }
   }
 
-  private subscript(place: Place) -> Kept? { pinned[place.channel]?[place.base] ?? others[place] }
+  private subscript(key: Key) -> Entry? { pinned[key.channel]?[key.base] ?? unpinned[key] }
 
-  private func places(of channel: Int64) -> [Place] {
-    (pinned[channel] ?? [:]).keys.map { Place(channel: channel, base: $0) }
-      + others.keys.filter { $0.channel == channel }
+  private func keys(of channel: Int64) -> [Key] {
+    (pinned[channel] ?? [:]).keys.map { Key(channel: channel, base: $0) }
+      + unpinned.keys.filter { $0.channel == channel }
   }
 
-  private mutating func drop(_ place: Place) {
-    if let kept = pinned[place.channel]?.removeValue(forKey: place.base) { cost.pinned -= kept.cost }
-    if let kept = others.removeValue(forKey: place) { cost.others -= kept.cost }
+  private mutating func drop(_ key: Key) {
+    if let entry = pinned[key.channel]?.removeValue(forKey: key.base) { cost.pinned -= entry.cost }
+    if let entry = unpinned.removeValue(forKey: key) { cost.unpinned -= entry.cost }
   }
 
-  /// Puts each answer of a channel where it belongs after its pins changed.
+  /// Moves a channel's answers between pinned and others after its pins changed.
   private mutating func rearrange(_ channel: Int64) {
-    for place in places(of: channel) {
-      guard let kept = self[place], isPinned(place.base, of: channel) != (others[place] == nil) else {
+    for key in keys(of: channel) {
+      guard let entry = self[key], isPinned(key.base, of: channel) != (unpinned[key] == nil) else {
         continue
       }
-      drop(place)
-      if isPinned(place.base, of: channel), cost.pinned + kept.cost <= budget {
-        pinned[channel, default: [:]][place.base] = kept
-        cost.pinned += kept.cost
+      drop(key)
+      if isPinned(key.base, of: channel), cost.pinned + entry.cost <= budget {
+        pinned[channel, default: [:]][key.base] = entry
+        cost.pinned += entry.cost
       } else {
-        others[place] = kept
-        cost.others += kept.cost
+        unpinned[key] = entry
+        cost.unpinned += entry.cost
       }
     }
     makeRoom()
   }
 
   private mutating func makeRoom() {
-    guard others.count > Self.mostOthers || cost.others > budget else { return }
-    for (place, _) in others.map({ ($0.key, $0.value.used) }).sorted(by: { $0.1 < $1.1 }) {
-      // One answer may be larger than all the room.
-      guard others.count > 1, others.count > Self.mostOthers || cost.others > budget else { return }
-      drop(place)
+    guard unpinned.count > Self.maxUnpinned || cost.unpinned > budget else { return }
+    for (key, _) in unpinned.map({ ($0.key, $0.value.used) }).sorted(by: { $0.1 < $1.1 }) {
+      // One answer may be larger than the whole budget.
+      guard unpinned.count > 1, unpinned.count > Self.maxUnpinned || cost.unpinned > budget else { return }
+      drop(key)
     }
   }
 }

@@ -4,18 +4,17 @@ import Manifests
 import Store
 import System
 
-/// A resourcemap in the codings of the answers that contain it: coded once, and shared by all of them. As it is, it is
-/// made while it is sent.
+/// A resourcemap compressed once and shared by all answers that contain it. Uncompressed, it is produced while it is sent.
 final class RenderedMap: Sendable {
   private let map: ManifestMap
   private let gzip: (middle: GzipMiddle, blocks: SharedBytes)
   private let zstd: (middle: ZstdMiddle, blocks: SharedBytes)
 
-  /// Half of a manifest are digests, in which a longer search finds matches that cost more than they save: 82,137 bytes in 1.4
-  /// ms, where level 3 gives 87,060 in 3.1.
+  /// Half of a manifest is digests, in which a longer search finds matches that cost more than they save: 82,137 bytes in
+  /// 1.4 ms, compared with 87,060 in 3.1 at level 3.
   private static let zstdLevel: Int32 = 1
 
-  /// Codes the map; takes about a third of a second for 50 MB.
+  /// Compresses the map; takes about a third of a second for 50 MB.
   init(_ map: ManifestMap) {
     self.map = map
     let (deflated, deflatedBlocks) = GzipMiddle.code { map.forEachPart($0) }
@@ -26,12 +25,12 @@ final class RenderedMap: Sendable {
     zstd = (coded, SharedBytes(codedBlocks))
   }
 
-  /// The document that has the map in this frame, and the bytes of its gzip body.
+  /// Returns the document with the map in this frame, and the size of its gzip body in bytes.
   func document(in frame: DocumentFrame, tag: String) -> (document: CodedDocument, gzipCount: Int) {
     let gzip = Self.join(self.gzip.middle.around(frame.prefix, frame.suffix), self.gzip.blocks)
     let zstd = Self.join(self.zstd.middle.around(frame.prefix, frame.suffix), self.zstd.blocks)
     let gzipCount = gzip.reduce(0) { $0 + $1.count }
-    // What stands around the map isn't compressed there: much of it, and gzip is the smaller one.
+    // With zstd, what surrounds the map isn't compressed: if there is much of it, gzip is smaller.
     let isSmaller = zstd.reduce(0) { $0 + $1.count } <= gzipCount + gzipCount / 4
     return (
       .json(map.body(frame.prefix, frame.suffix), tag: tag, gzip: gzip, zstd: isSmaller ? zstd : nil),
@@ -44,14 +43,14 @@ final class RenderedMap: Sendable {
   }
 }
 
-/// The whole manifest of a version, coded once.
+/// The whole manifest of a version, compressed once.
 struct WholeManifest: Sendable {
   let document: CodedDocument
-  /// What it says beside the manifest.
+  /// What it carries besides the manifest.
   let extras: AnswerExtras
-  /// Bytes of the gzip body, which a patch has to beat.
+  /// The size of the gzip body in bytes, which a patch has to beat.
   let gzipCount: Int
-  /// Its resourcemap, for answers that say something else around it.
+  /// Its resourcemap, for answers with other surroundings.
   let map: RenderedMap
 
   private let channel: ChannelInfo
@@ -69,12 +68,12 @@ struct WholeManifest: Sendable {
     (document, gzipCount) = Self.document(channel, map, digest, extras, base: nil)
   }
 
-  /// The same manifest with other words beside it.
+  /// Returns the same manifest with other extras.
   func with(_ extras: AnswerExtras) -> WholeManifest {
     WholeManifest(channel, map, digest: digest, extras)
   }
 
-  /// The answer to devices that are at `base` and understand patches, but for which the whole is smaller.
+  /// Returns the answer to devices that are at `base` and accept patches, if the whole manifest is smaller.
   func document(from base: DocumentBase) -> CodedDocument {
     Self.document(channel, map, digest, extras, base: base).document
   }
@@ -90,7 +89,7 @@ struct WholeManifest: Sendable {
 }
 
 extension AnswerExtras {
-  /// What an entity tag has of them: answers that differ in them alone are different bytes.
+  /// The part of an entity tag for these: answers that differ only in them have different bytes.
   fileprivate var tag: String {
     let parts = [
       policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },

@@ -2,24 +2,23 @@ import Compression
 import Manifests
 import System
 
-/// The answer to a device that is at an older version, and the digest that this version had.
+/// The answer to a device at an older version, and that version's digest.
 struct RenderedPatch: Sendable {
-  /// Hexadecimal, as a device sends it.
+  /// In hexadecimal, as sent by devices.
   let baseDigest: [UInt8]
   let document: CodedDocument
-  /// The answer to a device that takes packs; nil where there is none.
+  /// The answer to a device that accepts packs; nil if there is no pack.
   private(set) var pack: CodedDocument?
-  /// What it says beside the patch.
+  /// What it carries besides the patch.
   let extras: AnswerExtras
-  /// Bytes held, about.
+  /// The approximate memory that it takes, in bytes.
   private(set) var cost: Int
 
-  /// The smaller, gzipped, of the patch from `base` and the whole resourcemap.
+  /// Picks the smaller, gzipped, of the patch from `base` and the whole resourcemap.
   ///
-  /// - Parameters:
-  ///   - changes: what turns the resourcemap of `base` into the channel's, sorted by URL.
-  ///   - deltas: what is offered beside it, as `DeltaOffer.render` writes it.
-  ///   - whole: gives the whole manifest where the two have to be compared; where it gives none, neither does this.
+  /// `changes`, sorted by URL, turn the resourcemap of `base` into the channel's; `deltas` are what it offers, as written
+  /// by `DeltaOffer.render`. `whole` returns the whole manifest if the two have to be compared; if it returns nil, so does
+  /// this.
   init?<Failure: Error>(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
     deltas: [UInt8], whole: () throws(Failure) -> WholeManifest?
@@ -28,15 +27,15 @@ struct RenderedPatch: Sendable {
     baseDigest = Array(digest.hex.utf8)
     extras = channel.extras
     let bytes = Self.render(channel, base, changes)
-    // No gzip of the map can be smaller than the patch is uncoded: deflate packs 1,032 bytes into one at most
-    // (zlib, technical details, "Maximum Compression Factor").
+    // No gzip of the map can be smaller than the patch uncompressed: deflate packs at most 1,032 bytes into one (zlib,
+    // technical details, "Maximum Compression Factor").
     let mapBytes = channel.held.map?.byteCount ?? channel.channel.resources * Self.leastEntry
     if bytes.count > mapBytes / 1032 {
       guard let whole = try whole() else { return nil }
       let gzip = Gzip.encode([bytes])
       if gzip.count > whole.gzipCount {
         document = whole.document(from: base)
-        // The map is the whole manifest's own, unless it is so small that it was copied.
+        // The map is shared with the whole manifest, unless it is so small that it was copied.
         cost = min(document.byteCount, 3 * deltas.count + (100 << 10))
         return
       }
@@ -47,10 +46,10 @@ struct RenderedPatch: Sendable {
     cost = document.byteCount
   }
 
-  /// What any entry takes in a manifest: its digests, its UUID and the names of its members.
+  /// The minimum size of an entry in a manifest: its digests, its UUID and the names of its members.
   private static let leastEntry = 200
 
-  /// A finished answer.
+  /// Wraps a finished answer.
   init(_ document: CodedDocument, extras: AnswerExtras) {
     baseDigest = []
     self.document = document
@@ -58,7 +57,7 @@ struct RenderedPatch: Sendable {
     cost = document.byteCount
   }
 
-  /// The same, naming a pack to those that take one.
+  /// Returns the same answer, naming a pack for those that accept one.
   func offering(_ offer: PackOffer?, _ channel: ChannelCatalog, from base: ManifestVersion) -> RenderedPatch {
     guard let offer else { return self }
     var answer = self
@@ -72,7 +71,7 @@ struct RenderedPatch: Sendable {
     return answer
   }
 
-  /// What a device is answered.
+  /// Returns the answer for a device.
   func document(for query: PollQuery) -> CodedDocument {
     query.acceptsPack ? pack ?? document : document
   }
@@ -87,21 +86,20 @@ struct RenderedPatch: Sendable {
 }
 
 extension MapChange {
-  /// What became of a URL, rendered.
-  /// - Parameter lost: what `Entry.lost` says; nothing where no entry was before.
+  /// A rendered change to a URL. `lost` is what `Entry.lost` returns, or empty if there was no entry before.
   init(url: ResourceURL, entry: Entry?, lost: JSONObject) {
     self.init(
       url: Array(url.text.utf8), entry: entry?.canonicalJSON,
       patch: lost.isEmpty ? nil : entry?.patch(lost: lost).canonical)
   }
 
-  /// What a release would change.
+  /// A change that a release would make.
   init(_ change: Manifests.EntryChange) {
     let lost = change.old.flatMap { old in change.new?.lost(since: old.others) }
     self.init(url: change.url, entry: change.new, lost: lost ?? JSONObject())
   }
 
-  /// The value of `patch`.
+  /// Returns the value of the member `patch`.
   static func patch(_ changes: [MapChange]) -> [UInt8] {
     var patch = [UInt8(ascii: "{")]
     for (index, change) in changes.enumerated() {
@@ -112,10 +110,10 @@ extension MapChange {
     return patch
   }
 
-  /// Bytes of a patch as it is sent, about: compressed, without its deltas.
+  /// Returns the approximate size of a patch as sent: compressed, without its deltas.
   static func patchCount(_ changes: [MapChange]) -> Int { Zstd.encode([patch(changes)]).count }
 
-  /// `"url":{…}`, or `"url":null` where it left (RFC 7396).
+  /// Appends `"url":{…}`, or `"url":null` for a removed URL (RFC 7396).
   fileprivate func appendMember(to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
     out += url

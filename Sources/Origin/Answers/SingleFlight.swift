@@ -1,7 +1,7 @@
 import System
 
-/// Work that many may wait for at once: each piece is done once, few at a time, on threads of low priority. Who waits for
-/// it holds no thread, and who asked first is served first.
+/// Work that many may wait for at once: each piece is done once, a few at a time, on low-priority threads. Waiting takes no
+/// thread, and requests are served in order.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Flight: Sendable {
     let make: @Sendable () -> Value
@@ -11,42 +11,42 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private struct State: Sendable {
     var flights: [Key: Flight] = [:]
-    /// Those that don't run yet, each kind in the order in which they were asked for.
+    /// Pieces that aren't running yet, each kind in the order of their requests.
     var urgent: [Key] = []
-    var others: [Key] = []
-    /// Urgent ones that were begun since one of the others was.
-    var turns = 0
-    /// Urgent ones that were asked for and aren't made yet.
-    var asked: Set<Key> = []
+    var ordinary: [Key] = []
+    /// How many urgent pieces have begun since the last other one.
+    var urgentInARow = 0
+    /// Urgent pieces that were requested and aren't done yet.
+    var pendingUrgent: Set<Key> = []
     var isStopped = false
 
-    /// The piece whose turn it is. Urgent ones come first, and can't keep the others waiting for good.
+    /// Returns the next piece to run. Urgent ones come first, but can't starve the others.
     mutating func next() -> Key? {
-      if !urgent.isEmpty, turns < SingleFlight.turnsOfUrgent || others.isEmpty {
-        turns += 1
+      if !urgent.isEmpty, urgentInARow < SingleFlight.maxUrgentInARow || ordinary.isEmpty {
+        urgentInARow += 1
         return urgent.removeFirst()
       }
-      turns = 0
-      return others.isEmpty ? nil : others.removeFirst()
+      urgentInARow = 0
+      return ordinary.isEmpty ? nil : ordinary.removeFirst()
     }
 
-    mutating func takeOut(_ key: Key) {
+    mutating func dequeue(_ key: Key) {
       urgent.removeAll { $0 == key }
-      others.removeAll { $0 == key }
+      ordinary.removeAll { $0 == key }
     }
   }
 
-  /// Urgent pieces that are made for each of the others.
-  private static var turnsOfUrgent: Int { 4 }
+  /// How many urgent pieces are made for each of the others.
+  private static var maxUrgentInARow: Int { 4 }
 
   private let state = Monitor(State())
-  private let crowd: Int
+  private let maxWaiting: Int
 
   /// - Parameters:
-  ///   - threads: pieces that are made at a time.
-  ///   - crowd: pieces that may wait; whoever asks for one more is told so.
-  init(threads: Int, crowd: Int) throws(SystemError) {
-    self.crowd = crowd
+  ///   - threads: how many pieces are made at a time.
+  ///   - maxWaiting: how many pieces may wait; requests beyond that are refused.
+  init(threads: Int, maxWaiting: Int) throws(SystemError) {
+    self.maxWaiting = maxWaiting
     do throws(SystemError) {
       for number in 0..<threads {
         _ = try OSThread(name: "answers-\(number)") { [state] in
@@ -62,40 +62,40 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   deinit { state.broadcasting { $0.isStopped = true } }
 
-  /// Asks for a piece; joins whoever did already.
+  /// Requests a piece, or joins an earlier request.
   ///
-  /// - Parameters:
-  ///   - isUrgent: it comes before those that aren't, however many wait, and what is made before anybody asks waits for it.
-  ///   - then: is given the piece, on the thread that made it.
-  /// - Returns: false where too many wait; then nothing is done.
-  func ask(
+  /// If `isUrgent` is true, the piece comes before those that aren't, however many wait, and background work waits for it.
+  /// `completion` gets the piece, on the thread that made it.
+  ///
+  /// - Returns: false if too many are waiting; then nothing is done.
+  func request(
     _ key: Key, isUrgent: Bool = false, make: @escaping @Sendable () -> Value,
-    then: @escaping @Sendable (Value) -> Void
+    completion: @escaping @Sendable (Value) -> Void
   ) -> Bool {
-    // All: who waits until nobody asks is no one to wake for a piece.
+    // Wakes all waiters: one that waits in `awaitUrgentWork` can't run a piece.
     state.broadcasting { state in
       if state.flights[key] != nil {
-        state.flights[key]?.waiters.append(then)
-        if isUrgent { state.asked.insert(key) }
-        if isUrgent, let place = state.others.firstIndex(of: key) {
-          state.others.remove(at: place)
+        state.flights[key]?.waiters.append(completion)
+        if isUrgent { state.pendingUrgent.insert(key) }
+        if isUrgent, let place = state.ordinary.firstIndex(of: key) {
+          state.ordinary.remove(at: place)
           state.urgent.append(key)
         }
         return true
       }
-      guard isUrgent || state.others.count < crowd else { return false }
-      state.flights[key] = Flight(make: make, waiters: [then], isRunning: false)
+      guard isUrgent || state.ordinary.count < maxWaiting else { return false }
+      state.flights[key] = Flight(make: make, waiters: [completion], isRunning: false)
       if isUrgent {
-        state.asked.insert(key)
+        state.pendingUrgent.insert(key)
         state.urgent.append(key)
       } else {
-        state.others.append(key)
+        state.ordinary.append(key)
       }
       return true
     }
   }
 
-  /// Makes a piece on this thread, unless another one makes it just now: then waits for that.
+  /// Makes a piece on this thread, or waits for another thread that is making it.
   func perform(_ key: Key, make: @escaping @Sendable () -> Value) -> Value {
     let made = Monitor<Value?>(nil)
     let isOwn = state.withLock { state in
@@ -104,22 +104,22 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return false
       }
       state.flights[key, default: Flight(make: make, waiters: [], isRunning: true)].isRunning = true
-      state.takeOut(key)
+      state.dequeue(key)
       return true
     }
     guard isOwn else { return made.waiting { $0 } }
     let value = make()
-    Self.land(key, value, state)
+    Self.complete(key, value, state)
     return value
   }
 
-  /// Pieces that wait for their turn.
-  var waiting: Int { state.withLock { $0.urgent.count + $0.others.count } }
+  /// The number of pieces waiting for their turn.
+  var waiting: Int { state.withLock { $0.urgent.count + $0.ordinary.count } }
 
-  /// Waits until no urgent piece is asked for, as what nobody asked for does before each of its steps.
-  /// - Returns: false where one still is after that time.
-  func awaitNoneAsked(within duration: Duration) -> Bool {
-    state.waiting(for: duration) { $0.asked.isEmpty || $0.isStopped ? () : nil } != nil
+  /// Waits until no urgent piece is pending; background work does this before each step.
+  /// - Returns: false if one still is after that time.
+  func awaitUrgentWork(within duration: Duration) -> Bool {
+    state.waiting(for: duration) { $0.pendingUrgent.isEmpty || $0.isStopped ? () : nil } != nil
   }
 
   private static func work(_ state: Monitor<State>) {
@@ -131,13 +131,13 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return (key, flight.make)
       }
       guard let next, let (key, make) = next else { return }
-      land(key, make(), state)
+      complete(key, make(), state)
     }
   }
 
-  private static func land(_ key: Key, _ value: Value, _ state: Monitor<State>) {
+  private static func complete(_ key: Key, _ value: Value, _ state: Monitor<State>) {
     let waiters = state.broadcasting { state in
-      state.asked.remove(key)
+      state.pendingUrgent.remove(key)
       return state.flights.removeValue(forKey: key)?.waiters ?? []
     }
     for waiter in waiters { waiter(value) }

@@ -2,28 +2,28 @@ import HTTP
 import Manifests
 import Store
 
-/// Everything that polls are answered from: one value, replaced as a whole. What a poll with nothing new needs is in
-/// it for every channel; manifests are held beside it (`ResidentManifest`).
+/// Everything that polls are answered from: one value, replaced as a whole. It has what a poll with nothing new needs, for
+/// every channel; manifests are kept separately (`ResidentManifest`).
 struct Catalog: Sendable {
   private(set) var channels: [ChannelCatalog] = []
-  /// Channels by the hash of app and channel name; a bucket holds their places.
+  /// Channels by the hash of app and channel name; a bucket holds indexes into `channels`.
   private var places: [UInt64: [Int]] = [:]
   private var placesByID: [Int64: Int] = [:]
-  /// The app that answers where none is named.
+  /// The app that answers if none is named.
   private(set) var defaultApp: AppName?
   private var defaultNames: [UInt8]?
-  /// The path prefixes of the channels' public URLs: `/hxm/tech`; requests may carry one.
+  /// The path prefixes of the channels' public URLs, such as `/hxm/tech`; requests may have one.
   private(set) var prefixes: [[UInt8]] = []
 
   init(defaultApp: AppName? = nil) { setDefault(defaultApp) }
 
-  /// Has another app answer where none is named.
+  /// Sets the app that answers if none is named.
   mutating func setDefault(_ app: AppName?) {
     defaultApp = app
     defaultNames = app.map { Array($0.text.utf8) }
   }
 
-  /// Puts a channel in, in the place of the one with its id.
+  /// Adds a channel, or replaces the one with its id.
   mutating func put(_ channel: ChannelCatalog) {
     if defaultApp == nil { setDefault(channel.channel.app) }
     let prefix = Array(channel.channel.publicURL.path.utf8)
@@ -41,7 +41,7 @@ struct Catalog: Sendable {
     channels.append(channel)
   }
 
-  /// Takes a channel out: nobody is answered for it any more.
+  /// Removes a channel: its polls are no longer answered.
   mutating func remove(_ id: Int64) {
     var rest = Catalog(defaultApp: defaultApp)
     for channel in channels where channel.channel.id != id { rest.put(channel) }
@@ -63,14 +63,14 @@ struct Catalog: Sendable {
   }
 
   func channel(app: RawSpan, space: RawSpan) -> ChannelCatalog? {
-    // `xcache` is `online`, `xcache_test` is `test`; the other spelling of online is no space.
+    // `xcache` is `online`, `xcache_test` is `test`; `xcache_online` is not a space.
     if space.equals("xcache") { return channel(app: app, channel: RawSpan("online")) }
     guard space.starts(with: "xcache_") else { return nil }
     let name = space.extracting(7..<space.byteCount)
     return name.equals("online") ? nil : channel(app: app, channel: name)
   }
 
-  /// The channel that a poll's query names; `online` of the default app where it names none.
+  /// Returns the channel that a poll's query names; by default, `online` of the default app.
   func channel(_ query: borrowing PollQuery) -> ChannelCatalog? {
     switch (query.app, query.channel) {
     case (.text(let app), .text(let channel)): self.channel(app: app.bytes, channel: channel.bytes)
@@ -82,7 +82,7 @@ struct Catalog: Sendable {
     }
   }
 
-  /// FNV-1a over both names (draft-eastlake-fnv): spread only, equality is checked after it.
+  /// FNV-1a over both names (draft-eastlake-fnv), only for distribution: equality is checked afterwards.
   private static func key(app: RawSpan, channel: RawSpan) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for i in app.byteOffsets { hash = (hash ^ UInt64(app[i])) &* 0x100_0000_01b3 }

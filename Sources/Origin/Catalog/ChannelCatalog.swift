@@ -2,25 +2,24 @@ import HTTP
 import Manifests
 import Store
 
-/// A channel as it is now: all that a poll with nothing new needs, and the answers that take more, as far as they are
-/// in memory.
+/// A channel's current state: all that a poll with nothing new needs, and other answers as far as they are in memory.
 ///
-/// A class, though but for `held` it is a value: every poll passes it on, and one reference is cheaper to pass than its
-/// parts.
+/// A class, though apart from `held` it is a value: every poll passes it on, and passing one reference is cheaper than
+/// passing its parts.
 final class ChannelCatalog: Sendable {
   let channel: ChannelInfo
-  /// Hexadecimal, as a device sends it.
+  /// In hexadecimal, as sent by devices.
   let digest: [UInt8]
   let nothingNew: CodedDocument
   let documents: ChannelDocuments
-  /// What every answer says beside its news.
+  /// What every answer carries besides its news.
   let extras: AnswerExtras
   let held: ResidentManifest
 
   private let app: [UInt8]
   private let name: [UInt8]
 
-  /// - Parameter map: its manifest, where that is in memory already.
+  /// Creates a channel's state; `map` is its manifest, if that is in memory already.
   init(channel: ChannelInfo, map: ManifestMap? = nil, documents: ChannelDocuments) {
     self.channel = channel
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
@@ -34,15 +33,15 @@ final class ChannelCatalog: Sendable {
 
   var version: ManifestVersion { channel.version }
 
-  /// The same manifest with other documents; of the answers that name the old ones only the whole manifest is made
-  /// again, for which its map needn't be coded.
+  /// Returns the same manifest with other documents. Of the answers that carry the old ones, only the whole manifest is
+  /// made again, without coding its map again.
   func with(_ documents: ChannelDocuments) -> ChannelCatalog {
     let next = ChannelCatalog(channel: channel, map: held.map, documents: documents)
     if let whole = held.whole { next.held.keep(whole: whole.with(next.extras)) }
     return next
   }
 
-  /// Whether what is made of `other` is right for this one, too.
+  /// Whether answers made for `other` are correct for this one, too.
   func answers(as other: ChannelCatalog) -> Bool { version == other.version && extras == other.extras }
 
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
@@ -50,16 +49,16 @@ final class ChannelCatalog: Sendable {
   }
 }
 
-/// A channel's documents beside its manifest, rendered, and what every answer says of them and of its settings.
+/// A channel's documents other than its manifest, rendered, and what every answer carries about them and the settings.
 struct ChannelDocuments: Sendable {
   let extras: AnswerExtras
   let prefetch: CodedDocument
   let policy: CodedDocument
 
-  /// What a channel has before anybody said anything.
+  /// The initial documents of a channel.
   static let none = ChannelDocuments(rendering: ChannelExtras())
 
-  /// Channels of which nothing is said share what says so.
+  /// Channels without documents and settings share one value.
   init(_ state: ChannelExtras) {
     self = state == ChannelExtras() ? Self.none : ChannelDocuments(rendering: state)
   }

@@ -2,13 +2,13 @@ import Compression
 import HTTP
 import System
 
-/// One URL of a manifest and what became of it.
+/// A change to one URL of a manifest.
 package struct MapChange: Sendable {
-  /// The URL as it is stored: it has no byte that JSON would escape.
+  /// The URL as stored: it has no byte that JSON would escape.
   package let url: [UInt8]
-  /// The entry as canonical JSON; nil where the URL left.
+  /// The entry as canonical JSON; nil if the URL was removed.
   package let entry: [UInt8]?
-  /// What a patch says in place of the entry, where it has to take members away, too.
+  /// The patch's value in place of the entry, if it has to remove members, too.
   package let patch: [UInt8]?
 
   package init(url: [UInt8], entry: [UInt8]?, patch: [UInt8]? = nil) {
@@ -18,15 +18,15 @@ package struct MapChange: Sendable {
   }
 }
 
-/// A channel's canonical resourcemap (DESIGN §3), rendered, in sorted pieces, each compressed.
+/// A channel's canonical resourcemap (docs/protocol.md §1), rendered in sorted pieces that are compressed individually.
 ///
-/// A release renders only the pieces in which a URL changed and shares the others with the map before it, so its
-/// cost follows the change; the digest alone reads every byte.
+/// A release renders only the pieces in which a URL changed and shares the others with the previous map, so its cost
+/// depends on the size of the change; only the digest reads every byte.
 package struct ManifestMap: Sendable {
   let pieces: [MapPiece]
-  /// URLs.
+  /// The number of URLs.
   package let count: Int
-  /// Bytes of the JSON object, braces included.
+  /// The size of the JSON object in bytes, including braces.
   package let byteCount: Int
 
   package static let empty = ManifestMap(pieces: [])
@@ -37,34 +37,34 @@ package struct ManifestMap: Sendable {
     byteCount = 2 + pieces.reduce(0) { $0 + $1.byteCount } + max(0, pieces.count - 1)
   }
 
-  /// The map of `entries`, which are sorted by the bytes of their URLs and hold none twice.
+  /// Creates the map of `entries`, which must be sorted by the bytes of their URLs, without duplicates.
   package init(sorted entries: some Sequence<(url: [UInt8], entry: [UInt8])>) {
     var builder = Builder()
     for (url, entry) in entries { builder.append(url: url) { $0.append(contentsOf: entry) } }
     self = builder.finish()
   }
 
-  /// Makes a map of members that come one by one, sorted by the bytes of their URLs, none twice.
+  /// Makes a map from members added one by one, sorted by the bytes of their URLs, without duplicates.
   package struct Builder {
     private var pieces: [MapPiece] = []
     private var piece = MapPiece.Builder()
 
     package init() {}
 
-    /// - Parameter entry: appends the entry as canonical JSON.
+    /// Adds a member; `entry` appends the entry as canonical JSON.
     package mutating func append(url: some Collection<UInt8>, entry: (inout [UInt8]) -> Void) {
       piece.append(url: url, entry: entry)
       if piece.count == MapPiece.usualCount { pieces.append(piece.finish()) }
     }
 
-    /// The map of all that was added.
+    /// Returns the map of all added members.
     package consuming func finish() -> ManifestMap {
       if piece.count > 0 { pieces.append(piece.finish()) }
       return ManifestMap(pieces: pieces)
     }
   }
 
-  /// Every URL, in order; none has a byte that JSON would escape.
+  /// Calls `body` with every URL, in order; none has a byte that JSON would escape.
   package func forEachURL(_ body: (ArraySlice<UInt8>) -> Void) {
     let decoder = ZstdDecompressor()
     for piece in pieces {
@@ -73,7 +73,7 @@ package struct ManifestMap: Sendable {
     }
   }
 
-  /// The map after `changes`, which are sorted by URL and name none twice.
+  /// Returns the map after `changes`, which must be sorted by URL, without duplicates.
   package func applying(_ changes: [MapChange]) -> ManifestMap {
     guard !changes.isEmpty else { return self }
     guard !pieces.isEmpty else {
@@ -82,7 +82,7 @@ package struct ManifestMap: Sendable {
     let decoder = ZstdDecompressor()
     var builder = MapPiece.Builder()
     var next = pieces
-    // From the last piece to the first, so that the places of those before stay.
+    // From the last piece to the first, so that the indexes of earlier pieces stay valid.
     var end = changes.count
     while end > 0 {
       let place = pieceIndex(for: changes[end - 1].url[...])
@@ -102,7 +102,7 @@ package struct ManifestMap: Sendable {
     return hasher.finish()
   }
 
-  /// The JSON object in parts, in order; each is made when its turn comes.
+  /// Calls `body` with the parts of the JSON object, in order, each decompressed when its turn comes.
   package func forEachPart(_ body: (RawSpan) -> Void) {
     body(RawSpan("{"))
     let decoder = ZstdDecompressor()
@@ -113,7 +113,7 @@ package struct ManifestMap: Sendable {
     body(RawSpan("}"))
   }
 
-  /// The JSON object between two ends, made while it is sent.
+  /// Returns the JSON object between a prefix and a suffix, produced while it is sent.
   package func body(_ prefix: [UInt8] = [], _ suffix: [UInt8] = []) -> Body {
     guard !pieces.isEmpty else { return .bytes(SharedBytes(prefix + [0x7B, 0x7D] + suffix)) }
     var segments: [BodySegment] = []
@@ -130,7 +130,8 @@ package struct ManifestMap: Sendable {
     return .segments(segments)
   }
 
-  /// The piece that holds `url` or would: the last whose first URL is not above it, else the first.
+  /// Returns the index of the piece that has or would have `url`: the last whose first URL isn't above it, or else the
+  /// first.
   fileprivate func pieceIndex(for url: ArraySlice<UInt8>) -> Int {
     var low = 0
     var high = pieces.count
@@ -142,9 +143,9 @@ package struct ManifestMap: Sendable {
   }
 }
 
-/// Looks URLs of a map up; the piece that the last one was in stays open, since the next one is mostly there, too.
+/// Looks up URLs of a map. The last piece used stays open, since the next URL is usually there, too.
 ///
-/// One thread at a time uses it.
+/// Not thread-safe.
 final class MapReader {
   private let map: ManifestMap
   private let decoder = ZstdDecompressor()
@@ -152,12 +153,12 @@ final class MapReader {
 
   init(_ map: ManifestMap) { self.map = map }
 
-  /// The entry of a URL as canonical JSON; nil where the manifest doesn't hold it.
+  /// Returns the entry of a URL as canonical JSON; nil if the manifest doesn't have it.
   func entry(for url: [UInt8]) -> ArraySlice<UInt8>? {
     piece(for: url[...]).flatMap { $0.piece.entry(for: url[...]) }
   }
 
-  /// How many URLs stand before one; nil where the manifest doesn't hold it.
+  /// Returns how many URLs precede one; nil if the manifest doesn't have it.
   func place(of url: [UInt8]) -> Int? {
     guard let (index, piece) = piece(for: url[...]), let place = piece.place(of: url[...]) else { return nil }
     return map.pieces[..<index].reduce(place) { $0 + $1.count }

@@ -1,20 +1,20 @@
 import Compression
 import HTTP
 
-/// A run of a rendered resourcemap, `"url":{…},"url":{…}`, in memory as a zstd frame.
+/// A run of members of a rendered resourcemap, `"url":{…},"url":{…}`, in memory as a zstd frame.
 ///
-/// Of the 390 bytes that a usual member takes as JSON, 80 are left: what its digests and its name say. Decoding gives
-/// about 2 GB a second, so that whoever needs a run opens it, and lets go of it again.
+/// A usual member takes 390 bytes as JSON, of which 80 remain: its digests and its name. Decoding runs at about 2 GB/s, so
+/// a run is opened only while it is needed.
 final class MapPiece: Sendable {
-  /// Members in a piece when it is made; one that grows past twice as many is cut.
+  /// The number of members in a new piece; one that grows beyond twice as many is split.
   static let usualCount = 128
 
-  /// Members.
+  /// The number of members.
   let count: Int
-  /// Bytes as JSON.
+  /// The size as JSON, in bytes.
   let byteCount: Int
   let firstURL: [UInt8]
-  /// The run as JSON, and behind it `lengths` for each member.
+  /// The run as JSON, followed by `lengths` bytes for each member.
   private let frame: [UInt8]
 
   private init(count: Int, byteCount: Int, firstURL: [UInt8], frame: [UInt8]) {
@@ -24,21 +24,18 @@ final class MapPiece: Sendable {
     self.frame = frame
   }
 
-  /// Bytes that it holds in memory, about.
-  var heldBytes: Int { frame.count + firstURL.count + 128 }
-
-  /// The run as JSON.
+  /// Decompresses the run.
   func open(_ decoder: ZstdDecompressor) -> OpenMapPiece {
     do throws(CodingError) {
       let bytes = try decoder.decode(frame, count: byteCount + count * OpenMapPiece.lengths)
       return OpenMapPiece(bytes: bytes, byteCount: byteCount, count: count)
     } catch {
-      // Nobody but this class wrote them.
+      // The frame was written by this class only.
       fatalError("a piece of a manifest in memory is damaged")
     }
   }
 
-  /// The run as it is sent, behind `first`.
+  /// Returns the run as sent, preceded by `first`.
   func sent(after first: UInt8) -> SharedBytes {
     SharedBytes([first] + open(ZstdDecompressor()).json)
   }
@@ -51,7 +48,7 @@ final class MapPiece: Sendable {
     private(set) var count = 0
     private let coder = ZstdCompressor(level: 1)
 
-    /// - Parameter entry: appends the entry as canonical JSON.
+    /// Adds a member; `entry` appends the entry as canonical JSON.
     mutating func append(url: some Collection<UInt8>, entry: (inout [UInt8]) -> Void) {
       if count > 0 { bytes.append(UInt8(ascii: ",")) } else { firstURL = Array(url) }
       count += 1
@@ -70,7 +67,7 @@ final class MapPiece: Sendable {
       append(url: url) { $0.append(contentsOf: entry) }
     }
 
-    /// The piece of what was appended, which is one member at least; the next one begins.
+    /// Returns the piece of the added members, at least one, and begins the next one.
     mutating func finish() -> MapPiece {
       let byteCount = bytes.count
       bytes.append(contentsOf: lengths)
@@ -84,14 +81,14 @@ final class MapPiece: Sendable {
   }
 }
 
-/// A piece of a map, decoded.
+/// A decompressed piece of a map.
 struct OpenMapPiece {
   private let bytes: [UInt8]
   private let byteCount: Int
-  /// Where each member's URL begins, behind its quote.
+  /// The offset of each member's URL, after its quote.
   private let starts: [Int32]
 
-  /// Bytes behind the run for each member: of its URL and of its entry, as 32-bit numbers.
+  /// The bytes that follow the run for each member: the lengths of its URL and of its entry, as 32-bit numbers.
   static let lengths = 8
 
   fileprivate init(bytes: [UInt8], byteCount: Int, count: Int) {
@@ -137,7 +134,7 @@ struct OpenMapPiece {
 
   func entry(for url: ArraySlice<UInt8>) -> ArraySlice<UInt8>? { place(of: url).map { entry($0) } }
 
-  /// How many URLs stand before one; nil where it isn't here.
+  /// Returns how many URLs precede one; nil if it isn't here.
   func place(of url: ArraySlice<UInt8>) -> Int? {
     var low = 0
     var high = count
@@ -148,7 +145,7 @@ struct OpenMapPiece {
     return low < count && self.url(low) == url ? low : nil
   }
 
-  /// What stands in this piece's place after `changes`: none, one or several pieces.
+  /// Returns what replaces this piece after `changes`: none, one or several pieces.
   func applying(_ changes: ArraySlice<MapChange>, _ builder: inout MapPiece.Builder) -> [MapPiece] {
     var members: [(url: ArraySlice<UInt8>, entry: ArraySlice<UInt8>)] = []
     var index = 0
@@ -162,7 +159,7 @@ struct OpenMapPiece {
     }
     for index in index..<count { members.append((url(index), entry(index))) }
     guard !members.isEmpty else { return [] }
-    // Cut evenly where they became too many.
+    // Split evenly if there are too many.
     let cuts = members.count > 2 * MapPiece.usualCount ? members.count / MapPiece.usualCount : 1
     return (0..<cuts).map { cut in
       for member in members[members.count * cut / cuts..<members.count * (cut + 1) / cuts] {

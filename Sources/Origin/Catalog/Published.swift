@@ -1,10 +1,10 @@
 import Synchronization
 import System
 
-/// A value that changes rarely and is read on every request by threads that take no lock for it.
+/// A value that changes rarely and is read on every request, without locking.
 ///
-/// A reader keeps the value and the number of its edition; as long as the number stands, one atomic load is all
-/// that a read costs. A change is seen by every read that begins after `update` has returned.
+/// A reader keeps the value and its edition number; while that is unchanged, a read costs one atomic load. A change is seen
+/// by every read that begins after `update` has returned.
 package final class Published<Value: Sendable>: Sendable {
   private let value: Locked<Value>
   fileprivate let edition = Atomic<Int>(0)
@@ -13,10 +13,10 @@ package final class Published<Value: Sendable>: Sendable {
     self.value = Locked(value)
   }
 
-  /// The value as it is now; takes the lock.
+  /// The current value; takes the lock.
   package var current: Value { value.withLock { $0 } }
 
-  /// Changes the value; changes are made one after another.
+  /// Changes the value; changes are serialized.
   package func update<R: Sendable, Failure: Error>(
     _ change: (inout Value) throws(Failure) -> R
   ) throws(Failure) -> R {
@@ -45,7 +45,7 @@ package struct PublishedReader<Value: Sendable> {
     (copy, edition) = source.read()
   }
 
-  /// The number of the newest value's edition: as long as it stands, what was worked out from the value does.
+  /// The edition of the newest value: while it is unchanged, so is everything derived from the value.
   package var currentEdition: Int {
     mutating get {
       refresh()
@@ -58,7 +58,7 @@ package struct PublishedReader<Value: Sendable> {
     if source.edition.load(ordering: .acquiring) != edition { (copy, edition) = source.read() }
   }
 
-  /// The newest value, lent and not copied; one atomic load where nothing changed.
+  /// The newest value, borrowed rather than copied; one atomic load if nothing changed.
   package var current: Value {
     mutating _read {
       refresh()

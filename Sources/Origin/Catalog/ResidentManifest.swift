@@ -1,15 +1,15 @@
 import System
 
-/// What a channel's answers are made of, as far as it is in memory: it comes when it is asked for, and may go.
+/// The parts of a channel's answers that are in memory: loaded on demand, and droppable.
 ///
-/// The catalog and every event loop's copy of it name the same one, so that what goes is gone at once, and what comes
-/// makes nothing old that is remembered of polls.
+/// The catalog and every event loop's copy of it share one instance: what is dropped is gone at once, and adding to it
+/// doesn't invalidate what is remembered of polls.
 final class ResidentManifest: Sendable {
   private struct State: Sendable {
     var map: ManifestMap?
     var whole: WholeManifest?
     var info: CodedDocument?
-    /// Monotonic nanoseconds: when it was last added to.
+    /// When it was last added to, in monotonic nanoseconds.
     var keptAt: UInt64 = 0
     var isRetired = false
   }
@@ -21,9 +21,9 @@ final class ResidentManifest: Sendable {
   }
 
   var map: ManifestMap? { state.withLock { $0.map } }
-  /// The whole manifest, once its codings are made.
+  /// The whole manifest, once it is coded.
   var whole: WholeManifest? { state.withLock { $0.whole } }
-  /// The list of files, once somebody asked for it.
+  /// The list of files, once it has been requested.
   var info: CodedDocument? { state.withLock { $0.info } }
 
   var isInMemory: Bool { state.withLock { $0.map != nil || $0.whole != nil || $0.info != nil } }
@@ -40,8 +40,8 @@ final class ResidentManifest: Sendable {
     }
   }
 
-  /// Lets go of everything that was kept before a moment and hasn't been added to since.
-  /// - Returns: whether anything went.
+  /// Drops everything if nothing was added since a moment.
+  /// - Returns: whether anything was dropped.
   func drop(keptBefore moment: UInt64) -> Bool {
     state.withLock { state in
       guard state.keptAt < moment, state.map != nil || state.whole != nil || state.info != nil else {
@@ -52,6 +52,6 @@ final class ResidentManifest: Sendable {
     }
   }
 
-  /// Another one took its place: what is still worked out of this one is not kept.
+  /// Retires a replaced instance: what is still computed for it isn't kept.
   func retire() { state.withLock { $0 = State(isRetired: true) } }
 }

@@ -2,7 +2,7 @@ import HTTP
 import Manifests
 import Store
 
-/// Failures as client documents have them: `{"code":404,"message":"…"}`, the status saying the same (DESIGN §3).
+/// Errors in the format of client documents: `{"code":404,"message":"…"}`, with the same status (docs/protocol.md §2).
 enum ClientFailure {
   static func response(
     _ status: Status, _ message: String, allow: String? = nil, retryAfter: Int? = nil,
@@ -21,7 +21,7 @@ enum ClientFailure {
 
   static func notFound(_ message: String) -> Response { response(.notFound, message) }
 
-  /// What a device is told of trouble in the store; the details are for the log.
+  /// The answer to a device for an error of the store; the details are for the log.
   static func response(_ error: StoreError) -> Response {
     switch error {
     case .corruptBlob: response(.internalServerError, "the stored file is damaged and was set aside")
@@ -34,11 +34,11 @@ enum ClientFailure {
 }
 
 extension HeadFields {
-  /// The fields of bytes that publishers wrote and that never change under their URL.
+  /// Header fields for publishers' bytes, which never change under their URL.
   ///
-  /// They share an origin with the API and the console. Opened there as a page, they are sandboxed: no script runs, and
-  /// their origin is one of their own ("sandbox", CSP Level 3 §6.3.2). Nothing takes them for another type than theirs.
-  /// What a page or an app fetches is not affected: the policy is about documents alone.
+  /// They share an origin with the API and the console. Opened as a page, they are sandboxed: no script runs, and they get
+  /// an origin of their own ("sandbox", CSP Level 3 §6.3.2). Their type can't be sniffed. What a page or an app fetches
+  /// isn't affected: the policy applies to documents only.
   static func published(_ contentType: String) -> HeadFields {
     HeadFields([
       ("Content-Type", contentType), ("Cache-Control", "public, max-age=31536000, immutable"),

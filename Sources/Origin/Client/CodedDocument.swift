@@ -3,12 +3,12 @@ import HTTP
 import Store
 import System
 
-/// A document in the codings that it is kept in, each with its heads rendered (RFC 9110 §12.5.3).
+/// A document in each coding that is kept, with its heads rendered (RFC 9110 §12.5.3).
 final class CodedDocument: Sendable {
   private let identity: Representation
   private let gzip: Representation?
   private let zstd: Representation?
-  /// There is more than one coding to choose from.
+  /// Whether there is more than one coding to choose from.
   private let isCoded: Bool
 
   private init(identity: Representation, gzip: Representation?, zstd: Representation?) {
@@ -18,18 +18,15 @@ final class CodedDocument: Sendable {
     self.zstd = zstd
   }
 
-  /// A JSON document that is asked for again and again.
-  ///
-  /// - Parameters:
-  ///   - plain: its bytes.
-  ///   - gzip: the same bytes coded, where that is worth it.
+  /// Makes a JSON document that is requested repeatedly. `gzip` and `zstd` are the same bytes coded, where that is
+  /// worthwhile.
   static func json(_ plain: Body, tag: String, gzip: [SharedBytes]? = nil, zstd: [SharedBytes]? = nil)
     -> CodedDocument
   {
     func representation(_ body: Body, _ coding: BodyCoding?) -> Representation {
       var fields = HeadFields(Self.documentFields)
       if let coding { fields.add("Content-Encoding", "\(coding.name)") }
-      // A coded body is another representation, hence another tag (RFC 9110 §8.8.3.3).
+      // A coded body is another representation and needs another tag (RFC 9110 §8.8.3.3).
       let tag = EntityTag(coding.map { "\(tag)-\($0.name)" } ?? tag)
       return Representation(fields, tag: tag, body: joined(body), allowsRanges: false)
     }
@@ -38,7 +35,8 @@ final class CodedDocument: Sendable {
       zstd: zstd.map { representation(.pieces($0), .zstd) })
   }
 
-  /// A small body is one piece, so that it goes out together with its head; a large one stays shared, or to be made.
+  /// Joins a small body into one piece, so that it is sent together with its head; a large one stays shared, or to be
+  /// produced later.
   private static func joined(_ body: Body) -> Body {
     if case .bytes = body { return body }
     guard body.count <= worthSharing else { return body }
@@ -52,8 +50,7 @@ final class CodedDocument: Sendable {
 
   private static let worthSharing: UInt64 = 32 << 10
 
-  /// A small JSON document, coded here where that is worth it.
-  /// - Parameter gzip: its gzip body, where that is made already.
+  /// Makes a small JSON document, coded here if that is worthwhile. `gzip` is its gzip body, if there is one already.
   static func json(_ bytes: [UInt8], gzip: [UInt8]? = nil) -> CodedDocument {
     let tag = String(SHA256.of(bytes).hex.prefix(32))
     guard bytes.count >= Coding.sizes.lowerBound else { return json(.bytes(SharedBytes(bytes)), tag: tag) }
@@ -62,7 +59,7 @@ final class CodedDocument: Sendable {
       zstd: [SharedBytes(Zstd.encode([bytes]))])
   }
 
-  /// The bytes of a file, in the codings it has.
+  /// Makes a document from a file's bytes, in the codings that exist.
   static func file(identity: Representation, gzip: Representation?, zstd: Representation?) -> CodedDocument {
     CodedDocument(identity: identity, gzip: gzip, zstd: zstd)
   }
@@ -72,18 +69,18 @@ final class CodedDocument: Sendable {
     ("Vary", "Accept-Encoding"),
   ]
 
-  /// Bytes of its bodies, in all codings.
+  /// The size of its bodies in all codings, in bytes.
   var byteCount: Int {
     [identity, gzip, zstd].reduce(0) { $0 + Int(clamping: $1?.body.count ?? 0) }
   }
 
-  /// Bytes of its body for a client that takes every coding.
+  /// The size in bytes of its body for a client that accepts every coding.
   var codedCount: Int { Int(clamping: (zstd ?? gzip ?? identity).body.count) }
 
-  /// What it is kept in.
+  /// The codings that are kept.
   var codings: [BodyCoding] { [.identity] + (gzip == nil ? [] : [.gzip]) + (zstd == nil ? [] : [.zstd]) }
 
-  /// The answer to a GET or HEAD, after its conditions, in the coding that the client likes best.
+  /// Answers a GET or HEAD, after its conditions, in the coding that the client prefers.
   func response(to request: borrowing Request) -> Response {
     guard isCoded else { return identity.response(to: request) }
     return preferred(AcceptEncoding(request)).response(to: request)
@@ -92,7 +89,7 @@ final class CodedDocument: Sendable {
   private func preferred(_ accepted: AcceptEncoding) -> Representation {
     var best = identity
     var weight = accepted.weight(.identity)
-    // Weights being equal, the smaller body wins: zstd, then gzip, then none.
+    // On equal weights the smaller body wins: zstd, then gzip, then none.
     if let gzip, accepted.accepts(.gzip), accepted.weight(.gzip) >= weight {
       best = gzip
       weight = accepted.weight(.gzip)
@@ -102,30 +99,29 @@ final class CodedDocument: Sendable {
   }
 }
 
-/// gzip and zstd bodies of compressible files, made when they are first asked for and kept under `derived/`.
+/// gzip and zstd bodies of compressible files, made on first request and kept under `derived/`.
 ///
-/// Nothing here is needed to be kept: a file that is missing or that the disk has no room for is done without, or
-/// made again.
+/// They are optional: a file that is missing, or for which the disk has no space, is made again or done without.
 struct CodedFiles: Sendable {
   let store: Store
   let log: @Sendable (String) -> Void
 
   struct Coded {
     let file: OpenFile
-    /// Of the coded bytes.
+    /// The SHA-256 of the coded bytes.
     let sha256: SHA256
   }
 
   static let zstdLevel: Int32 = 9
 
-  /// The coded body of a blob; nil where coding it isn't worth it or isn't possible.
-  /// - Throws: `corruptBlob` where the blob's own bytes turn out to be damaged.
+  /// Returns the coded body of a blob; nil if coding it isn't worthwhile or possible.
+  /// - Throws: `corruptBlob` if the blob's own bytes turn out to be damaged.
   func file(_ sha256: SHA256, size: Int64, _ coding: BodyCoding) throws(StoreError) -> Coded? {
     guard Coding.sizes.contains(size) else { return nil }
     let path = store.derived.file(sha256, "\(coding.name)")
     if let kept = existing(path) { return kept }
     guard let bytes = try coded(sha256, coding) else { return nil }
-    // Without room for it on the disk it is done without.
+    // Without disk space, the plain body is sent.
     guard (try? store.derived.keepFile(bytes, at: path)) != nil else { return nil }
     return existing(path)
   }
@@ -136,11 +132,11 @@ struct CodedFiles: Sendable {
     return size > 0 ? Coded(file: OpenFile(kept, store, log), sha256: sha256) : nil
   }
 
-  /// Codes a blob; nil where the coded bytes aren't clearly smaller.
+  /// Codes a blob; nil if the coded bytes aren't clearly smaller.
   private func coded(_ sha256: SHA256, _ coding: BodyCoding) throws(StoreError) -> [UInt8]? {
     guard let plain = try? DurableFile.read(store.folder.blob(sha256)) else { return nil }
     guard SHA256.of(plain) == sha256 else {
-      // Sets it aside, so that the plain body isn't served either.
+      // Sets the blob aside, so that the plain body isn't served either.
       _ = try store.openChecked(sha256)
       return nil
     }

@@ -2,10 +2,10 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers configure.json (DESIGN §3): nothing new, a pack, a patch, or the whole manifest.
+/// Answers configure.json (docs/protocol.md §2): nothing new, a pack, a patch, or the whole manifest.
 ///
-/// What a fleet asks for is rendered already and answered on the spot. An answer that isn't there yet is made once,
-/// however many wait for it, and none of them keeps a worker.
+/// What a fleet requests is already rendered and answered immediately. A missing answer is made once, however many clients
+/// wait for it, and none of them occupies a worker.
 struct ConfigureEndpoint: Sendable {
   let builder: AnswerBuilder
 
@@ -24,7 +24,7 @@ struct ConfigureEndpoint: Sendable {
     }
   }
 
-  /// The answer to a query, where it is rendered already.
+  /// Returns the answer to a query if it is already rendered.
   func document(_ channel: ChannelCatalog, _ query: PollQuery, _ patches: borrowing PatchCache)
     -> (document: CodedDocument, isPatch: Bool)?
   {
@@ -44,11 +44,11 @@ struct ConfigureEndpoint: Sendable {
   private func decide(_ channel: ChannelCatalog, _ query: PollQuery, _ patches: borrowing PatchCache)
     -> Decision
   {
-    // Before the first release every device has all there is.
+    // Before the first release there is nothing that a device could lack.
     if channel.version == .none { return .ready(channel.nothingNew) }
     guard case .number(let version) = query.version, version > 0 else { return whole(channel) }
     if version == channel.version.number {
-      // A version known with another digest counts as unknown.
+      // A known version with another digest counts as unknown.
       return query.digest.agrees(with: channel.digest) ? .ready(channel.nothingNew) : whole(channel)
     }
     guard query.acceptsPatch, version < channel.version.number else { return whole(channel) }
@@ -76,7 +76,7 @@ struct ConfigureEndpoint: Sendable {
     }
   }
 
-  /// The answer with the patch; where too many wait, with the whole manifest, which is as right.
+  /// Answers with the patch or, if too many are waiting, with the whole manifest, which is just as correct.
   private func patch(
     _ channel: ChannelCatalog, from base: ManifestVersion, _ query: PollQuery, _ stored: StoredRequest,
     _ answer: @escaping @Sendable (Response) -> Void
@@ -94,7 +94,7 @@ struct ConfigureEndpoint: Sendable {
 }
 
 extension PollQuery.Name {
-  /// Whether a digest that was sent is this one; a device that sends none trusts its version.
+  /// Whether this is the digest; a device that sends none trusts its version.
   func agrees(with digest: [UInt8]) -> Bool {
     switch self {
     case .absent: true
@@ -104,7 +104,7 @@ extension PollQuery.Name {
   }
 }
 
-/// Answers info.json (DESIGN §3): the URLs of the newest manifest, for clients that know only file lists.
+/// Answers info.json (docs/protocol.md §9): the URLs of the newest manifest, for clients that only know file lists.
 struct InfoEndpoint: Sendable {
   let builder: AnswerBuilder
 

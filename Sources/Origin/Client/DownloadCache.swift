@@ -3,16 +3,17 @@ import Store
 import Synchronization
 import System
 
-/// The files that one event loop's clients asked for last, open and with their heads rendered.
+/// The files most recently requested from one event loop, open and with rendered heads.
 ///
-/// The loop alone reads it. Files that were opened on the worker pool arrive through the inbox; one relaxed load
-/// tells whether there are any.
+/// Only the loop reads it. Files opened on the worker pool arrive through the inbox; one relaxed load tells whether there
+/// are any.
 final class DownloadCache {
   private var young: [UInt64: DownloadFile] = [:]
   private var old: [UInt64: DownloadFile] = [:]
-  /// Files in one generation.
+  /// The number of files in one generation.
   private let capacity: Int
-  /// What one file of the capacity may cost: two generations, in each the plain bytes, gzip and zstd.
+  /// The most descriptors that one file of the capacity may take: two generations, each with the plain bytes, gzip and
+  /// zstd.
   static let descriptorsPerFile = 2 * 3
   let inbox: Inbox
 
@@ -21,7 +22,7 @@ final class DownloadCache {
     inbox = Inbox(changes)
   }
 
-  /// What the worker pool opened for this loop, and whether all that the loop has open is to be opened anew.
+  /// What the worker pool opened for this loop, and whether the loop must reopen all its files.
   final class Inbox: Sendable {
     private let arrived = Locked(Arrived())
     private let isFilled = Atomic<Bool>(false)
@@ -29,16 +30,16 @@ final class DownloadCache {
 
     fileprivate struct Arrived {
       var files: [DownloadFile] = []
-      /// A file was found bad, or made whole: what was opened before may be that one.
-      var isAnew = false
+      /// A file was found damaged, or was repaired: it may be one that is open.
+      var mustReopen = false
     }
 
     init(_ changes: FileChanges) {
       self.changes = changes
-      changes.subscribe { [weak self] in self?.beginAnew() }
+      changes.subscribe { [weak self] in self?.invalidate() }
     }
 
-    /// Opens a file for the loop to keep; once more where one was found bad meanwhile, since it may be this one.
+    /// Opens a file for the loop to keep; opens it again if one was found damaged meanwhile, which may be this one.
     func open(_ body: () throws(StoreError) -> DownloadFile) throws(StoreError) -> DownloadFile {
       while true {
         let edition = changes.edition
@@ -53,12 +54,12 @@ final class DownloadCache {
       }
     }
 
-    private func beginAnew() {
-      arrived.withLock { $0 = Arrived(isAnew: true) }
+    private func invalidate() {
+      arrived.withLock { $0 = Arrived(mustReopen: true) }
       isFilled.store(true, ordering: .releasing)
     }
 
-    fileprivate func take() -> Arrived? {
+    fileprivate func drain() -> Arrived? {
       guard isFilled.load(ordering: .acquiring) else { return nil }
       return arrived.withLock { arrived in
         isFilled.store(false, ordering: .relaxed)
@@ -68,9 +69,9 @@ final class DownloadCache {
     }
   }
 
-  /// The file at a path; nil where it isn't open.
+  /// Returns the file at a path; nil if it isn't open.
   func file(at path: RawSpan) -> DownloadFile? {
-    if let arrived = inbox.take() { take(arrived) }
+    if let arrived = inbox.drain() { merge(arrived) }
     let key = Self.key(path)
     if let file = young[key] { return file.isAt(path) ? file : nil }
     guard let file = old[key], file.isAt(path) else { return nil }
@@ -78,8 +79,8 @@ final class DownloadCache {
     return file
   }
 
-  private func take(_ arrived: Inbox.Arrived) {
-    if arrived.isAnew {
+  private func merge(_ arrived: Inbox.Arrived) {
+    if arrived.mustReopen {
       young = [:]
       old = [:]
     }
@@ -89,7 +90,7 @@ final class DownloadCache {
     }
   }
 
-  /// Two generations: what is asked for moves to the young one, and the old one is dropped when that is full.
+  /// Inserts into the young of two generations: requested files move there, and the old one is dropped when it is full.
   private func insert(_ file: DownloadFile, _ key: UInt64) {
     guard capacity > 0 else { return }
     if young.count >= capacity {
@@ -99,7 +100,7 @@ final class DownloadCache {
     young[key] = file
   }
 
-  /// Eight bytes a step; the whole path is compared after it.
+  /// Hashes eight bytes per step; the whole path is compared afterwards.
   private static func key(_ path: RawSpan) -> UInt64 {
     var hash = UInt64(path.byteCount) &* 0x9E37_79B9_7F4A_7C15
     var index = 0
@@ -116,12 +117,12 @@ final class DownloadCache {
   }
 }
 
-/// An open, checked file and the heads of its answers.
+/// An open, verified file and the heads of its answers.
 final class DownloadFile: Sendable {
-  /// The request path.
+  /// The request's path.
   let path: [UInt8]
   let document: CodedDocument
-  /// What else has to be known to answer with a delta on the client's dictionary; nil where none may be.
+  /// What is needed to answer with a delta from the client's dictionary; nil if deltas aren't allowed.
   let target: DeltaTarget?
 
   init(path: [UInt8], document: CodedDocument, target: DeltaTarget? = nil) {
@@ -137,6 +138,6 @@ final class DownloadFile: Sendable {
 struct DeltaTarget: Sendable {
   let sha256: SHA256
   let md5: String
-  /// Of its answers, without Content-Encoding.
+  /// The fields of its answers, without Content-Encoding.
   let fields: HeadFields
 }

@@ -2,16 +2,15 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers download URLs (DESIGN §3): the bytes never change, so an opened file is answered again and again.
+/// Answers download URLs (docs/protocol.md §5): the bytes never change, so an open file serves many requests.
 struct DownloadEndpoint: Sendable {
   let store: Store
   let coded: CodedFiles
   let deltas: DeltaEndpoint
   let log: @Sendable (String) -> Void
 
-  /// - Parameters:
-  ///   - path: without a public URL's prefix and without the slash before its first segment.
-  ///   - whole: the request path.
+  /// Answers the request for a file. `path` has neither a public URL's prefix nor its leading slash; `whole` is the
+  /// request's path.
   func answer(_ path: RawSpan, whole: RawSpan, _ request: borrowing Request, _ cache: DownloadCache) -> Answer
   {
     if let file = cache.file(at: whole) { return answer(file, request) }
@@ -39,7 +38,7 @@ struct DownloadEndpoint: Sendable {
     return .later { coded(file, stored.request) ?? file.document.response(to: stored.request) }
   }
 
-  /// The answer as a delta on the dictionary that the client has; nil where that can't be.
+  /// Returns the answer as a delta from the client's dictionary; nil if that isn't possible.
   private func coded(_ file: DownloadFile, _ request: borrowing Request) -> Response? {
     guard let target = file.target,
       let base = AvailableDictionary.of(request, over: file.document.codings)

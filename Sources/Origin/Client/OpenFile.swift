@@ -2,7 +2,7 @@ import HTTP
 import Store
 import System
 
-/// Keeps a descriptor open for the answers that send from it.
+/// Keeps a descriptor open for answers that are sent from it.
 final class OpenFile: FileOwner {
   private let file: Descriptor
   let size: Int64
@@ -14,7 +14,7 @@ final class OpenFile: FileOwner {
     self.recheck = recheck
   }
 
-  /// A blob's file.
+  /// The file of a blob.
   convenience init(
     _ blob: consuming StoredBlob, _ sha256: SHA256, _ store: Store,
     _ log: @escaping @Sendable (String) -> Void
@@ -32,7 +32,7 @@ final class OpenFile: FileOwner {
     }
   }
 
-  /// A file under `derived/`, which is dropped where it is bad, and made again.
+  /// A file under `derived/`, which is removed and made again if it is damaged.
   convenience init(
     _ derived: consuming DerivedFile, _ store: Store, _ log: @escaping @Sendable (String) -> Void
   ) {
@@ -40,7 +40,7 @@ final class OpenFile: FileOwner {
     self.init(derived.takeFile(), size: size, recheck: Self.recheck(path, store, log))
   }
 
-  /// A zip.
+  /// The file of a zip.
   convenience init(_ zip: consuming StoredZip, _ store: Store, _ log: @escaping @Sendable (String) -> Void) {
     let (size, path) = (zip.size, zip.path)
     self.init(zip.takeFile(), size: size, recheck: Self.recheck(path, store, log))

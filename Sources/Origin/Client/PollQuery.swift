@@ -1,28 +1,28 @@
 import HTTP
 
-/// What a device says of itself when it asks for configure.json (DESIGN §3).
+/// What a device sends in its query for configure.json (docs/protocol.md §2).
 ///
-/// Names and digest are held in place, so that reading them allocates nothing. Of a key that comes twice the first
-/// counts; unknown keys are ignored.
+/// Names and digest are stored inline, so that parsing allocates nothing. The first of repeated keys counts; unknown keys
+/// are ignored.
 struct PollQuery: Sendable {
   private(set) var app: Name = .absent
   private(set) var channel: Name = .absent
   private(set) var version: Version = .absent
   private(set) var digest: Name = .absent
-  /// The device understands patches.
+  /// Whether the device understands patches.
   private(set) var acceptsPatch = false
-  /// And packs.
+  /// Whether the device understands packs.
   private(set) var acceptsPack = false
-  /// A person looks at the release, by `xcache preview`: no device, so it counts as no poll.
+  /// Whether this is `xcache preview`: no device, so it isn't counted as a poll.
   private(set) var isPreview = false
 
   enum Name: Sendable {
     case absent
     case text(ShortText)
-    /// Over 64 bytes: no name and no digest is that long.
+    /// Over 64 bytes, which no name or digest has.
     case tooLong
 
-    /// What was sent, for messages.
+    /// The text as sent, for messages.
     var text: String? {
       switch self {
       case .absent: nil
@@ -39,7 +39,7 @@ struct PollQuery: Sendable {
   enum Version: Sendable {
     case absent
     case number(Int64)
-    /// Anything but a decimal number, which no release has.
+    /// Anything but a decimal number; no release has it.
     case unknown
   }
 
@@ -67,7 +67,7 @@ struct PollQuery: Sendable {
   init() {}
 
   private static func version(_ value: RawSpan) -> Version {
-    // "version=" is a device that has none yet.
+    // "version=" means a device that has none yet.
     if value.byteCount == 0 { return .absent }
     guard let number = value.formDecodedDecimal.flatMap({ Int64(exactly: $0) }) else { return .unknown }
     return .number(number)

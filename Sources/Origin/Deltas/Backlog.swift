@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-/// The channels whose deltas on older versions are still to be made, and how far each is.
+/// The channels for which deltas from older versions are still to be made, and their progress.
 final class Backlog: Sendable {
   struct Progress: Sendable {
     /// The version that the deltas lead to.
     var version = ManifestVersion.none
-    /// Older versions that are left; nil: not yet known.
+    /// The number of older versions that are left; nil if not known yet.
     var pending: Int?
     var filesDone = 0
     var files = 0
@@ -21,8 +21,7 @@ final class Backlog: Sendable {
   private let state = Locked(State())
   private let queue = WorkQueue<Int64>()
 
-  /// A release was made, or the origin has started.
-  /// - Parameter isStale: what devices are told of may be gone.
+  /// Adds a channel after a release or at startup. `isStale` means that deltas or packs offered to devices may be gone.
   func add(_ channel: Int64, at version: ManifestVersion, isStale: Bool = false) {
     state.withLock { state in
       state.progress[channel] = Progress(version: version)
@@ -31,13 +30,13 @@ final class Backlog: Sendable {
     queue.addOnce(channel)
   }
 
-  /// Whether a channel's patches are to be rendered anew; asked once.
-  func takeStale(_ channel: Int64) -> Bool { state.withLock { $0.stale.remove(channel) != nil } }
+  /// Returns whether a channel's patches must be rendered again, and clears the mark.
+  func clearStale(_ channel: Int64) -> Bool { state.withLock { $0.stale.remove(channel) != nil } }
 
-  /// Someone works on it from now on.
+  /// Marks the backlog as being worked on from now on.
   func begin() { state.withLock { $0.isRunning = true } }
 
-  /// Whether deltas that lead to a version are still going to be made.
+  /// Whether deltas that lead to a version are still to be made.
   func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
     state.withLock { state in
       guard state.isRunning, !queue.isStopped, let progress = state.progress[channel] else { return false }
@@ -49,19 +48,19 @@ final class Backlog: Sendable {
 
   enum Turn {
     case channel(Int64)
-    /// None came for so long.
+    /// No channel was added within the duration.
     case pause
     case end
   }
 
-  /// The channel whose turn it is. Blocks while there is none.
+  /// Returns the next channel. Blocks while there is none.
   func next(within duration: Duration) -> Turn {
     guard let next = queue.next(within: duration) else { return .pause }
     return next.map { .channel($0) } ?? .end
   }
 
-  /// More is left of a channel: it comes after the others.
-  func again(_ channel: Int64) { queue.addOnce(channel) }
+  /// Puts a channel with more work to do back at the end of the queue.
+  func requeue(_ channel: Int64) { queue.addOnce(channel) }
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
     state.withLock { state in
@@ -73,6 +72,6 @@ final class Backlog: Sendable {
 
   func progress(of channel: Int64) -> Progress? { state.withLock { $0.progress[channel] } }
 
-  /// Versions left over all channels; one that isn't known counts as one.
+  /// The number of versions left in all channels; a channel whose number isn't known counts as one.
   var pending: Int { state.withLock { $0.progress.values.reduce(0) { $0 + ($1.pending ?? 1) } } }
 }

@@ -2,61 +2,61 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas and packs on older versions, the newest base first, channel by channel, version by version.
+/// Makes the deltas and packs from older versions, channel by channel, newest base first.
 ///
-/// What is done is remembered in `derived.db`; after a restart the rest follows.
+/// Finished work is recorded in `derived.db`; the rest continues after a restart.
 struct BacklogWorker: Sendable {
   private let thread = BackgroundThread()
   let store: Store
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
   let service: DeltaService
-  /// Brings packs to where devices download them; nil: the CDN fetches what it lacks.
+  /// Uploads packs to where devices download them; nil if the CDN fetches what it lacks.
   let push: ReleasePush?
   let log: @Sendable (String) -> Void
 
-  /// Works from now on until the service is stopped.
+  /// Runs until the service is stopped.
   func start() throws(SystemError) { try thread.start("deltas") { run() } }
 
   private func run() {
     service.backlog.begin()
     for channel in catalog.current.channels { service.backlog.add(channel.channel.id, at: channel.version) }
     var later = PackQueue()
-    // By channel the version whose packs could not be pushed, until they are tried again.
+    // For each channel, the version whose packs could not be pushed; removed when they are due again.
     var unpushed: [Int64: ManifestVersion] = [:]
     while true {
-      switch service.backlog.next(within: .seconds(min(later.pause, Self.longestPause))) {
+      switch service.backlog.next(within: .seconds(min(later.pause, Self.maxPause))) {
       case .end: return
       case .pause: break
       case .channel(let id):
         guard let channel = catalog.current.channel(id: id)?.channel else { break }
         do throws(StoreError) {
-          if try advance(channel, &later, &unpushed) { service.backlog.again(id) }
+          if try advance(channel, &later, &unpushed) { service.backlog.requeue(id) }
         } catch {
           log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
           service.backlog.update(id, at: channel.version) { $0.pending = 0 }
         }
       }
       service.dropDrafts()
-      for id in later.takeDue(hasRoom) {
+      for id in later.removeDue(hasSpace) {
         unpushed[id] = nil
-        service.backlog.again(id)
+        service.backlog.requeue(id)
       }
     }
   }
 
-  /// Seconds.
-  private static let longestPause = 60.0
+  /// In seconds.
+  private static let maxPause = 60.0
 
-  private func hasRoom(for size: Int64) -> Bool {
-    (try? store.hasPackRoom(service.packs.limits.room, for: size)) ?? false
+  private func hasSpace(for size: Int64) -> Bool {
+    (try? store.hasPackSpace(service.packs.limits.quota, for: size)) ?? false
   }
 
-  /// Does the newest base that is left; true where more are.
+  /// Handles the newest base that is left; true if more are left.
   private func advance(
     _ channel: ChannelInfo, _ later: inout PackQueue, _ unpushed: inout [Int64: ManifestVersion]
   ) throws(StoreError) -> Bool {
-    if service.backlog.takeStale(channel.id) { try builder.refreshPatches(of: channel.id) }
+    if service.backlog.clearStale(channel.id) { try builder.refreshPatches(of: channel.id) }
     guard service.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
     for base in try service.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
@@ -69,16 +69,16 @@ struct BacklogWorker: Sendable {
     }
     let manifest = BaseManifest(store, channel, at: base)
     let made = try makeDeltas(channel, on: manifest)
-    let pack = made.isComplete ? try bringPack(channel, on: manifest) : .nothing
+    let pack = made.isComplete ? try makeAndPushPack(channel, on: manifest) : .nothing
     if pack == .isNew { later.pushed(channel) }
-    // Some deltas may be those of a preparation, which went on behind its release.
+    // Some deltas may come from a preparation that continued after its release.
     if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
     guard made.isComplete, pack != .isStopped else { return !service.isStopping }
     switch pack {
-    case .noRoom(let size): later.note(channel, base, .room(size))
+    case .noSpace(let size): later.note(channel, base, .space(size))
     case .isUnpushed(let words):
       later.note(channel, base, .push)
-      // Those on other bases fail for the same reason.
+      // Packs from other bases fail for the same reason: log it only once.
       if unpushed.updateValue(channel.version, forKey: channel.id) != channel.version { log(words) }
     default: try store.derived.markDone(channel.id, from: base, to: channel.version)
     }
@@ -106,7 +106,7 @@ struct BacklogWorker: Sendable {
     return (result.made, result.isComplete)
   }
 
-  /// A newer release makes this one's deltas and packs old before anyone has seen them.
+  /// Stops when a newer release makes this one's deltas and packs obsolete.
   private func shouldContinue(_ channel: ChannelInfo) -> @Sendable () -> Bool {
     let (id, version) = (channel.id, channel.version)
     return { [service, catalog] in
@@ -114,41 +114,43 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// What became of a pack.
+  /// The result of making and pushing a pack.
   private enum PackResult: Equatable {
-    /// There is one that devices are to be told of from now on.
+    /// There is a new pack to offer to devices.
     case isNew
-    /// There is none to be, or it is there.
+    /// There is none to make, or it exists already.
     case nothing
-    /// So many bytes found none.
-    case noRoom(Int64)
-    /// It could not be pushed; with what to say about it.
+    /// There was no space for this many bytes.
+    case noSpace(Int64)
+    /// It could not be pushed; the value is the message to log.
     case isUnpushed(String)
-    /// The origin ends, or a newer release came.
+    /// The origin is stopping, or there is a newer release.
     case isStopped
   }
 
-  /// Makes the pack from `base`, unless it is known, and pushes it.
-  private func bringPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult {
+  /// Makes the pack from `base`, unless there is one, and pushes it.
+  private func makeAndPushPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult
+  {
     guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base.version) else {
       return .nothing
     }
     let ends = PackEnds(base: base.version, baseDigest: baseDigest, version: channel.version, digest: digest)
     switch try store.derived.pack(ends, of: channel.id) {
     case .refused: return .nothing
-    case .stored(let pack): return pack.isPushed || push == nil ? .nothing : try bring(pack, channel)
+    case .stored(let pack):
+      return pack.isPushed || push == nil ? .nothing : try pushIfConfigured(pack, channel)
     case .nothing: break
     }
     switch try makePack(channel, on: base, ends) {
-    case .kept(let pack): return try bring(pack, channel)
-    case .noRoom(let size): return .noRoom(size)
-    case .otherFiles, .notWorth: return .nothing
+    case .kept(let pack): return try pushIfConfigured(pack, channel)
+    case .noSpace(let size): return .noSpace(size)
+    case .otherFiles, .notWorthwhile: return .nothing
     case nil: return shouldContinue(channel)() ? .nothing : .isStopped
     }
   }
 
-  /// Pushes a pack that is kept, where that is asked for.
-  private func bring(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
+  /// Pushes a pack that is kept, if pushing is configured.
+  private func pushIfConfigured(_ pack: StoredPack, _ channel: ChannelInfo) throws(StoreError) -> PackResult {
     guard let push else { return .isNew }
     do throws(StoreError) {
       try push.pack(pack, channel)
@@ -160,7 +162,7 @@ struct BacklogWorker: Sendable {
     return .isNew
   }
 
-  /// Puts a pack together; nil where its files can't be coded.
+  /// Assembles a pack; nil if its files can't be coded.
   private func makePack(_ channel: ChannelInfo, on base: BaseManifest, _ ends: PackEnds) throws(StoreError)
     -> PackBuilder.Outcome?
   {
@@ -170,13 +172,13 @@ struct BacklogWorker: Sendable {
       let base = PackBase(older, wanted: Set(draft.holders.keys))
       return try service.packs.keep(draft, changes, on: base, ends, of: channel.id)
     }
-    // The release's own preparation may have coded these files.
+    // The release's own preparation may already have coded these files.
     for draft in service.packDrafts(of: channel.id) {
       let outcome = try keep(draft)
       if case .otherFiles = outcome { continue }
       return outcome
     }
-    guard try service.packs.hasAnyRoom(ends, of: channel.id) else { return .noRoom(1) }
+    guard try service.packs.hasAnySpace(ends, of: channel.id) else { return .noSpace(1) }
     let coded = try service.packs.draft(
       changes, on: older, threads: service.options.threads, isUrgent: false,
       shouldContinue: shouldContinue(channel))
@@ -184,8 +186,8 @@ struct BacklogWorker: Sendable {
     case .draft(let draft): return try keep(draft)
     case .nothing: return nil
     case .tooLarge(let what):
-      try service.packs.tellOf(what, ends, of: channel.id)
-      return .notWorth
+      try service.packs.logTooLarge(what, ends, of: channel.id)
+      return .notWorthwhile
     }
   }
 }

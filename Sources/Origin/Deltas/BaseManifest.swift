@@ -2,9 +2,9 @@ import Manifests
 import Store
 import System
 
-/// An older manifest that an update starts from: its contents are read when more is asked than which bytes it holds.
+/// An older manifest that an update starts from. Its contents are read only if more is needed than which bytes it holds.
 ///
-/// One thread at a time uses it.
+/// Not thread-safe.
 final class BaseManifest {
   let version: ManifestVersion
   private let store: Store
@@ -17,17 +17,17 @@ final class BaseManifest {
     self.version = version
   }
 
-  /// Questions for single bytes that take no longer than reading all.
-  private static let few = 1000
+  /// Up to this many digests, asking for each takes no longer than reading the whole manifest.
+  private static let maxQueried = 1000
 
-  /// Those of `digests` that the manifest holds, under whatever URL.
+  /// Returns those of `digests` that the manifest holds, under whatever URL.
   func held(_ digests: Set<SHA256>) throws(StoreError) -> Set<SHA256> {
-    if table == nil, digests.count <= Self.few { return try store.held(digests, channel, at: version) }
+    if table == nil, digests.count <= Self.maxQueried { return try store.held(digests, channel, at: version) }
     let table = try contents()
     return Set(table.indices.lazy.map { table.sha256(at: $0) }.filter(digests.contains))
   }
 
-  /// All of it, sorted by URL.
+  /// Returns the whole manifest, sorted by URL.
   func contents() throws(StoreError) -> ContentTable {
     if let table { return table }
     let read = try store.contents(channel, at: version)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What was done for deltas since the start, for `/metrics`.
+/// Statistics of deltas since startup, for `/metrics`.
 final class DeltaCounters: Sendable {
   private let deltas = Atomic<Int>(0)
   private let bytes = Atomic<Int>(0)
@@ -15,12 +15,12 @@ final class DeltaCounters: Sendable {
 
   func failed() { failures.add(1, ordering: .relaxed) }
   func worked(nanoseconds count: UInt64) { nanoseconds.add(count, ordering: .relaxed) }
-  /// A body was sent with `Content-Encoding: dcz`.
+  /// Counts a body sent with `Content-Encoding: dcz`.
   func sentCoded() { served.add(1, ordering: .relaxed) }
 
-  /// In the Prometheus text format, version 0.0.4.
+  /// Returns the metrics in the Prometheus text format, version 0.0.4.
   ///
-  /// - Parameter pending: versions from which deltas are still to be made.
+  /// - Parameter pending: the number of versions from which deltas are still to be made.
   func prometheusText(pending: Int) -> String {
     func metric(_ name: String, _ type: String, _ help: String, _ value: String) -> String {
       "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"

@@ -4,7 +4,7 @@ import Manifests
 import Store
 import System
 
-/// Answers delta URLs, and downloads for clients that offer a dictionary (RFC 9842).
+/// Answers delta URLs, and downloads by clients that offer a dictionary (RFC 9842).
 struct DeltaEndpoint: Sendable {
   let store: Store
   let counters: DeltaCounters
@@ -12,9 +12,8 @@ struct DeltaEndpoint: Sendable {
 
   /// Answers `{space}/delta/{target}/{base}.dcz`.
   ///
-  /// - Parameters:
-  ///   - path: without a public URL's prefix and without the slash before its first segment.
-  ///   - whole: the whole request path, under which the file is kept open.
+  /// `path` has neither a public URL's prefix nor its leading slash; `whole` is the whole request path, under which the
+  /// file is kept open.
   func answer(_ path: RawSpan, whole: RawSpan, _ request: borrowing Request, _ cache: DownloadCache) -> Answer
   {
     if let file = cache.file(at: whole) { return .now(file.document.response(to: request)) }
@@ -44,16 +43,13 @@ struct DeltaEndpoint: Sendable {
     let sha256 = delta.sha256
     let file = OpenFile(delta, store, log)
     let fields = HeadFields.published("application/octet-stream")
-    // Deltas may be made again, then perhaps with other bytes: the tag is of these.
+    // A delta that is made again may have other bytes, so the tag is computed from these.
     let tag = EntityTag("\(sha256.hex.prefix(32))")
     return .file(identity: Representation(fields, tag: tag, body: file.body), gzip: nil, zstd: nil)
   }
 
-  /// The resource as a delta on the dictionary that the client has; nil where there is none.
-  ///
-  /// - Parameters:
-  ///   - sha256: of the resource.
-  ///   - fields: of its answers, without Content-Encoding.
+  /// Returns the resource `sha256` as a delta from the client's dictionary, or nil if there is none. `fields` are those of
+  /// its answers, without Content-Encoding.
   func coded(_ sha256: SHA256, md5: String, on base: SHA256, _ fields: HeadFields) -> Representation? {
     guard let delta = try? store.derived.open(sha256, on: base) else { return nil }
     let coded = delta.sha256
@@ -64,10 +60,10 @@ struct DeltaEndpoint: Sendable {
   }
 }
 
-/// The dictionary that a client has (RFC 9842 §2.2).
+/// The dictionary that a client offers (RFC 9842 §2.2).
 enum AvailableDictionary {
-  /// The SHA-256 in `:<base64>:`, where the client takes `dcz` and likes none of `others` better (RFC 9110 §12.5.3);
-  /// else nil.
+  /// Returns the SHA-256 in `:<base64>:` if the client accepts `dcz` and prefers none of `others` to it (RFC 9110 §12.5.3);
+  /// otherwise nil.
   static func of(_ request: borrowing Request, over others: [BodyCoding]) -> SHA256? {
     guard let field = request.field(.availableDictionary) else { return nil }
     let accepted = AcceptEncoding(request)
@@ -83,7 +79,7 @@ enum AvailableDictionary {
   }
 }
 
-/// A resource as far as deltas are concerned: its bytes, and the URL that says what it is called.
+/// A resource as relevant to deltas: its bytes, and the URL that determines its name.
 struct DeltaFile: Sendable {
   let sha256: SHA256
   let size: Int
@@ -97,12 +93,12 @@ struct DeltaFile: Sendable {
     name = StableName(path: url.withoutQuery)
   }
 
-  /// Each content once, those that can have deltas or be a base of one.
-  static func each(_ contents: some Sequence<ContentTable.Element>) -> [DeltaFile] {
+  /// Returns each distinct content that can have a delta or be the base of one.
+  static func distinct(_ contents: some Sequence<ContentTable.Element>) -> [DeltaFile] {
     var seen: Set<SHA256> = []
     return contents.compactMap { url, content in
-      let isFit = content.size > 0 && content.size <= Int64(DeltaTrial.largestFile)
-      return isFit && seen.insert(content.sha256).inserted ? DeltaFile(url, content) : nil
+      let isEligible = content.size > 0 && content.size <= Int64(DeltaTrial.largestFile)
+      return isEligible && seen.insert(content.sha256).inserted ? DeltaFile(url, content) : nil
     }
   }
 
@@ -116,7 +112,7 @@ struct DeltaFile: Sendable {
 }
 
 extension Sketch.Cut {
-  /// How it is called in `derived.db`.
+  /// Its identifier in `derived.db`.
   var number: Int {
     switch self {
     case .tokens: 1

@@ -3,7 +3,7 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas that files have on what one older manifest holds.
+/// Makes deltas for files from what one older manifest holds.
 struct DeltaSearch: Sendable {
   let store: Store
   let budget: MemoryBudget
@@ -15,27 +15,27 @@ struct DeltaSearch: Sendable {
 
   /// Makes every delta that is missing.
   ///
-  /// - Parameters:
-  ///   - shouldContinue: asked before each file; false leaves the rest undone.
-  ///   - progress: told how many files are looked at and how many of them are done.
-  /// - Returns: how many deltas were made, and whether every file was looked at.
+  /// `shouldContinue` is asked before each file; false leaves the rest undone. `progress` gets the number of files done and
+  /// the number of all files.
+  ///
+  /// - Returns: how many deltas were made, and whether every file was examined.
   func run(
     _ new: Contents, on base: BaseManifest, shouldContinue: @escaping @Sendable () -> Bool = { true },
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> (made: Int, isComplete: Bool) {
-    let (targets, known) = try unmade(DeltaFile.each(new), on: base)
+    let (targets, known) = try missingDeltas(DeltaFile.distinct(new), on: base)
     progress(0, targets.count)
-    // Mostly every file has its delta by now: then the base needn't be read.
+    // Usually every file already has its delta: then the base needn't be read.
     guard !targets.isEmpty else { return (0, true) }
     let older = try base.contents()
-    let candidates = DeltaFile.each(older)
+    let candidates = DeltaFile.distinct(older)
     guard !candidates.isEmpty else { return (0, true) }
     let held = Set(older.indices.lazy.map { older.sha256(at: $0) })
     let facts = DerivedFacts(store: store)
     let sketches = try facts.sketches(of: targets + candidates, threads: threads, isUrgent: isUrgent)
     let finder = Self.finder(targets, candidates, sketches)
     let state = Locked((made: 0, done: 0, isComplete: true))
-    // The largest first: whatever is last is short.
+    // The largest first, so that the last one is short.
     let order = targets.sorted { $0.size > $1.size }
     Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) { index in
       guard shouldContinue() else { return state.withLock { $0.isComplete = false } }
@@ -55,8 +55,8 @@ struct DeltaSearch: Sendable {
     return state.withLock { ($0.made, $0.isComplete) }
   }
 
-  /// The files that the older manifest neither holds nor has a delta for; and for each the bases that were tried.
-  private func unmade(_ files: [DeltaFile], on base: BaseManifest) throws(StoreError)
+  /// Returns the files that the older manifest neither holds nor has a delta for, and the bases already tried for each.
+  private func missingDeltas(_ files: [DeltaFile], on base: BaseManifest) throws(StoreError)
     -> (files: [DeltaFile], tried: [SHA256: Set<SHA256>])
   {
     let known = try store.derived.pairs(of: files.map(\.sha256))
@@ -90,10 +90,10 @@ struct DeltaSearch: Sendable {
     return finder
   }
 
-  /// Makes and keeps one file's delta; true where there is one now.
+  /// Makes and stores one file's delta; true if there is one now.
   private func make(_ target: DeltaFile, _ bases: [DeltaFile], _ facts: DerivedFacts) -> Bool {
     guard let largest = bases.map(\.size).max() else { return false }
-    return budget.withRoom(for: MemoryBudget.cost(target: target.size, base: largest)) {
+    return budget.withMemory(for: MemoryBudget.cost(target: target.size, base: largest)) {
       let start = Clock.monotonicNanoseconds()
       defer { counters.worked(nanoseconds: Clock.monotonicNanoseconds() - start) }
       guard let bytes = try? store.bytes(of: target.sha256, limit: DeltaTrial.largestFile) else {
@@ -122,16 +122,16 @@ struct DeltaSearch: Sendable {
   }
 }
 
-/// Keeps the memory of all deltas that are made at once under a limit; what is too large for it is made alone.
+/// Limits the memory of all deltas being made at once; one that exceeds the limit is made alone.
 final class MemoryBudget: Sendable {
   private let limit: Int
   private let used = Monitor(0)
 
-  /// - Parameter limit: bytes.
+  /// - Parameter limit: in bytes.
   init(limit: Int) { self.limit = limit }
 
-  /// Runs `body` when `cost` bytes are free.
-  func withRoom<Result>(for cost: Int, _ body: () -> Result) -> Result {
+  /// Runs `body` once `cost` bytes are available.
+  func withMemory<Result>(for cost: Int, _ body: () -> Result) -> Result {
     let limit = self.limit
     used.waiting { used -> Void? in
       guard used == 0 || used + cost <= limit else { return nil }
@@ -142,7 +142,7 @@ final class MemoryBudget: Sendable {
     return body()
   }
 
-  /// About what libzstd needs at its best level for a file and its base, besides both and the result.
+  /// Returns about how much memory libzstd needs at its best level for a file and its base, besides the two and the result.
   static func cost(target: Int, base: Int) -> Int {
     let input = target + base
     return 3 * input + min(96 << 20, 16 * input)

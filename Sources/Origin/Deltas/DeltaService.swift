@@ -4,17 +4,17 @@ import Store
 import Synchronization
 import System
 
-/// Makes deltas and packs: those that a release waits for, with all cores, and those on older versions behind everyone's back.
+/// Makes deltas and packs: those that a release waits for, on all cores, and those from older versions at low priority.
 final class DeltaService: Sendable {
   struct Options: Sendable {
-    /// Seconds that a release waits for its deltas on the version it replaces.
+    /// The seconds that a release waits for its deltas from the version it replaces.
     var wait = 30.0
-    /// Threads for the deltas on older versions.
+    /// The number of threads for deltas from older versions.
     var threads = max(1, Environment.cores / 2)
-    /// Older states of each bundle that have deltas.
+    /// How many older states of each bundle get deltas.
     var versions = 5
     var packs = PackLimits()
-    /// Whether releases are pushed before they are committed, with their packs.
+    /// Whether releases, with their packs, are pushed before they are committed.
     var isPushing = false
     var log: @Sendable (String) -> Void = { _ in }
   }
@@ -30,20 +30,20 @@ final class DeltaService: Sendable {
   private let state = Monitor(State())
 
   private struct State: Sendable {
-    /// Releases that are being prepared.
+    /// The number of releases being prepared.
     var preparing = 0
     var isStopping = false
   }
 
-  /// Bytes that deltas and packs may take while they are made, of all threads together. What a file and its base of the largest
-  /// size take is within it.
+  /// The memory, in bytes, for all threads that make deltas and packs. It suffices for a file and a base of the largest
+  /// size.
   static let memory = 512 << 20
-  /// Preparations that are remembered, so that a publisher can ask for them.
-  private static let remembered = 32
-  /// Of these, those of which the files of the pack are kept for the release.
-  private static let drafts = 4
-  /// Releases that may wait on a thread of the worker pool at once; publishers that prepare first don't.
-  private static let mostWaiting = 2
+  /// How many preparations are remembered, so that a publisher can ask for their progress.
+  private static let maxPreparations = 32
+  /// For how many of these the pack's coded files are kept for the release.
+  private static let maxDrafts = 4
+  /// How many releases may wait on a worker thread at once; those of publishers that prepare first don't.
+  private static let maxWaiting = 2
 
   init(store: Store, options: Options) {
     self.store = store
@@ -51,18 +51,18 @@ final class DeltaService: Sendable {
     budget = MemoryBudget(limit: Self.memory)
     packs = PackBuilder(
       store: store, limits: options.packs, budget: budget, counters: PackCounters(),
-      makesFirst: options.isPushing, log: options.log)
+      makesPackBeforeCommit: options.isPushing, log: options.log)
   }
 
   var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// Waits while releases are being prepared, for what isn't urgent.
-  /// - Returns: false where the work is to end.
+  /// Waits, before work that isn't urgent, while releases are being prepared.
+  /// - Returns: false if the work is to stop.
   func awaitPreparations() -> Bool {
     state.waiting { state in state.isStopping ? false : state.preparing == 0 ? true : nil }
   }
 
-  /// Ends the work at the next file.
+  /// Stops the work at the next file.
   func stop() {
     state.broadcasting { $0.isStopping = true }
     for preparation in preparations.withLock({ $0 }) { preparation.abandon() }
@@ -71,21 +71,21 @@ final class DeltaService: Sendable {
 
   // MARK: - Before a release
 
-  /// Begins to prepare a release, or joins who does already.
+  /// Begins to prepare a release, or joins a preparation in progress.
   func prepare(_ preview: ReleasePreview) -> Preparation {
     let id = Self.id(preview)
     let (preparation, isNew) = preparations.withLock { list -> (Preparation, Bool) in
       if let known = list.first(where: { $0.id == id }) { return (known, false) }
       let new = Preparation(id: id, preview)
       list.append(new)
-      if list.count > Self.remembered { list.removeFirst() }
-      for old in list.dropLast(Self.drafts) { old.dropDrafts() }
+      if list.count > Self.maxPreparations { list.removeFirst() }
+      for old in list.dropLast(Self.maxDrafts) { old.dropDrafts() }
       return (new, true)
     }
     guard isNew else { return preparation }
     let search = search(threads: Environment.cores, isUrgent: true)
     state.withLock { $0.preparing += 1 }
-    // A thread of its own rather than a dispatch queue, whose manager would open descriptors of its own.
+    // A thread of its own: a dispatch queue's manager would open descriptors of its own.
     do throws(SystemError) {
       _ = try OSThread(name: "prepare") { [self] in
         preparation.run(search, packs) { !self.isStopping }
@@ -102,21 +102,21 @@ final class DeltaService: Sendable {
     preparations.withLock { list in list.first { $0.id == id } }
   }
 
-  /// The same, for who had it begun; to anyone else there is none.
-  func preparation(_ id: String, for asker: Preparation.Asker) -> Preparation? {
-    preparation(id).flatMap { $0.isOpen(to: asker) ? $0 : nil }
+  /// Returns a preparation if `requester` had it begun; to anyone else there is none.
+  func preparation(_ id: String, for requester: Preparation.Requester) -> Preparation? {
+    preparation(id).flatMap { $0.isOpen(to: requester) ? $0 : nil }
   }
 
-  /// Whether the deltas of a release that was just made are stored: it was prepared, or has none to be made.
+  /// Whether the deltas of a release just made are stored: it was prepared, or needs none.
   func areStored(of outcome: ReleaseOutcome) -> Bool {
-    // Of a first release, which may bring 100,000 files, none is looked at.
+    // A first release may have 100,000 files; none is examined.
     if outcome.previous == .none { return true }
     let preview = ReleasePreview(outcome)
     if preview.new.isEmpty { return true }
     return preparation(Self.id(preview, on: outcome.previous))?.status.isReady ?? false
   }
 
-  /// The gauge of stored packs, in the Prometheus text format; empty where they can't be asked for.
+  /// The gauge of stored packs in the Prometheus text format; empty if they can't be listed.
   var packBytesText: String {
     guard let stored = try? store.derived.packs() else { return "" }
     let bytes = stored.reduce(Int64(0)) { $0.addingClamped($1.pack.size) }
@@ -128,14 +128,14 @@ final class DeltaService: Sendable {
       """
   }
 
-  /// The files of packs of releases of a channel that are planned, the newest first.
+  /// Returns the coded pack files of a channel's planned releases, newest first.
   func packDrafts(of channel: Int64) -> [PackDraft] {
     preparations.withLock { list in
       list.reversed().flatMap { $0.channel == channel ? $0.packDrafts : [] }
     }
   }
 
-  /// The packs of a channel's version are made: what was coded for them gives its room, and descriptors, back.
+  /// Drops the drafts of a channel once the version's packs are made, which frees disk space and descriptors.
   func dropPackDrafts(of channel: Int64, before version: ManifestVersion) {
     let stale = preparations.withLock { list in
       list.filter { $0.channel == channel && $0.base < version }
@@ -143,8 +143,8 @@ final class DeltaService: Sendable {
     for preparation in stale { preparation.dropDrafts() }
   }
 
-  /// Of releases that were planned and not made, as dry runs are, drafts end with a time.
-  /// - Parameter seconds: since they were coded.
+  /// Drops old drafts of releases that were planned but not made, such as dry runs.
+  /// - Parameter seconds: the minimum time since they were coded.
   func dropDrafts(olderThan seconds: Double = 600) {
     for preparation in preparations.withLock({ $0 }) where preparation.isDone(since: seconds) {
       preparation.dropDrafts()
@@ -154,10 +154,10 @@ final class DeltaService: Sendable {
   func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }
 
   /// Waits until a release's deltas are stored, at most as long as releases wait.
-  /// - Returns: nil where too many others wait here already.
+  /// - Returns: nil if too many others are waiting already.
   func awaitReady(_ preparation: Preparation) -> Bool? {
     if preparation.status.isReady { return true }
-    guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
+    guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
       waiting.subtract(1, ordering: .relaxed)
       return isLate(preparation) ? false : nil
     }
@@ -166,7 +166,7 @@ final class DeltaService: Sendable {
     return preparation.awaitReady(within: options.wait)
   }
 
-  /// The same release planned on the same version is the same work.
+  /// Returns an id that is the same for the same release planned on the same version.
   private static func id(_ preview: ReleasePreview, on version: ManifestVersion? = nil) -> String {
     let channel = preview.channel
     var hasher = SHA256Hasher()
@@ -184,8 +184,8 @@ final class DeltaService: Sendable {
     return String(hasher.finish().hex.prefix(32))
   }
 
-  /// The older versions that devices may be at: "per bundle the last 5 versions in which it changed, and always those
-  /// that at least 1 % of last week's polls reported" (DESIGN §5); those that are reported come first.
+  /// Returns the older versions that devices may have: those that at least 1 % of last week's polls reported, then of each
+  /// bundle the last versions in which it changed (`Options.versions`).
   func backlogBases(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     var bases: [ManifestVersion] = []
     for version in try store.commonVersions(of: channel)

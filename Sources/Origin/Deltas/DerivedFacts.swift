@@ -3,11 +3,11 @@ import Manifests
 import Store
 import System
 
-/// What is worked out of a file's bytes once and then kept: its sketch, and the size of its best plain body.
+/// Facts computed once from a file's bytes and then stored: its sketch, and the size of its best plain body.
 struct DerivedFacts: Sendable {
   let store: Store
 
-  /// The sketches of files; those that can't be had are left out.
+  /// Returns the sketches of files, except those that can't be made.
   func sketches(of files: [DeltaFile], threads: Int, isUrgent: Bool) throws(StoreError) -> [SHA256: Sketch] {
     var sketches: [SHA256: Sketch] = [:]
     for cut in [Sketch.Cut.tokens, .chunks] {
@@ -31,14 +31,14 @@ struct DerivedFacts: Sendable {
     return sketches
   }
 
-  /// Bytes of a file's best plain body, worked out now if it never was.
+  /// Returns the size in bytes of a file's best plain body, computed now if it isn't stored.
   func plainSize(_ sha256: SHA256, _ ctype: ContentType, size: Int64) -> Int64 {
     guard ctype.isCompressible, Coding.sizes.contains(size) else { return size }
     if let kept = try? store.derived.plainSize(of: sha256, coded: true) { return kept }
     guard let bytes = try? store.bytes(of: sha256, limit: Int(size)) else { return size }
     let best = Int64(
       min(bytes.count, Gzip.encode([bytes]).count, Zstd.encode([bytes], level: CodedFiles.zstdLevel).count))
-    // Kept to save the work next time; that it can't be is no matter here.
+    // Stored to save the work next time; failing to do so doesn't matter here.
     try? store.derived.keep(plainSize: best, of: sha256, coded: true)
     return best
   }

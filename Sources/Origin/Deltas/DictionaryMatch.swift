@@ -2,25 +2,24 @@ import Compression
 import Manifests
 import Store
 
-/// What `Use-As-Dictionary` says of a resource: which later downloads it is a good dictionary for (RFC 9842 §2.1).
+/// The `Use-As-Dictionary` field of a resource: the later downloads for which it is a good dictionary (RFC 9842 §2.1).
 struct DictionaryMatch: Sendable {
   let store: Store
 
-  /// Live URLs that are looked at for one that would share the pattern; where there are more, there is none.
-  private static let mostNeighbours = 512
+  /// How many live URLs are checked for one that would share the pattern; if there are more, the field is omitted.
+  private static let maxNeighbours = 512
 
-  /// The field's value; nil where another live resource would have the same pattern.
-  ///
-  /// - Parameter prefix: what the request path has before the download path, slashes included.
+  /// Returns the field's value, or nil if another live resource would have the same pattern. `prefix` is what precedes the
+  /// download path in the request path, including slashes.
   func field(prefix: String, _ path: DownloadPath, _ url: ResourceURL) -> String? {
-    // The name of a very long URL is a hash and says nothing of its relatives.
+    // The name of a very long URL is a hash, which says nothing about related URLs.
     guard path.name.text.first != "~" else { return nil }
     let name = Self.pieces(of: url)
     guard isAlone(name, url, path) else { return nil }
     let pattern =
       Self.escaped(prefix + path.space) + "/\(path.appID)/*/*/*/"
       + name.map { $0.map { Self.escaped(ResourceFileName.escaped($0)) } ?? "*" }.joined()
-    // A quoted string of structured fields escapes backslashes, as a pattern does (RFC 9651 §3.3.3).
+    // A quoted string of structured fields escapes backslashes, as does a pattern (RFC 9651 §3.3.3).
     return "match=\"\(pattern.replacing("\\", with: "\\\\"))\""
   }
 
@@ -28,13 +27,13 @@ struct DictionaryMatch: Sendable {
     guard name.contains(nil), let first = name.first.flatMap({ $0 }) else { return true }
     guard
       let neighbours = try? store.liveURLs(
-        path.channel, app: path.appID, beginning: first, limit: Self.mostNeighbours + 1),
-      neighbours.count <= Self.mostNeighbours
+        path.channel, app: path.appID, beginning: first, limit: Self.maxNeighbours + 1),
+      neighbours.count <= Self.maxNeighbours
     else { return false }
     return !neighbours.contains { $0 != url && Self.covers(name, $0.text) }
   }
 
-  /// The parts of a URL that stay when it is built again; nil stands for a hash-like run.
+  /// Returns the parts of a URL that stay the same in later builds; nil stands for a hash-like run.
   private static func pieces(of url: ResourceURL) -> [String?] {
     var pieces: [String?] = []
     func add(_ text: String) {
@@ -65,7 +64,7 @@ struct DictionaryMatch: Sendable {
     return pieces.filter { $0 != "" }
   }
 
-  /// Whether a URL has the pieces in order, with anything for each hash-like run: what the pattern would match.
+  /// Whether a URL has the pieces in order, with anything for each hash-like run, as the pattern would match.
   private static func covers(_ pieces: [String?], _ text: String) -> Bool {
     var rest = Substring(text)
     var isOpen = false
@@ -87,7 +86,7 @@ struct DictionaryMatch: Sendable {
     return isOpen || rest.isEmpty
   }
 
-  /// With the characters that mean something in a URL pattern escaped.
+  /// Escapes the characters with a meaning in URL patterns.
   private static func escaped(_ text: String) -> String {
     var out = ""
     for character in text {
@@ -99,7 +98,7 @@ struct DictionaryMatch: Sendable {
 }
 
 extension ResourceFileName {
-  /// A part of a URL as it stands in a download URL: escaped as a name, and each percent sign once more.
+  /// Returns a part of a URL as it appears in a download URL: escaped as a name, with each percent sign escaped again.
   static func escaped(_ part: String) -> String {
     PercentEncoding.encodePercents(PercentEncoding.encode(part))
   }

@@ -2,49 +2,49 @@ import Manifests
 import Store
 import System
 
-/// The deltas, the files of the pack and the cost of a release that is about to be made.
+/// The deltas, the pack's files and the cost of a release that is about to be made.
 ///
-/// Deltas are named by the bytes that they join, not by versions: they are made while the release is only planned,
-/// and when it commits, it is visible at once. Releases of other bundles meanwhile wait for nothing.
+/// Deltas are identified by the bytes at both ends, not by versions: they are made while the release is only planned, so
+/// that it becomes visible as soon as it commits. Meanwhile, releases of other bundles wait for nothing.
 final class Preparation: Sendable {
-  /// How far it is, for the publisher who waits.
+  /// The progress, for the publisher who waits.
   struct Status: Sendable {
-    /// Every delta on the version that is to be replaced is stored, or found not worth making, and the files of the pack
+    /// Whether every delta from the version to be replaced is stored or was found not worth making, and the pack's files
     /// are coded, unless they are mostly new.
     var isReady = false
-    /// And those on the other versions whose cost is told, and all costs.
+    /// Whether the deltas from the other versions with a cost are made, too, and all costs are known.
     var isDone = false
-    /// The origin ends: nobody waits for it any more.
+    /// Whether the origin is stopping: nobody waits for it any more.
     var isAbandoned = false
     /// Seconds from the start until it was ready.
     var readyAfter: Double?
     var filesDone = 0
     var files = 0
     var deltas = 0
-    /// By how many versions back a device is; 0: a new device.
+    /// The costs, by how many versions behind a device is; 0 stands for a new device.
     var costs: [Int: UpdateCost] = [:]
   }
 
   let id: String
-  /// Monotonic nanoseconds.
+  /// In monotonic nanoseconds.
   let startedAt = Clock.monotonicNanoseconds()
-  /// The channel that it is about; nil for one that is still to be made.
+  /// The channel's id; nil if the channel is yet to be created.
   let channel: Int64?
-  /// The version that it is planned on.
+  /// The version that the release is planned on.
   let base: ManifestVersion
-  /// What is planned, until all is done: it may be 100,000 files.
+  /// The plan, until all is done: it may have 100,000 files.
   private let preview: Locked<ReleasePreview?>
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
-  private let askers = Locked<Set<Asker>>([])
+  private let requesters = Locked<Set<Requester>>([])
 
-  /// Who had a release prepared, and may ask how far it is: its files, and what they cost, are nobody else's to know.
-  struct Asker: Hashable, Sendable {
+  /// Who had a release prepared and may ask for its progress: nobody else may learn its files and their cost.
+  struct Requester: Hashable, Sendable {
     let app: AppName
     let channel: ChannelName
     /// The token's id.
     let token: String
-    /// What the token let its holder do then.
+    /// The token's rights at that time.
     let rights: String
   }
 
@@ -55,51 +55,51 @@ final class Preparation: Sendable {
     self.preview = Locked(preview)
   }
 
-  /// From now on `asker` may ask for it. Of equal releases there is one preparation, whoever plans them.
-  func open(to asker: Asker) { askers.withLock { _ = $0.insert(asker) } }
-  func isOpen(to asker: Asker) -> Bool { askers.withLock { $0.contains(asker) } }
+  /// Lets `requester` ask for this preparation. Identical releases share one, whoever plans them.
+  func open(to requester: Requester) { requesters.withLock { _ = $0.insert(requester) } }
+  func isOpen(to requester: Requester) -> Bool { requesters.withLock { $0.contains(requester) } }
 
   var status: Status { state.withLock { $0 } }
   var seconds: Double { Double(Clock.monotonicNanoseconds() - startedAt) / 1e9 }
 
-  /// How many versions back a cost is told of.
+  /// For which numbers of versions back a cost is reported.
   private static let distances = [1, 2, 5]
 
-  /// Waits until it is ready, at most until `seconds` after its start.
-  /// - Returns: false where it isn't by then, or the origin ends.
+  /// Waits until it is ready, for at most `seconds` after its start.
+  /// - Returns: false if it isn't ready by then, or the origin is stopping.
   func awaitReady(within seconds: Double) -> Bool {
     state.waiting(for: .seconds(seconds - self.seconds)) { status in
       status.isReady ? true : status.isAbandoned ? false : nil
     } ?? false
   }
 
-  /// The files of packs that are coded, that from the version which is to be replaced first.
+  /// The coded pack files; those for the version to be replaced come first.
   var packDrafts: [PackDraft] { drafts.withLock { $0 } }
-  /// Whether it was ready so many seconds ago, and nothing of it is still to be done.
+  /// Whether it was ready that many seconds ago, and nothing is left to do.
   func isDone(since seconds: Double) -> Bool {
     let status = status
     guard status.isDone, let readyAfter = status.readyAfter else { return false }
     return self.seconds - readyAfter >= seconds
   }
-  /// Gives their room back.
+  /// Drops the drafts and frees their disk space.
   func dropDrafts() { drafts.withLock { $0 = [] } }
 
-  /// Whoever waits for it goes on.
+  /// Wakes everyone who waits for it, since the origin is stopping.
   func abandon() { state.broadcasting { $0.isAbandoned = true } }
 
-  /// No more is done for it, whatever is left.
+  /// Ends the preparation, whatever is left to do.
   func giveUp() {
     becomeReady()
     state.withLock { $0.isDone = true }
     preview.withLock { $0 = nil }
   }
 
-  /// Does all of it, on the calling thread and threads of its own.
+  /// Does all the work, on the calling thread and threads of its own.
   func run(_ search: DeltaSearch, _ packs: PackBuilder, shouldContinue: @escaping @Sendable () -> Bool) {
     do throws(StoreError) {
       try work(search, packs, shouldContinue)
     } catch {
-      // What can't be prepared is fetched plain; the release itself says what is wrong with the store.
+      // What can't be prepared is fetched as a whole; the release itself reports what is wrong with the store.
       becomeReady()
     }
     giveUp()
@@ -132,7 +132,7 @@ final class Preparation: Sendable {
       }
     }
     becomeReady()
-    // The costs of updates come first: whoever finds this one without them knows that there is nothing to be updated.
+    // The costs of updates come first: whoever sees this one without them knows that there is nothing to update.
     guard shouldContinue() else { return }
     let next = Self.next(current, preview)
     var whole = UpdateCost(whole: next, facts)
@@ -144,19 +144,19 @@ final class Preparation: Sendable {
     state.withLock { [whole] in $0.costs[0] = whole }
   }
 
-  /// What the release is to devices at one older version.
+  /// The release as an update from one older version.
   private struct Update {
     let channel: ChannelInfo
     let base: BaseManifest
     let changes: (new: DeltaSearch.Contents, gone: [ResourceURL])
-    /// Of the new ones, as the release is going to write them.
+    /// The new entries as the release will write them.
     let entries: [ResourceURL: Entry]
     let sizes: AnswerSize
 
     var version: ManifestVersion { channel.nextVersion }
   }
 
-  /// What is new since a version, as the release is going to write it or as an earlier one did.
+  /// Returns what is new since a version, as written by the release or by an earlier one.
   private func entries(
     _ preview: ReleasePreview, since base: ManifestVersion, in channel: ChannelInfo, _ store: Store
   ) throws(StoreError) -> [ResourceURL: Entry] {
@@ -167,7 +167,8 @@ final class Preparation: Sendable {
     return entries
   }
 
-  /// The entries of the manifest after the release, and those that leave; of a large one only what is new.
+  /// Returns the entries of the manifest after the release, including removed ones; for a large manifest, only the new
+  /// ones.
   private func manifest(_ preview: ReleasePreview, of count: Int, _ store: Store) throws(StoreError)
     -> [ResourceURL: Entry]
   {
@@ -203,14 +204,14 @@ final class Preparation: Sendable {
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
       to: update.version)
-    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.mostOfUpdate {
+    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.maxThoroughBytes {
       state.withLock { [cost] state in
         state.costs[distance] = cost
         state.deltas = made.made
       }
       becomeReady()
     }
-    // A full disk, perhaps: devices take the patch.
+    // If coding fails, e.g. on a full disk, devices take the patch.
     let coded = try? packs.draft(
       changes, on: older, threads: search.threads, isUrgent: !status.isReady, shouldContinue: shouldContinue)
     if case .draft(let draft) = coded {
@@ -236,7 +237,7 @@ final class Preparation: Sendable {
     }
   }
 
-  /// Bytes of the new files that devices neither hold nor have a delta for.
+  /// Returns the bytes of the new files that devices neither hold nor have a delta for.
   private static func wholeBytes(
     _ new: DeltaSearch.Contents, _ held: Set<SHA256>, _ pairs: [SHA256: [StoredDelta]]
   ) -> Int64 {
@@ -257,7 +258,7 @@ final class Preparation: Sendable {
     }
   }
 
-  /// The manifest after the release, in any order.
+  /// Returns the manifest after the release, in any order.
   private static func next(_ current: ContentTable, _ preview: ReleasePreview) -> ContentTable {
     let touched = Set(preview.new.map(\.url)).union(preview.gone)
     var next = ContentTable()
@@ -266,8 +267,7 @@ final class Preparation: Sendable {
     return next
   }
 
-  /// What the release brings and takes for a device at an older version.
-  /// - Parameter earlier: what changed since that version.
+  /// Returns what the release adds and removes for a device at an older version; `earlier` is what has changed since then.
   private static func changes(_ preview: ReleasePreview, after earlier: [ContentChange])
     -> (new: DeltaSearch.Contents, gone: [ResourceURL])
   {

@@ -3,33 +3,33 @@ import Manifests
 import Store
 import System
 
-/// What devices download for an update: the answer that says what is new, and a pack, or of each new file its smallest
-/// delta on what they hold, else its plain body.
+/// What devices download for an update: the answer that says what is new, and either a pack or, for each new file, the
+/// smallest delta from what they hold, or else its plain body.
 struct UpdateCost: Sendable {
-  /// Bytes of the answer, as it is sent.
+  /// The bytes of the answer, as sent.
   var answer: Int64 = 0
-  /// Bytes of the pack that takes the place of the files; nil: there is none.
+  /// The bytes of the pack that replaces the files; nil if there is none.
   var pack: Int64?
-  /// Files that come over the wire, each once.
+  /// The number of distinct files that are downloaded.
   var files = 0
-  /// Of these, as deltas.
+  /// How many of them as deltas.
   var deltas = 0
-  /// Bytes as they are sent, and what they would be without deltas.
+  /// The bytes as sent, and what they would be without deltas.
   var bytes: Int64 = 0
   var plainBytes: Int64 = 0
 
-  /// The answer is one; a pack, or each file, is one more.
+  /// The number of requests: one for the answer, and one for a pack or for each file.
   var requests: Int { 1 + (pack == nil ? files : 1) }
 
   typealias Contents = [(url: ResourceURL, content: ResourceContent)]
 
-  /// The cost of getting `new` for a device that holds `held`.
+  /// The cost of `new` for a device that holds `held`.
   init(_ new: Contents, holding held: Set<SHA256>, _ facts: DerivedFacts) throws(StoreError) {
     let targets = Set(new.map(\.content.sha256)).subtracting(held)
     self.init(new, holding: held, pairs: try facts.store.derived.pairs(of: Array(targets)), facts)
   }
 
-  /// - Parameter pairs: the deltas that are known of each of the new files.
+  /// The same, where `pairs` are the known deltas of each new file.
   init(
     _ new: Contents, holding held: Set<SHA256>, pairs: [SHA256: [StoredDelta]], _ facts: DerivedFacts
   ) {
@@ -44,11 +44,11 @@ struct UpdateCost: Sendable {
     }
   }
 
-  /// What a device without anything downloads for `contents`.
+  /// The cost of `contents` for a device that has nothing.
   ///
-  /// Every size is worked out once, by coding the file, and then kept. Of many files that would be more work than the whole
-  /// rest of their release: of those below `small` bytes `judged` are looked at, of the others as many as fit into `exact`
-  /// bytes, and the rest is taken in proportion.
+  /// Each file's size is computed once, by compressing it, and then stored. For many files this would take longer than the
+  /// rest of their release: of files below `small` bytes, `judged` are examined, of larger ones as many as fit into `exact`
+  /// bytes, and the rest is extrapolated.
   init(whole contents: ContentTable, _ facts: DerivedFacts, exact: Int64 = 64 << 20, judged: Int = 1000) {
     var seen: Set<SHA256> = []
     var (small, large): ([ResourceContent], [ResourceContent]) = ([], [])
@@ -62,7 +62,7 @@ struct UpdateCost: Sendable {
         large.append(content)
       }
     }
-    // From all over the manifest, since what is of one folder is much alike.
+    // Sampled across the whole manifest, since files in one folder are much alike.
     let step = max(1, small.count / judged)
     var share = Share()
     for (index, content) in small.enumerated() {
@@ -75,10 +75,10 @@ struct UpdateCost: Sendable {
     bytes = plainBytes
   }
 
-  /// Files above this many bytes are few, and make up most of what is downloaded.
+  /// Files above this size in bytes are few, and make up most of a download.
   private static let small: Int64 = 64 << 10
 
-  /// Bytes of files, some of which are known as they are sent.
+  /// A group of files, for some of which the size as sent is known.
   private struct Share {
     var (known, coded, rest): (Int64, Int64, Int64) = (0, 0, 0)
 
@@ -88,15 +88,15 @@ struct UpdateCost: Sendable {
       coded = coded.addingClamped(facts.plainSize(content.sha256, content.ctype, size: content.size))
     }
 
-    /// All of them, as they are sent.
+    /// The bytes of all of them, as sent.
     var all: Int64 {
-      let inProportion = known > 0 ? Double(rest) * Double(coded) / Double(known) : Double(rest)
-      return coded.addingClamped(Int64(min(inProportion, 0x1p62)))
+      let extrapolated = known > 0 ? Double(rest) * Double(coded) / Double(known) : Double(rest)
+      return coded.addingClamped(Int64(min(extrapolated, 0x1p62)))
     }
   }
 }
 
-/// What each file of a diff costs a device at its older version.
+/// What each file of a diff costs a device at the older version.
 struct DiffTransfers: Sendable {
   let cost: UpdateCost
   private let sizes: [SHA256: (plain: Int64, delta: Int64?)]
@@ -113,14 +113,14 @@ struct DiffTransfers: Sendable {
     for (_, content) in new where sizes[content.sha256] == nil {
       let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
       let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
-      // What a device has under another URL it copies.
+      // A device copies what it has under another URL.
       sizes[content.sha256] = held.contains(content.sha256) ? (0, nil) : (plain, delta)
     }
     self.sizes = sizes
     cost = UpdateCost(new, holding: held, pairs: pairs, facts)
   }
 
-  /// The same with the answer and the pack, of an update from `base` to `version`.
+  /// Returns the cost of an update from `base` to `version`, including the answer and the pack.
   func cost(_ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion, _ store: Store)
     throws(StoreError) -> UpdateCost
   {
@@ -149,7 +149,7 @@ struct DiffTransfers: Sendable {
     return cost
   }
 
-  /// `plain`: bytes of the best plain body; `delta`: bytes of the delta, where there is one.
+  /// Returns the bytes of the best plain body, and those of the delta, if there is one.
   func sizes(of content: ResourceContent) -> (plain: Int64?, delta: Int64?) {
     let size = sizes[content.sha256]
     return (size?.plain, size?.delta)

@@ -4,21 +4,21 @@ import OriginAPI
 import Store
 import System
 
-/// What a console asks for every few seconds: all channels and what is wrong with them. It is worked out once for all who
-/// ask within a second, or after an act.
+/// Answers what a console polls every few seconds: all channels and their problems. It is computed once for all requests
+/// within a second, unless an act comes in between.
 final class FleetService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
   private let backlog: Backlog
-  private let kept = Locked<Kept?>(nil)
+  private let cached = Locked<CachedState?>(nil)
 
-  private struct Kept {
+  private struct CachedState {
     let state: FleetState
-    /// Monotonic nanoseconds.
+    /// In monotonic nanoseconds.
     let at: UInt64
-    /// The newest row of the audit trail then.
+    /// The newest row of the audit trail at that time.
     let row: Int64
-    /// What tokens were answered, by what they are limited to.
+    /// The answers to tokens, by their limits.
     var answers: [Limits: [UInt8]] = [:]
   }
 
@@ -36,30 +36,30 @@ final class FleetService: Sendable {
     self.backlog = backlog
   }
 
-  /// The answer to a token, as far as it may read.
+  /// Returns the overview of what a token may read.
   func overview(for caller: AccessToken) throws(StoreError) -> Response {
     let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
-    let body = try kept.withLock { (kept) throws(StoreError) -> [UInt8] in
+    let body = try cached.withLock { (cached) throws(StoreError) -> [UInt8] in
       let (now, row) = (Clock.monotonicNanoseconds(), try store.auditHead().row)
-      var current: Kept
-      if let known = kept, now - known.at < Self.lifetime, known.row == row {
+      var current: CachedState
+      if let known = cached, now - known.at < Self.lifetime, known.row == row {
         current = known
       } else {
-        current = Kept(state: try state(), at: now, row: row)
+        current = CachedState(state: try state(), at: now, row: row)
       }
       if let body = current.answers[limits] { return body }
       let overview = current.state.overview(
         disk: caller.isUnlimited, where: { caller.allows(.read, app: $0, channel: $1) })
       let body = JSONValue(encoding: overview).canonical
       current.answers[limits] = body
-      kept = current
+      cached = current
       return body
     }
     return Response.json(rendered: body)
   }
 
   private func state() throws(StoreError) -> FleetState {
-    // Not read from the database: its last hour is up to two, and what came since the last flush is missing there.
+    // Not read from the database: its last hour spans up to two, and it lacks what came since the last flush.
     let recent = adoption.recentPolls(minutes: FleetState.minutes)
     let damaged = try store.damagedBlobs()
     var progress: [Int64: Int] = [:]
@@ -68,7 +68,8 @@ final class FleetService: Sendable {
       progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
     }
     return FleetState(
-      origin: try store.originID(), health: health, recent: recent, damaged: try store.places(of: damaged),
+      origin: try store.originID(), health: health, recent: recent,
+      damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, disk: try store.diskUse(),
       scrubbed: try store.scrubState().oldest, now: store.now)
   }

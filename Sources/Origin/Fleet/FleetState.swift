@@ -2,36 +2,36 @@ import Manifests
 import OriginAPI
 import Store
 
-/// All channels at one moment, and what is wrong with them.
+/// All channels at one moment, and their problems.
 struct FleetState: Sendable {
   let origin: String
   let health: [ChannelHealth]
-  /// Polls of the last minutes by the channel's row and the version that they reported.
+  /// The polls of the last minutes, by the channel's row and the version that they reported.
   let recent: [Int64: [Int64: Int]]
   let damaged: [DamagedURL]
   let mirrors: [MirrorRecord]
-  /// Older versions from which deltas are still to be made, by the channel's row.
+  /// The number of older versions from which deltas are still to be made, by the channel's row.
   let progress: [Int64: Int]
   let disk: DiskUse
-  /// When the file was read that waits the longest, in milliseconds since 1970.
+  /// When the file that has waited longest was last read, in milliseconds since 1970.
   let scrubbed: Int64?
-  /// Milliseconds since 1970.
+  /// In milliseconds since 1970.
   let now: Int64
 
-  /// The minutes whose polls tell what devices run.
+  /// How many minutes of polls show what devices run.
   static let minutes = 10
 
-  // What is worth a word: a share of what is counted, above what a few devices do.
-  private static let fewFailures = 10
+  // Thresholds for a problem: a share of what is counted, above what a few devices cause.
+  private static let minFailures = 10
   private static let failureShare = 100
-  private static let fewPolls = 20
+  private static let minPolls = 20
   private static let hour: Int64 = 3_600_000
   private static let day = 24 * hour
 
-  /// What a token is told that may read these channels.
+  /// Returns the overview for a token that may read these channels.
   func overview(disk showsDisk: Bool, where mayRead: (AppName, ChannelName) -> Bool) -> FleetOverview {
     let readable = health.filter { mayRead($0.channel.app, $0.channel.name) }
-    var problems = showsDisk ? problemsOfOrigin : []
+    var problems = showsDisk ? originProblems : []
     var channels: [FleetOverview.Channel] = []
     for item in readable {
       let channel = channel(item)
@@ -47,7 +47,7 @@ struct FleetState: Sendable {
       origin: origin, problems: problems, channels: channels, disk: showsDisk ? roundedDisk : nil)
   }
 
-  /// To the minute and to a thousandth of its size, so that who asks every few seconds is mostly told that nothing changed.
+  /// Rounded to the minute and to a thousandth of the disk, so that frequent requests mostly get an unchanged answer.
   private var roundedDisk: DiskState {
     let unit = max(1, disk.size / 1000)
     return DiskState(
@@ -66,7 +66,7 @@ struct FleetState: Sendable {
         author: record.author, at: Moment(milliseconds: record.at), reason: record.message,
         until: policy.until.map { Moment(milliseconds: $0.milliseconds) })
     }
-    // Where nobody polled just now, or the server has just begun, the clock hours tell.
+    // If nobody polled recently, or the server has just started, the clock hours are used.
     let polls = recent[info.id] ?? item.polls
     let minutes = recent[info.id] == nil ? 120 : Self.minutes
     let copies = mirrors.compactMap { mirror -> FleetOverview.Mirror? in
@@ -105,7 +105,7 @@ struct FleetState: Sendable {
         "\(channel.damaged) \(noun) damaged bytes and can't be served; publish \(them) again.")
     }
     let polls = item.polls.values.reduce(0, +)
-    if item.failures >= Self.fewFailures, item.failures * Self.failureShare >= polls {
+    if item.failures >= Self.minFailures, item.failures * Self.failureShare >= polls {
       add("failing", "error", "Devices reported \(item.failures) failures in this hour and the last one.")
     }
     if let freeze = channel.freeze {
@@ -113,7 +113,7 @@ struct FleetState: Sendable {
         "frozen", "warning", "The channel is frozen and refuses releases. \(freeze.author): \(freeze.reason)")
     }
     let share = channel.adoption
-    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.fewPolls,
+    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.minPolls,
       share.newest * 2 < share.polls
     {
       add(
@@ -133,9 +133,9 @@ struct FleetState: Sendable {
 
   // MARK: - The origin
 
-  private var problemsOfOrigin: [FleetOverview.Problem] {
+  private var originProblems: [FleetOverview.Problem] {
     var found: [FleetOverview.Problem] = []
-    // A file system may say that it has more than a number of bytes can tell (`Kernel.space`).
+    // A file system may report more space than its size in bytes can express (`Kernel.space`).
     let percent = disk.size > 0 ? Int(min(1, Double(disk.available) / Double(disk.size)) * 100) : 100
     if disk.available < 256_000_000 || percent < 2 {
       found.append(.init("disk", "error", detail: "The disk is nearly full: \(percent) % is free."))

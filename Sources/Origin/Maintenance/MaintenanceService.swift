@@ -1,7 +1,7 @@
 import Store
 import System
 
-/// When garbage is collected each day, and what stays.
+/// When garbage is collected each day, and what is kept.
 package struct DailyCollection: Sendable {
   /// Minutes after midnight, in the machine's time zone.
   package let minute: Int
@@ -12,14 +12,14 @@ package struct DailyCollection: Sendable {
     self.policy = policy
   }
 
-  /// Whether a minute of the day is the one; a round that someone's reading put off is tried again for two hours.
+  /// Whether a collection is due at a minute of the day; a round that a lease delayed is retried for two hours.
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// What is done by the clock: counts are written, plans that nobody came for dropped, and the disk's reserve looked at, every
-/// 10 seconds; memory that large
-/// work needed is given back some seconds after it; the files of packs that answers name are looked at each minute; uploads
-/// that no release took, and manifests that nobody polls, are looked for every 10 minutes; garbage is collected once a day.
+/// Periodic work: every 10 seconds, counts are written, expired plans dropped, and the disk's reserve checked; memory used
+/// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
+/// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
+/// garbage is collected.
 final class MaintenanceService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
@@ -32,9 +32,9 @@ final class MaintenanceService: Sendable {
 
   private static let flushSeconds = 10
   private static let secondsBetweenTrims = 5
-  private static let secondsBetweenPackLooks = 60
-  private static let secondsBetweenTries = 300
-  /// Who the audit trail says that it was.
+  private static let secondsBetweenPackChecks = 60
+  private static let secondsBetweenAttempts = 300
+  /// The actor recorded in the audit trail.
   private static let actor = Actor(name: "serve", address: "")
 
   init(
@@ -57,7 +57,7 @@ final class MaintenanceService: Sendable {
 
   func beginStopping() { thread.beginStopping() }
 
-  /// Ends the thread and writes what was counted last.
+  /// Stops the thread and writes the last counts.
   func finish() {
     thread.stop()
     adoption.flush()
@@ -65,37 +65,37 @@ final class MaintenanceService: Sendable {
 
   private func run() {
     var second = 0
-    var lastTry = -Self.secondsBetweenTries
+    var lastAttempt = -Self.secondsBetweenAttempts
     var isDone = true
     var memory = MemoryTrim()
-    var hasRoom = lookAtReserve(true)
-    noteDisk()
+    var hasRoom = checkReserve(true)
+    recordDiskUse()
     while thread.pause(for: .seconds(1)) {
       second += 1
       if second % Self.flushSeconds == 0 {
         adoption.flush()
         rollUp()
         plans.dropOld()
-        hasRoom = lookAtReserve(hasRoom)
+        hasRoom = checkReserve(hasRoom)
       }
-      if second % Self.secondsBetweenTrims == 0 { memory.look(store) }
-      if second % Self.secondsBetweenPackLooks == 0 { lookAtPacks() }
+      if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }
+      if second % Self.secondsBetweenPackChecks == 0 { checkPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
-        noteDisk()
+        recordDiskUse()
         forgetUnpolled()
       }
       guard let gc else { continue }
       let isDue = gc.isDue(atMinute: Self.minuteOfDay)
       if !isDue { isDone = false }
-      guard isDue, !isDone, second - lastTry >= Self.secondsBetweenTries else { continue }
-      lastTry = second
+      guard isDue, !isDone, second - lastAttempt >= Self.secondsBetweenAttempts else { continue }
+      lastAttempt = second
       isDone = collect(gc.policy)
     }
   }
 
-  /// Makes the disk's reserve again where there is room, and tells when it was spent and when it is back.
-  private func lookAtReserve(_ hadRoom: Bool) -> Bool {
+  /// Refills the disk's reserve if there is space, and logs when it is used up and when it is back.
+  private func checkReserve(_ hadRoom: Bool) -> Bool {
     let hasRoom = store.reserve.fill()
     if hadRoom, !hasRoom, let fault = store.reserve.fault {
       log("warning: no space could be reserved in \(store.folder.path) for a full disk: \(fault)")
@@ -108,7 +108,7 @@ final class MaintenanceService: Sendable {
     return hasRoom
   }
 
-  /// A channel that nobody polled for a day goes from memory.
+  /// Drops channels that nobody polled for a day from memory.
   private func forgetUnpolled() {
     let now = Clock.monotonicNanoseconds()
     guard now > Self.unpolledNanoseconds else { return }
@@ -118,15 +118,15 @@ final class MaintenanceService: Sendable {
 
   private static let unpolledNanoseconds: UInt64 = 24 * 3600 * 1_000_000_000
 
-  private func lookAtPacks() {
+  private func checkPacks() {
     do throws(StoreError) {
-      try answers.lookAtPacks(store, log)
+      try answers.checkPacks(store, log)
     } catch {
       log("error: can't tell whether packs exist: \(error)")
     }
   }
 
-  /// One day's counts at a time: releases don't wait for more.
+  /// One day's counts at a time: releases wait no longer than that.
   private func rollUp() {
     do throws(StoreError) {
       try store.rollUpCounts()
@@ -135,9 +135,9 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  private func noteDisk() {
+  private func recordDiskUse() {
     do throws(StoreError) {
-      try store.noteDiskUse()
+      try store.recordDiskUse()
     } catch {
       log("error: the disk's free space can't be recorded: \(error)")
     }
@@ -154,10 +154,10 @@ final class MaintenanceService: Sendable {
     }
   }
 
-  /// - Returns: whether the round is over.
+  /// - Returns: whether the round is complete.
   private func collect(_ policy: RetentionPolicy) -> Bool {
     do throws(StoreError) {
-      let report = try answers.collecting(store) { () throws(StoreError) in
+      let report = try answers.collectGarbage(store) { () throws(StoreError) in
         try store.collect(policy, by: Self.actor)
       }
       log(

@@ -2,7 +2,7 @@ import Store
 import Synchronization
 import System
 
-/// Reads every file back once in a period, spread over it, on a thread that lets others go first (guarantee 7).
+/// Reads every file back once per period, evenly spread, on a low-priority thread.
 final class Scrubber: Sendable {
   private let store: Store
   private let pace: ScrubPace
@@ -11,18 +11,18 @@ final class Scrubber: Sendable {
   private let files = Atomic<Int>(0)
   private let bytes = Atomic<Int>(0)
   private let state = Locked(ScrubState())
-  /// Files that couldn't be read, and when (monotonic seconds): they aren't the first ones again at once.
+  /// Files that couldn't be read, and when (monotonic seconds), so that they don't come first again at once.
   private let failed = Locked<[ScrubItem.Kind: Double]>([:])
 
-  /// Files that are read before the list is asked for again.
+  /// How many files are read before the list is fetched again.
   private static let batch = 256
-  /// Seconds after which what was read is noted, and after which the pace is worked out anew.
+  /// Seconds after which progress is recorded, and after which the pace is computed again.
   private static let noteSeconds = 60.0
   private static let stateSeconds = 600.0
-  /// Seconds after which a file is tried again that couldn't be read, where a round takes longer.
+  /// Seconds after which an unreadable file is retried, if a round takes longer.
   private static let retrySeconds = 3600.0
 
-  /// - Parameter period: seconds in which every file is read.
+  /// Creates a scrubber that reads every file once in `period` seconds.
   init(store: Store, period: Double, log: @escaping @Sendable (String) -> Void) {
     self.store = store
     self.log = log
@@ -35,7 +35,7 @@ final class Scrubber: Sendable {
 
   func beginStopping() { thread.beginStopping() }
 
-  /// Ends the thread; what it read is noted.
+  /// Stops the thread; its progress is recorded.
   func finish() { thread.stop() }
 
   private func run() {
@@ -57,14 +57,14 @@ final class Scrubber: Sendable {
     state.withLock { $0 = now }
   }
 
-  /// Bytes a second that are due now, when `item` is the one that can be read and was not for longest.
+  /// Returns the bytes per second that are due now, where `item` is the readable file that has waited longest.
   private func rate(at item: ScrubItem) -> Double {
     let state = state.withLock { $0 }
     let age = Double(Clock.unixMilliseconds() - item.checkedAt) / 1000
     return pace.rate(files: state.files, bytes: state.bytes, age: age)
   }
 
-  /// The next files, but for those that couldn't be read a while ago.
+  /// Returns the next files, except those that recently couldn't be read.
   private func next() throws(StoreError) -> [ScrubItem] {
     let limit = Self.now - min(Self.retrySeconds, pace.period)
     let failed = failed.withLock { failed in
@@ -86,7 +86,7 @@ final class Scrubber: Sendable {
     var refreshed = noted
     defer {
       note(&read)
-      // Somebody else removed files under derived/, a mirror's run that found one damaged perhaps.
+      // Another process removed files under derived/, such as a mirror that found one damaged.
       if isOneGone { store.changes.changed() }
     }
     for item in items {
@@ -99,13 +99,13 @@ final class Scrubber: Sendable {
       }
       if result == .stopped { return }
       files.add(1, ordering: .relaxed)
-      if result == .bad { tell(item) }
+      if result == .bad { logDamage(item) }
       if result == .gone { isOneGone = true }
       if case .failed(let reason) = result {
         log("error: scrub: \(path(item)) can't be read back: \(reason)")
         failed.withLock { $0[item.kind] = Self.now }
       }
-      // A file that is gone has no row, and a bad blob is on no list until it is whole again.
+      // A missing file has no row, and a damaged blob is on no list until it is restored.
       if result == .good { read.append(item) }
       if Self.now - noted > Self.noteSeconds {
         note(&read)
@@ -123,13 +123,13 @@ final class Scrubber: Sendable {
     do throws(StoreError) {
       try store.noteScrubbed(read)
     } catch {
-      // They are read once more.
+      // They are read again.
       log("error: scrub: \(error)")
     }
     read = []
   }
 
-  /// A file's path in the data folder.
+  /// Returns a file's path in the data folder.
   private func path(_ item: ScrubItem) -> String {
     switch item.kind {
     case .derived(let path): "derived/\(path)"
@@ -137,26 +137,26 @@ final class Scrubber: Sendable {
     }
   }
 
-  private func tell(_ item: ScrubItem) {
+  private func logDamage(_ item: ScrubItem) {
     switch item.kind {
     case .derived(let path): log("error: scrub: derived/\(path) was damaged; it is made again when needed")
     case .blob(let sha256):
-      let places = (try? store.places(of: [sha256])) ?? []
-      let words = places.map { "\($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
+      let urls = (try? store.damagedURLs(of: [sha256])) ?? []
+      let words = urls.map { "\($0.url) (\($0.app) \($0.channel), bundle \($0.bundle))" }
       log(
         "error: scrub: the file \(sha256.hex) is damaged and was set aside; "
           + (words.isEmpty ? "no live URL has it" : "publish again: " + words.joined(separator: ", ")))
     }
   }
 
-  /// Waits; false where the thread is to end.
+  /// Waits; false if the thread is to stop.
   private func wait(_ seconds: Double) -> Bool {
     thread.pause(for: .seconds(min(max(seconds, 0), 1e9)))
   }
 
   private static var now: Double { Double(Clock.monotonicNanoseconds()) / 1e9 }
 
-  /// In the Prometheus text format, version 0.0.4.
+  /// The metrics in the Prometheus text format, version 0.0.4.
   var prometheusText: String {
     let state = state.withLock { $0 }
     let age = state.oldest.map { max(0, Clock.unixMilliseconds() - $0) / 1000 } ?? 0
@@ -174,7 +174,7 @@ final class Scrubber: Sendable {
         "\(age)")
   }
 
-  /// What was found by whoever reads files, the scrub or an answer.
+  /// The damage found by anything that reads files, the scrub or an answer.
   static func damageText(_ store: Store) -> String {
     let found = store.changes.found
     let waiting = (try? store.damagedBlobs().count) ?? 0

@@ -2,15 +2,15 @@ import Manifests
 import Store
 import System
 
-/// The packs that answers name, and what their files were when they were named: another process may find one damaged and
-/// remove it, and nobody else tells this one.
+/// The packs that answers name, and the state of their files at that time: another process may find one damaged and remove
+/// it, without telling this one.
 final class AnnouncedPacks: Sendable {
   private struct Item: Equatable {
     let pack: StoredPack
     let file: Mark?
   }
 
-  /// What tells that a file isn't the one that it was.
+  /// Identifies the state of a file.
   private struct Mark: Equatable {
     let inode: UInt64
     let size: Int64
@@ -33,22 +33,21 @@ final class AnnouncedPacks: Sendable {
   /// By channel and base.
   private let items = Locked<[Int64: [ManifestVersion: Item]]>([:])
 
-  /// An answer names a pack from now on.
+  /// Records that an answer names a pack from now on.
   func note(_ pack: StoredPack, of channel: ChannelInfo, in store: Store) {
-    // One that can't be asked about is looked at the next time.
+    // If this fails, the file is checked next time.
     let mark = try? Mark(store.derived.packFile(pack, of: channel))
     items.withLock { $0[channel.id, default: [:]][pack.base] = Item(pack: pack, file: mark) }
   }
 
-  /// The answers from these versions name no pack any more.
+  /// Records that the answers from these versions no longer name packs.
   func forget(_ channel: Int64, from bases: Set<ManifestVersion>) {
     items.withLock { items in for base in bases { items[channel]?[base] = nil } }
   }
 
-  /// Looks at the files of all packs that are named. One that has changed is read back, and dropped where it is damaged.
-  /// - Returns: the channels, by id, whose answers name packs that are gone; and whether whoever has files open is to open
-  ///   them anew.
-  func look(_ store: Store, _ catalog: Catalog, _ log: (String) -> Void) throws(StoreError)
+  /// Checks the files of all packs that are named. One that has changed is read back, and dropped if it is damaged.
+  /// - Returns: the ids of channels whose answers name packs that are gone; and whether open files must be reopened.
+  func check(_ store: Store, _ catalog: Catalog, _ log: (String) -> Void) throws(StoreError)
     -> (channels: Set<Int64>, isChanged: Bool)
   {
     var channels: Set<Int64> = []
@@ -60,7 +59,7 @@ final class AnnouncedPacks: Sendable {
           drop(item, id, base)
           continue
         }
-        // A release that is about to show.
+        // A release that is about to become visible.
         guard item.pack.version == channel.version else { continue }
         let path = store.derived.packFile(item.pack, of: channel)
         let now = try Self.mark(path)
@@ -72,7 +71,7 @@ final class AnnouncedPacks: Sendable {
           continue
         }
         channels.insert(id)
-        // gc takes the packs of versions that it drops.
+        // gc removes the packs of versions that it drops.
         guard try store.digest(channel, at: base) != nil else { continue }
         log(
           "error: the pack of \(channel.app) \(channel.name) from \(base) to \(channel.version) "
@@ -83,7 +82,7 @@ final class AnnouncedPacks: Sendable {
     return (channels, isChanged)
   }
 
-  /// Forgets a pack, unless it was named anew.
+  /// Forgets a pack, unless it has been named again.
   private func drop(_ item: Item, _ channel: Int64, _ base: ManifestVersion) {
     items.withLock { items in
       if items[channel]?[base] == item { items[channel]?[base] = nil }
@@ -93,16 +92,16 @@ final class AnnouncedPacks: Sendable {
 }
 
 extension AnswerBuilder {
-  /// Looks whether the packs that answers name are there, and takes those that aren't out of the answers.
-  func lookAtPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
-    let found = try packs.announced.look(store, catalog.current, log)
-    // Whoever has one open lets go of it, and the packs that are lacking are made again.
+  /// Checks that the packs named by answers exist, and removes missing ones from the answers.
+  func checkPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
+    let found = try packs.announced.check(store, catalog.current, log)
+    // Open descriptors are dropped, and missing packs are made again.
     if found.isChanged { store.changes.changed() }
     for channel in found.channels { try refreshPatches(of: channel) }
   }
 
-  /// Runs a garbage collection. Answers from the versions that it drops, with their packs and deltas, go with them.
-  func collecting(_ store: Store, _ collect: () throws(StoreError) -> CollectionReport) throws(StoreError)
+  /// Runs a garbage collection, and forgets the answers from versions that it drops, with their packs and deltas.
+  func collectGarbage(_ store: Store, _ collect: () throws(StoreError) -> CollectionReport) throws(StoreError)
     -> CollectionReport
   {
     do throws(StoreError) {

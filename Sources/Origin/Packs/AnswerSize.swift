@@ -3,23 +3,22 @@ import Manifests
 import Store
 import System
 
-/// Bytes of answers as devices get them, before they are made: exact where the digest is known, otherwise those with a patch
-/// to a few bytes.
+/// The sizes, in bytes, of answers as sent to devices, before they are made: exact if the digest is known; otherwise, for
+/// patches, to within a few bytes.
 struct AnswerSize {
-  /// What every answer says beside its news.
+  /// What every answer carries besides its news.
   var extras = AnswerExtras.none
-  /// Of the manifest that they lead to; where it is still to come, any other in its place.
+  /// The digest of the manifest that the answer leads to; any other if it isn't known yet.
   var digest = SHA256.of([])
 
-  /// Of one that names a pack.
+  /// Returns the size of an answer that names a pack.
   func pack(_ offer: PackOffer, from base: ManifestVersion, to version: ManifestVersion) -> Int64 {
     Self.sent(
       Documents.pack(
         PackAnswer(base: base, version: version, digest: digest, pack: offer, extras: extras)))
   }
 
-  /// Of one with a patch.
-  /// - Parameter deltas: as `DeltaOffer.render` writes them.
+  /// Returns the size of an answer with a patch. `deltas` are as written by `DeltaOffer.render`.
   func patch(
     _ changes: [MapChange], deltas: [UInt8], from base: ManifestVersion, to version: ManifestVersion
   ) -> Int64 {
@@ -28,7 +27,7 @@ struct AnswerSize {
     return Self.sent(frame.around(MapChange.patch(changes)))
   }
 
-  /// What a patch will offer beside it.
+  /// Returns the deltas that a patch will offer.
   static func deltas(
     _ changes: [Manifests.EntryChange], _ held: Set<SHA256>, _ pairs: [SHA256: [StoredDelta]],
     _ channel: ChannelInfo
@@ -46,8 +45,8 @@ struct AnswerSize {
       })
   }
 
-  /// Of a whole manifest; of a large one judged by a part of its entries.
-  /// - Parameter entries: those that are known; the others are taken as a first release writes them.
+  /// Returns the size of a whole manifest; a large one is extrapolated from part of its entries. Entries that aren't in
+  /// `entries` are assumed to be as a first release writes them.
   func whole(
     _ contents: ContentTable, _ entries: [ResourceURL: Entry], in channel: ChannelInfo,
     at version: ManifestVersion
@@ -62,14 +61,14 @@ struct AnswerSize {
     let whole = WholeManifest(channel.at(version, digest: map.digest), map, extras)
     let sent = Int64(whole.document.codedCount)
     guard step > 1 else { return sent }
-    // What stands around the map isn't coded.
+    // What surrounds the map isn't compressed.
     let around = Documents.whole(version, digest: map.digest, extras: extras)
     let frame = Int64(around.prefix.count + around.suffix.count)
-    let inProportion = Double(sent - frame) * Double(contents.count) / Double(part.count)
-    return frame.addingClamped(Int64(min(inProportion, 0x1p62)))
+    let extrapolated = Double(sent - frame) * Double(contents.count) / Double(part.count)
+    return frame.addingClamped(Int64(min(extrapolated, 0x1p62)))
   }
 
-  /// Entries that are looked at; a manifest of fewer than twice as many is looked at whole.
+  /// How many entries are sampled; a manifest with fewer than twice as many is examined as a whole.
   static let judged = 4000
 
   private static func sent(_ document: [UInt8]) -> Int64 {

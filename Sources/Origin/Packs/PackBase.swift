@@ -3,14 +3,14 @@ import Manifests
 import Store
 import System
 
-/// Where URLs and bytes are in the manifest that a pack starts from, counted in the order of its URLs.
+/// The positions of URLs and bytes in the manifest that a pack starts from, in the order of its URLs.
 struct PackBase {
   let place: (ResourceURL) -> Int?
   let holder: (SHA256) -> Int?
 
   /// - Parameters:
-  ///   - table: all of the manifest, sorted by URL.
-  ///   - wanted: the bytes that will be asked for.
+  ///   - table: the whole manifest, sorted by URL.
+  ///   - wanted: the bytes that will be looked up.
   init(_ table: ContentTable, wanted: Set<SHA256>) {
     var holders: [SHA256: Int] = [:]
     for index in table.indices {
@@ -21,9 +21,9 @@ struct PackBase {
     place = { table.place(of: $0) }
   }
 
-  /// - Parameter holders: which URLs hold the bytes that will be asked for, or held them a moment ago.
+  /// Creates a base; `holders` are URLs that hold, or recently held, the bytes that will be looked up.
   init(_ map: ManifestMap, holders: [SHA256: ResourceURL]) {
-    // URLs are asked for in their order, bytes in any: each its own way through the pieces.
+    // URLs are looked up in order, bytes in any order: each has its own reader.
     let (places, bytes) = (MapReader(map), MapReader(map))
     place = { places.place(of: Array($0.text.utf8)) }
     holder = { sha256 in
@@ -36,7 +36,7 @@ struct PackBase {
 }
 
 extension PackPlan {
-  /// The plan of a pack whose files have deltas on these bytes.
+  /// The plan of a pack whose files have deltas from these bytes.
   init?(_ changes: [Manifests.EntryChange], on base: PackBase, deltaBases: [SHA256: SHA256]) {
     self.init(changes, place: (base.place, base.holder), delta: { deltaBases[$0] }) {
       StableName(path: $0.text).name(mark: "*")

@@ -3,47 +3,48 @@ import Manifests
 import Store
 import System
 
-/// What packs may take of the disk, and of a device's line.
+/// Limits for packs.
 package struct PackLimits: Sendable {
-  /// Bytes that all packs may take.
-  package var room: Int64 = 2 << 30
-  /// Bytes of one; what would be larger is fetched file by file.
+  /// The disk space for all packs, in bytes.
+  package var quota: Int64 = 2 << 30
+  /// The maximum size of one pack, in bytes; a larger update is fetched file by file.
   package var largest: Int64 = 256 << 20
-  /// Bytes of one file in it, whatever little the pack has of it: a file is coded in memory, as for a delta.
+  /// The maximum size of a file in it, in bytes, however small its delta: a file is coded in memory, as for a delta.
   package var largestFile = Int64(DeltaTrial.largestFile)
-  /// Bytes of files from which on a release's pack is put together before its transaction, not after: others wait meanwhile.
-  package var ahead: Int64 = 8 << 20
+  /// Packs of at least this many bytes are assembled before the release's transaction, not in it, since other releases wait
+  /// for it.
+  package var preassemblyThreshold: Int64 = 8 << 20
 
   package init() {}
 }
 
-/// Makes packs: the files of a release while it is only planned, the rest when it has its number.
+/// Makes packs: a release's files while it is only planned, the rest once it has its number.
 struct PackBuilder: Sendable {
   let store: Store
   let limits: PackLimits
   let budget: MemoryBudget
   let counters: PackCounters
-  /// Whether the pack from the version before is made, and pushed, while that one is still the newest.
-  var makesFirst = false
+  /// Whether the pack from the version before is made and pushed while that version is still the newest.
+  var makesPackBeforeCommit = false
   var log: @Sendable (String) -> Void = { _ in }
 
-  /// Bytes of files without a delta that are coded at the best level: two seconds of one core. A release that brings more is
-  /// no update of what was there, and doesn't wait for its pack: it would be about as large as the files.
-  static let mostOfUpdate: Int64 = 4 << 20
+  /// How many bytes of files without a delta are coded at the best level: two seconds of one core. A release with more
+  /// isn't an update of what was there, and doesn't wait for its pack, which would be about as large as the files.
+  static let maxThoroughBytes: Int64 = 4 << 20
 
   // MARK: - The files
 
-  /// What came of coding a pack's files.
+  /// The result of coding a pack's files.
   enum Coded {
     case draft(PackDraft)
-    /// There is to be no pack, or the work was to end.
+    /// No pack is to be made, or the work was stopped.
     case nothing
     case tooLarge(TooLarge)
   }
 
   /// Why a pack is left out.
   enum TooLarge: Sendable {
-    /// One of its files, with so many bytes.
+    /// One of its files, with its size in bytes.
     case file(Int64)
     /// The pack itself.
     case pack
@@ -51,11 +52,9 @@ struct PackBuilder: Sendable {
 
   /// Codes the files that a pack brings.
   ///
-  /// - Parameters:
-  ///   - changes: sorted by URL; of the new entries the numbers don't matter.
-  ///   - older: the manifest that the pack starts from, sorted by URL.
-  ///   - threads: that code, at low priority unless it is urgent.
-  ///   - shouldContinue: asked before each file; false: there will be none.
+  /// `changes` are sorted by URL; the version numbers of new entries don't matter. `older` is the manifest that the pack
+  /// starts from, sorted by URL. The threads have low priority unless the pack is urgent. `shouldContinue` is asked before
+  /// each file; if it returns false, there will be no pack.
   func draft(
     _ changes: [Manifests.EntryChange], on older: ContentTable, threads: Int,
     isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool = { true }
@@ -93,7 +92,7 @@ struct PackBuilder: Sendable {
         deltaBases: deltaBases, holders: holders))
   }
 
-  /// The files of one pack, which several threads code.
+  /// Codes the files of one pack on several threads.
   private struct RecordCoder: Sendable {
     let frames: ScratchFile
     private let jobs: [Job]
@@ -101,7 +100,7 @@ struct PackBuilder: Sendable {
     private let isThorough: Bool
     private let builder: PackBuilder
 
-    /// A file, and what it may be coded over.
+    /// A file, and what it may be coded against.
     private struct Job: Sendable {
       let sha256: SHA256
       let size: Int
@@ -118,7 +117,7 @@ struct PackBuilder: Sendable {
 
     enum Outcome {
       case records([PackDraft.Record])
-      /// One can't be coded, or the work was to end.
+      /// A file can't be coded, or the work was stopped.
       case nothing
       case tooLarge(TooLarge)
     }
@@ -133,7 +132,7 @@ struct PackBuilder: Sendable {
           partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
-      isThorough = whole <= PackBuilder.mostOfUpdate
+      isThorough = whole <= PackBuilder.maxThoroughBytes
       frames = ScratchFile(in: builder.store.folder)
     }
 
@@ -143,7 +142,7 @@ struct PackBuilder: Sendable {
       let largest = jobs.map(\.size).max() ?? 0
       guard largest <= builder.limits.largestFile else { return .tooLarge(.file(Int64(largest))) }
       let progress = Locked(Progress(records: Array(repeating: nil, count: jobs.count)))
-      // The largest first: whatever is last is short.
+      // The largest first, so that the last one is short.
       let order = jobs.indices.sorted { jobs[$0].size > jobs[$1].size }
       try Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) {
         (index) throws(StoreError) in
@@ -171,7 +170,7 @@ struct PackBuilder: Sendable {
       }
       let cost = MemoryBudget.cost(
         target: job.size, base: job.delta == nil && job.partner == nil ? 0 : job.size)
-      let coded = builder.budget.withRoom(for: cost) { () -> PackRecord? in
+      let coded = builder.budget.withMemory(for: cost) { () -> PackRecord? in
         guard let bytes = try? store.bytes(of: job.sha256, limit: Int(clamping: builder.limits.largestFile))
         else {
           return nil
@@ -194,18 +193,18 @@ struct PackBuilder: Sendable {
 
   // MARK: - The whole
 
-  /// What came of a draft.
+  /// The result of keeping a draft.
   enum Outcome {
     case kept(StoredPack)
     /// Its files were coded for other changes.
     case otherFiles
-    /// It isn't worth keeping, which is remembered.
-    case notWorth
-    /// So many bytes found no room.
-    case noRoom(Int64)
+    /// It isn't worth keeping, which is recorded.
+    case notWorthwhile
+    /// There was no space for this many bytes.
+    case noSpace(Int64)
   }
 
-  /// Puts a pack together and keeps it.
+  /// Assembles a pack and keeps it.
   func keep(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
     of channel: Int64
@@ -219,34 +218,34 @@ struct PackBuilder: Sendable {
         (PackRecordHead(length: record.frame.count, sha256: record.sha256).bytes, record.frame)
       }, frames: draft.frames)
     let isTooLarge = parts.size > limits.largest
-    guard !isTooLarge, Self.isWorth(parts.size, draft, changes) else {
-      if isTooLarge { try tellOf(.pack, ends, of: channel) }
+    guard !isTooLarge, Self.isWorthwhile(parts.size, draft, changes) else {
+      if isTooLarge { try logTooLarge(.pack, ends, of: channel) }
       try store.derived.refusePack(ends, of: channel)
-      return .notWorth
+      return .notWorthwhile
     }
-    guard try store.makePackRoom(limits.room, for: parts.size) else {
-      try tellOfNoRoom(ends, of: channel)
-      return .noRoom(parts.size)
+    guard try store.makePackSpace(limits.quota, for: parts.size) else {
+      try logNoSpace(ends, of: channel)
+      return .noSpace(parts.size)
     }
     let pack = try store.derived.keep(parts, ends, of: channel)
     counters.made(bytes: pack.size)
     return .kept(pack)
   }
 
-  /// Whether there is any room for a pack, before its files are coded.
-  func hasAnyRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
-    if try store.hasPackRoom(limits.room, for: 1) { return true }
-    try tellOfNoRoom(ends, of: channel)
+  /// Whether there is any space for a pack, before its files are coded.
+  func hasAnySpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
+    if try store.hasPackSpace(limits.quota, for: 1) { return true }
+    try logNoSpace(ends, of: channel)
     return false
   }
 
-  private func tellOfNoRoom(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
-    guard counters.withoutRoom.note(ends, of: channel) else { return }
-    try logLeftOut(ends, of: channel, "serve --pack-room \(limits.room) is used up")
+  private func logNoSpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
+    guard counters.withoutSpace.note(ends, of: channel) else { return }
+    try logLeftOut(ends, of: channel, "serve --pack-room \(limits.quota) is used up")
   }
 
-  /// Tells that a pack is left out, once for each version that packs lead to.
-  func tellOf(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
+  /// Logs that a pack is left out, once for each version that packs lead to.
+  func logTooLarge(_ what: TooLarge, _ ends: PackEnds, of channel: Int64) throws(StoreError) {
     guard counters.tooLarge.note(ends, of: channel) else { return }
     switch what {
     case .pack:
@@ -264,12 +263,11 @@ struct PackBuilder: Sendable {
     log("error: packs\(of) \(ends.version) are left out: \(why)")
   }
 
-  /// Bytes of the pack that a draft is going to be, if its release gets the numbers that are planned; nil where none will be
-  /// kept.
-  /// - Parameters:
-  ///   - channel: whose release is planned.
-  ///   - isNearest: from the version that the release replaces.
-  ///   - others: bytes of packs that are made before it.
+  /// Returns the size in bytes of the pack that a draft will become if its release gets the planned numbers; nil if none
+  /// will be kept.
+  ///
+  /// `channel` is the release's, `isNearest` whether the pack starts from the version that the release replaces, and
+  /// `others` the bytes of packs that are made before it.
   func size(
     _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: ContentTable,
     _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool,
@@ -281,18 +279,18 @@ struct PackBuilder: Sendable {
       let head = Self.head(plan, ends, records: draft.records.count)
     else { return nil }
     let size = draft.recordBytes.addingClamped(Int64(head.count))
-    guard size <= limits.largest, Self.isWorth(size, draft, changes) else { return nil }
-    // Packs to the version that the release replaces make way, but for one that is made before it commits.
-    let staysNewest = makesFirst && isNearest
-    let hasRoom = try store.hasPackRoom(
-      limits.room, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
+    guard size <= limits.largest, Self.isWorthwhile(size, draft, changes) else { return nil }
+    // Packs to the version that the release replaces are removed, except if this pack is made before it commits.
+    let staysNewest = makesPackBeforeCommit && isNearest
+    let hasRoom = try store.hasPackSpace(
+      limits.quota, for: size.addingClamped(others), replacing: staysNewest ? nil : channel)
     return hasRoom ? size : nil
   }
 
-  /// Head and change list; nil where the list can't be coded.
+  /// Returns the head and change list; nil if the list can't be coded.
   static func head(_ plan: PackPlan, _ ends: PackEnds, records: Int) -> [UInt8]? {
     let list = plan.changes.bytes(version: ends.version, old: plan.old)
-    // It is made while other releases wait.
+    // Other releases wait for this.
     let level: Int32? = list.count <= 64 << 10 ? nil : list.count <= 1 << 20 ? 19 : 9
     guard let coded = PackFrame.encode(list, level: level) else { return nil }
     return PackHead(
@@ -301,18 +299,20 @@ struct PackBuilder: Sendable {
     ).bytes + coded
   }
 
-  /// Whether a device is better off with a pack than with whole files and the patch that says which.
+  /// Whether a device is better off with a pack than with whole files and the patch that names them.
   ///
-  /// It follows from the changes alone, so that a cost names no pack that is refused later. What both answers say beside
-  /// the patch and the pack is about the same.
-  private static func isWorth(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange]) -> Bool {
-    // Mostly it is plain without a look at the patch, which takes time to code.
+  /// It depends only on the changes, so that no cost includes a pack that is refused later. What both answers carry besides
+  /// the patch and the pack is about the same size.
+  private static func isWorthwhile(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange])
+    -> Bool
+  {
+    // Usually the answer is clear without the patch, which takes time to code.
     func patch() -> Int64 { Int64(MapChange.patchCount(changes.map { MapChange($0) })) }
-    // Without files the patch is all there is to fetch: one request, where a pack takes two.
-    if draft.records.isEmpty { return size.addingClamped(worthARequest) < patch() }
+    // Without files, the patch is all there is to fetch: one request, whereas a pack takes two.
+    if draft.records.isEmpty { return size.addingClamped(bytesPerRequest) < patch() }
     return size <= draft.plainBytes || size <= draft.plainBytes.addingClamped(patch())
   }
 
-  /// Bytes that arrive in the time that a request takes, on a phone: 200 ms at 1.6 Mbit/s.
-  private static let worthARequest: Int64 = 40_000
+  /// How many bytes arrive in the time of one request on a phone: 200 ms at 1.6 Mbit/s.
+  private static let bytesPerRequest: Int64 = 40_000
 }

@@ -3,14 +3,14 @@ import Store
 import Synchronization
 import System
 
-/// What was done for packs since the start, for `/metrics`.
+/// Statistics of packs since startup, for `/metrics`.
 final class PackCounters: Sendable {
   private let packs = Atomic<Int>(0)
   private let bytes = Atomic<Int>(0)
   private let failures = Atomic<Int>(0)
   private let announcements = Atomic<Int>(0)
-  /// Packs that found no room, and those that are too large or have a file that is.
-  let withoutRoom = LeftOut()
+  /// Packs that were left out for lack of space, and those that are too large or have a file that is.
+  let withoutSpace = LeftOut()
   let tooLarge = LeftOut()
 
   func made(bytes count: Int64) {
@@ -21,12 +21,12 @@ final class PackCounters: Sendable {
   /// Packs that were left out for one reason.
   final class LeftOut: Sendable {
     private let total = Atomic<Int>(0)
-    /// By channel the newest version, and from where packs to it were left out.
+    /// For each channel, the newest version, and the bases of the packs to it that were left out.
     private let known = Locked<[Int64: (version: ManifestVersion, bases: Set<ManifestVersion>)]>([:])
 
     var count: Int { total.load(ordering: .relaxed) }
 
-    /// A pack of a channel was left out.
+    /// Counts a channel's pack that was left out.
     /// - Returns: whether it is the first one to that version.
     func note(_ ends: PackEnds, of channel: Int64) -> Bool {
       let (isNew, isFirst) = known.withLock { known in
@@ -34,17 +34,17 @@ final class PackCounters: Sendable {
         let isNew = known[channel]?.bases.insert(ends.base).inserted ?? false
         return (isNew, known[channel]?.bases.count == 1 && isNew)
       }
-      // One that is tried again is still one.
+      // A repeated attempt isn't counted again.
       if isNew { total.add(1, ordering: .relaxed) }
       return isFirst
     }
   }
 
   func failed() { failures.add(1, ordering: .relaxed) }
-  /// An answer was rendered that names a pack.
+  /// Counts a rendered answer that names a pack.
   func announced() { announcements.add(1, ordering: .relaxed) }
 
-  /// In the Prometheus text format, version 0.0.4.
+  /// The metrics in the Prometheus text format, version 0.0.4.
   var prometheusText: String {
     func metric(_ name: String, _ help: String, _ value: Int) -> String {
       "# HELP \(name) \(help)\n# TYPE \(name) counter\n\(name) \(value)\n"
@@ -56,7 +56,7 @@ final class PackCounters: Sendable {
         failures.load(ordering: .relaxed))
       + metric(
         "xcache_packs_without_room_total", "Packs that were left out because --pack-room was used up.",
-        withoutRoom.count)
+        withoutSpace.count)
       + metric(
         "xcache_packs_too_large_total",
         "Packs that were left out because they are larger than --pack-limit, or for a file that is too large.",

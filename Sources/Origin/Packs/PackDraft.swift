@@ -3,20 +3,19 @@ import Manifests
 import Store
 import System
 
-/// The files of a pack, which are coded before the release that it leads to has its number: what they are follows from
-/// URLs and bytes alone.
+/// The files of a pack, coded before the release that it leads to has its number: they depend only on URLs and bytes.
 struct PackDraft: Sendable {
-  /// A file, coded.
+  /// A coded file.
   struct Record: Sendable {
     let sha256: SHA256
-    /// What the frame is over; nil: nothing.
+    /// What the frame is coded against; nil if nothing.
     let base: SHA256?
     let isRenamed: Bool
-    /// Where it is in `frames`.
+    /// Its position in `frames`.
     let frame: Range<Int64>
   }
 
-  /// An entry that comes, and the URL that it most likely replaces.
+  /// A new entry, and the URL that it most likely replaces.
   struct Link: Hashable, Sendable {
     let url: ResourceURL
     let partner: ResourceURL?
@@ -25,21 +24,21 @@ struct PackDraft: Sendable {
   let links: [Link]
   let records: [Record]
   let frames: ScratchFile
-  /// Bytes of these files' best plain bodies.
+  /// The bytes of these files' best plain bodies.
   let plainBytes: Int64
-  /// What files have deltas on, and which URLs of the base manifest hold bytes that matter: of a plan for the same
-  /// changes once more.
+  /// The bases of files' deltas, and the URLs of the base manifest that hold the bytes involved: for making the plan for
+  /// the same changes again.
   let deltaBases: [SHA256: SHA256]
   let holders: [SHA256: ResourceURL]
 
-  /// Bytes that the records take in a pack.
+  /// The bytes that the records take in a pack.
   var recordBytes: Int64 {
     records.reduce(0) {
       $0 + Int64($1.frame.count + PackRecordHead(length: $1.frame.count, sha256: $1.sha256).bytes.count)
     }
   }
 
-  /// What the pack says of these changes, if they are those that the files were coded for.
+  /// Returns the plan for these changes, if the files were coded for them.
   func plan(_ changes: [Manifests.EntryChange], on base: PackBase) -> PackPlan? {
     guard var plan = PackPlan(changes, on: base, deltaBases: deltaBases), Self.links(of: plan) == links else {
       return nil
@@ -62,7 +61,7 @@ struct PackDraft: Sendable {
     return rest.isEmpty ? plan : nil
   }
 
-  /// The entries that come, in their order, each with its partner.
+  /// Returns the new entries, in order, each with its partner.
   static func links(of plan: PackPlan) -> [Link] {
     plan.changes.arrivals.map { arrival in
       Link(url: arrival.url, partner: arrival.partner.map { plan.old[$0].url })
@@ -71,8 +70,8 @@ struct PackDraft: Sendable {
 }
 
 extension PackDraft {
-  /// What a planned release changes in an older manifest.
-  /// - Parameter entries: as the release is going to write them; of those that aren't among them, the numbers are made up.
+  /// Returns what a planned release changes in an older manifest. `entries` are as the release will write them; for others,
+  /// the numbers are made up.
   static func changes(
     _ new: DeltaSearch.Contents, gone: [ResourceURL], on older: ContentTable, in channel: ChannelInfo,
     entries: [ResourceURL: Entry] = [:]
@@ -87,7 +86,7 @@ extension PackDraft {
     return changes.sorted { $0.url < $1.url }
   }
 
-  /// An entry as a release will make it, but for its numbers.
+  /// Returns an entry as a release will make it, except for its numbers.
   static func entry(_ url: ResourceURL, _ content: ResourceContent, in channel: ChannelInfo) -> Entry {
     let path = DownloadPath(
       channel: channel.name, appID: channel.appID, manifestVersion: ManifestVersion(1), resourceVersion: 1,

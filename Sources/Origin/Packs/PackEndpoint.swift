@@ -8,10 +8,8 @@ struct PackEndpoint: Sendable {
   let store: Store
   let log: @Sendable (String) -> Void
 
-  /// - Parameters:
-  ///   - path: without a public URL's prefix and without the slash before its first segment.
-  ///   - whole: the whole request path, under which the file is kept open.
-  ///   - channel: that the path names; nil where there is none.
+  /// Answers the request for a pack. `path` has neither a public URL's prefix nor its leading slash; `whole` is the whole
+  /// request path, under which the file is kept open. `channel` is the one named by the path, or nil.
   func answer(
     _ path: RawSpan, whole: RawSpan, of channel: Int64?, _ request: borrowing Request, _ cache: DownloadCache
   ) -> Answer {
@@ -36,7 +34,7 @@ struct PackEndpoint: Sendable {
     }
   }
 
-  /// A pack of that name may still be made: nobody is to remember that there was none.
+  /// A pack of that name may still be made, so the answer must not be cached.
   private static var nothing: Response {
     ClientFailure.response(.notFound, "no pack is stored under this URL", cacheControl: "no-store")
   }
@@ -50,15 +48,15 @@ struct PackEndpoint: Sendable {
   }
 }
 
-/// Tells which packs devices may be told of.
+/// Decides which packs are offered to devices.
 struct PackOffers: Sendable {
   let store: Store
-  /// Only those that were brought to where devices download from (guarantee 6).
+  /// Whether only packs that were pushed to where devices download are offered.
   let arePushed: Bool
-  /// Those that were told of.
+  /// The packs that were offered.
   let announced = AnnouncedPacks()
 
-  /// The pack that leads a device at `base` to a channel's newest version; nil where none is to be named.
+  /// Returns the pack from `base` to a channel's newest version; nil if none is to be offered.
   func offer(_ channel: ChannelInfo, from base: ManifestVersion, baseDigest: SHA256) throws(StoreError)
     -> PackOffer?
   {
@@ -68,7 +66,7 @@ struct PackOffers: Sendable {
     return offer(pack, channel)
   }
 
-  /// What is told of a pack; nil where it isn't to be named yet.
+  /// Returns the offer of a pack; nil if it isn't to be offered yet.
   func offer(_ pack: StoredPack, _ channel: ChannelInfo) -> PackOffer? {
     guard pack.isPushed || !arePushed else { return nil }
     announced.note(pack, of: channel, in: store)

@@ -2,12 +2,12 @@ import Manifests
 import Store
 import System
 
-/// Packs on older versions that are left for later: those that found no room, until there is some, and those that
-/// couldn't be pushed, for a while. A newer version makes all of a channel's pointless.
+/// Packs from older versions that are postponed: those without space, until there is some, and those that couldn't be
+/// pushed, for a while. A newer version makes all of a channel's obsolete.
 struct PackQueue: Sendable {
   enum Reason: Equatable, Sendable {
-    /// So many bytes found none.
-    case room(Int64)
+    /// There was no space for this many bytes.
+    case space(Int64)
     case push
   }
 
@@ -22,10 +22,10 @@ struct PackQueue: Sendable {
   }
 
   private var items: [Key: Item] = [:]
-  /// Of channels whose packs can't be pushed: seconds until they are tried again, and when that is.
+  /// For channels whose packs can't be pushed: the wait in seconds, and when it ends.
   private var pushes: [Int64: (wait: Double, at: UInt64)] = [:]
 
-  /// Seconds before the first attempt; each further wait is twice as long, up to the longest.
+  /// Seconds before the first attempt; each further wait doubles, up to the longest.
   private static let waits = (first: 2.0, longest: 300.0)
 
   /// Seconds until something may be due.
@@ -40,26 +40,26 @@ struct PackQueue: Sendable {
     items[Key(channel: channel.id, base: base)] = Item(version: channel.version, reason: reason)
     guard reason == .push else { return }
     let now = Clock.monotonicNanoseconds()
-    // Several that fail one after the other are one attempt.
+    // Several failures in a row count as one attempt.
     if let push = pushes[channel.id], push.at > now { return }
     let wait = pushes[channel.id].map { min($0.wait * 2, Self.waits.longest) } ?? Self.waits.first
     pushes[channel.id] = (wait, now + UInt64(wait * 1e9))
   }
 
-  /// A pack of a channel was pushed: the next failure begins anew.
+  /// Resets the wait after a pack of the channel was pushed.
   mutating func pushed(_ channel: ChannelInfo) { pushes[channel.id] = nil }
 
-  /// Whether the pack on a base is left for later.
+  /// Whether the pack from a base is postponed.
   func holds(_ channel: ChannelInfo, _ base: ManifestVersion) -> Bool {
     items[Key(channel: channel.id, base: base)]?.version == channel.version
   }
 
-  /// The channels of which something is due, which isn't held any more.
-  mutating func takeDue(_ hasRoom: (Int64) -> Bool) -> Set<Int64> {
+  /// Returns the channels for which something is due, and removes it.
+  mutating func removeDue(_ hasSpace: (Int64) -> Bool) -> Set<Int64> {
     let now = Clock.monotonicNanoseconds()
     let due = items.filter { key, item in
       switch item.reason {
-      case .room(let size): hasRoom(size)
+      case .space(let size): hasSpace(size)
       case .push: pushes[key.channel].map { $0.at <= now } ?? true
       }
     }

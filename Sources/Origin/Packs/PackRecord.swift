@@ -2,13 +2,13 @@ import Compression
 import Manifests
 import System
 
-/// A file as a pack has it.
+/// A file as contained in a pack.
 struct PackRecord: Sendable {
   /// A zstd frame without its magic number.
   let frame: [UInt8]
-  /// What it is over; nil: nothing.
+  /// What it is coded against; nil if nothing.
   let base: SHA256?
-  /// Whether it is over the base with its words renamed.
+  /// Whether the base's words were renamed first.
   let isRenamed: Bool
 
   /// A file that devices hold.
@@ -17,17 +17,17 @@ struct PackRecord: Sendable {
     let bytes: [UInt8]
   }
 
-  /// A file's delta in the dcz coding, and what it is on.
+  /// A file's delta in the dcz coding, and its base.
   struct Delta {
     let base: Base
     let coded: [UInt8]
   }
 
-  /// The smallest that a few ways give; nil where none can.
-  /// - Parameters:
-  ///   - delta: serves as it is where renaming gains nothing.
-  ///   - partner: the file that this one most likely replaces, which may be of use though no delta was worth keeping.
-  ///   - isThorough: a file without a delta gets all the effort; else as much as its plain body had.
+  /// The smallest of several codings of a file; nil if none is possible.
+  ///
+  /// `delta` is used as it is if renaming gains nothing. `partner` is the file that this one most likely replaces, which
+  /// may help even if no delta was worth keeping. If `isThorough` is true, a file without a delta gets the best level,
+  /// otherwise the level of its plain body.
   init?(
     _ file: [UInt8], delta: Delta?, partner: Base?, _ renaming: PackRenaming, isThorough: Bool = true
   ) {
@@ -47,15 +47,15 @@ struct PackRecord: Sendable {
     self.isRenamed = isRenamed
   }
 
-  /// The delta's own frame, or one over its base renamed.
+  /// Returns the delta's own frame, or one against its renamed base.
   private static func best(_ file: [UInt8], _ delta: Delta, _ renaming: PackRenaming) -> PackRecord? {
     guard let plain = PackFrame.frame(ofDelta: delta.coded) else { return nil }
     let unchanged = PackRecord(frame: plain, base: delta.base.sha256, isRenamed: false)
     guard let renamed = renaming.applied(to: delta.base.bytes) else { return unchanged }
     let effort = Effort(file.count + renamed.count)
     guard let guess = PackFrame.encode(file, base: renamed, level: effort.guess),
-      // The delta was made with all effort: a guess that is far from it wouldn't come near. Of a large file, whose best
-      // effort takes seconds, a few bytes in a hundred aren't worth a release's wait.
+      // The delta was made at the best level: a guess far above it won't get close. For a large file, whose best level
+      // takes seconds, a few percent aren't worth making a release wait.
       guess.count < (effort.isSmall ? plain.count + plain.count / 2 : plain.count - plain.count / 5)
     else { return unchanged }
     let best = effort.better(than: guess, file, over: renamed)
@@ -63,7 +63,7 @@ struct PackRecord: Sendable {
     return PackRecord(frame: best, base: delta.base.sha256, isRenamed: true)
   }
 
-  /// Over nothing, or over the file that it replaces, as it is or renamed.
+  /// Codes a file against nothing, or against the file that it replaces, as it is or renamed.
   private static func best(
     _ file: [UInt8], _ partner: Base?, _ renaming: PackRenaming, isThorough: Bool
   ) -> PackRecord? {
@@ -81,38 +81,38 @@ struct PackRecord: Sendable {
       }
     }
     guard let best = ways.min(by: { $0.record.frame.count < $1.record.frame.count }) else { return nil }
-    // Photographs, fonts and archives: what is packed already stays as large.
+    // Photographs, fonts and archives: compressed data doesn't shrink.
     if best.record.frame.count > file.count - file.count / 50 { return best.record }
     let frame = Effort(file.count + best.over.count, isThorough: isThorough).better(
       than: best.record.frame, file, over: best.over)
     return PackRecord(frame: frame, base: best.record.base, isRenamed: best.record.isRenamed)
   }
 
-  /// How hard a file is tried, by the bytes of both it and what it is over: a release waits for it.
+  /// The effort for a file, by the size of it and its base: a release waits for it.
   private struct Effort {
     let isSmall: Bool
-    /// The level that ways are compared at: with long-distance matching, so that a match is found wherever in the base
-    /// it is, five misjudges little and takes a fifth of the time of ten.
+    /// The level for comparing ways: with long-distance matching, which finds matches anywhere in the base, level 5
+    /// misjudges little and takes a fifth of the time of level 10.
     let guess: Int32
     private let best: Int32?
 
     init(_ count: Int, isThorough: Bool = true) {
       isSmall = count <= 256 << 10
       guess = isSmall ? 3 : 5
-      // Of small ones, whatever of a few ways is the smallest.
+      // For small files, the smallest of several levels.
       best = isThorough ? isSmall ? nil : count <= 16 << 20 ? 19 : 12 : 9
     }
 
-    /// The smaller of a guess and what the best level gives, where there is something to win.
+    /// Returns the smaller of a guess and the best level's result, if there is something to gain.
     func better(than guess: [UInt8], _ file: [UInt8], over base: [UInt8]) -> [UInt8] {
-      if !isSmall, guess.count <= Self.nearlyNothing { return guess }
+      if !isSmall, guess.count <= Self.negligibleSize { return guess }
       guard let frame = PackFrame.encode(file, base: base, level: best), frame.count < guess.count else {
         return guess
       }
       return frame
     }
 
-    /// Of a large file that is nearly its base the best level takes seconds to save a few bytes.
-    private static let nearlyNothing = 4 << 10
+    /// For a large file that nearly equals its base, the best level takes seconds to save a few bytes.
+    private static let negligibleSize = 4 << 10
   }
 }

@@ -1,8 +1,7 @@
 import Manifests
 import Store
 
-/// Makes versions of a channel's documents: the store first, durably, then the catalog that polls are answered
-/// from.
+/// Makes versions of a channel's documents: durably in the store first, then in the catalog that polls are answered from.
 final class DocumentService: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
@@ -14,7 +13,7 @@ final class DocumentService: Sendable {
     self.renderer = renderer
   }
 
-  /// Makes a new version; when this returns, every poll that begins is told its number.
+  /// Makes a new version; once this returns, every new poll gets its number.
   func change(
     _ request: DocumentRequest, record: AnswerRecord<DocumentOutcome>? = nil,
     _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
@@ -22,7 +21,7 @@ final class DocumentService: Sendable {
     try store.change(request, change: change, committed: show, record: record)
   }
 
-  /// Changes a channel's settings; when this returns, every poll that begins is told those that are for devices.
+  /// Changes a channel's settings; once this returns, every new poll gets those meant for devices.
   func set(
     _ change: SettingsChange, of app: AppName, _ channel: ChannelName, by actor: Actor,
     record: AnswerRecord<ConfiguredChannel>? = nil
@@ -30,12 +29,12 @@ final class DocumentService: Sendable {
     try store.set(change, of: app, channel, by: actor, committed: show, record: record)
   }
 
-  /// What is answered to a device that is up to date is ready at once. Whole manifest and patches carry the numbers,
-  /// too: the whole is put together again from its coded map, patches are made again in the background.
+  /// Updates the catalog. The answer for up-to-date devices is ready at once. The whole manifest and the patches carry the
+  /// numbers, too: the former is reassembled from its coded map, the latter are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
     let next = before.with(ChannelDocuments(state))
-    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseService.codedAtOnce {
+    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseService.maxCodedInCommit {
       next.held.keep(whole: WholeManifest(next.channel, map, next.extras))
     }
     catalog.update { $0.put(next) }

@@ -1,13 +1,13 @@
 import Store
 
-/// Brings a release's immutable files to where devices download them, before any device is told of it (guarantee 6).
+/// Uploads a release's immutable files to where devices download them, before any device learns of it.
 package struct ReleasePush: Sendable {
-  /// The files that must be there before the release is visible.
+  /// Returns the files that must be there before the release becomes visible.
   package let names: @Sendable (PreparedRelease) throws(StoreError) -> Set<String>
-  /// Brings those that are missing; comes back when all are there.
+  /// Uploads the files that are missing; returns when all are there.
   /// - Throws: `pushFailed`.
   package let push: @Sendable (PreparedRelease) throws(StoreError) -> Void
-  /// Brings a pack; comes back when it is there. A release can do without: devices aren't told of it then.
+  /// Uploads a pack; returns when it is there. Packs are optional: one that isn't uploaded isn't offered to devices.
   /// - Throws: `pushFailed`.
   package let pack: @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void
 
@@ -21,29 +21,29 @@ package struct ReleasePush: Sendable {
     self.pack = pack
   }
 
-  /// How often it is pushed again because other releases, or new deltas, came meanwhile.
+  /// How often files are pushed again because other releases, or new deltas, came meanwhile.
   private static let rounds = 8
 
   /// Makes a release whose files are pushed before it is committed, while no transaction is open.
   ///
-  /// The download URLs are certain only inside the transaction. So that is tried first: it ends with what would be
-  /// committed and changes nothing; then the files go out; then it is tried again, and passes where all that it names
-  /// went out.
+  /// Download URLs are final only inside the transaction. So the commit is first attempted: it ends with what would be
+  /// committed and changes nothing. Then the files are pushed and the commit is attempted again; it succeeds if everything
+  /// that it names was pushed.
   /// - Parameters:
-  ///   - commit: tries once; it calls what it is given inside the transaction.
-  ///   - after: is told what was pushed, before it is tried again.
-  /// - Throws: `pushFailed`; `unpushed` where others came between each time.
-  func ahead<Outcome>(
-    of commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
+  ///   - commit: makes one attempt; it calls its argument inside the transaction.
+  ///   - after: called with what was pushed, before the next attempt.
+  /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
+  func pushing<Outcome>(
+    before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
       Outcome,
     after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> Outcome {
-    var there: Set<String> = []
+    var pushed: Set<String> = []
     for _ in 0..<Self.rounds {
       var wanted: PreparedRelease?
       do {
         return try commit { (prepared) throws(StoreError) in
-          if try names(prepared).isSubset(of: there) { return }
+          if try names(prepared).isSubset(of: pushed) { return }
           wanted = prepared
           throw .unpushed
         }
@@ -51,7 +51,7 @@ package struct ReleasePush: Sendable {
         guard let wanted else { throw .unpushed }
         let names = try names(wanted)
         try push(wanted)
-        there.formUnion(names)
+        pushed.formUnion(names)
         after(wanted)
       }
     }

@@ -2,14 +2,13 @@ import Manifests
 import Store
 
 extension ReleaseService {
-  /// Makes a channel; when this returns, polls are answered for it.
-  /// - Parameter publicURL: where devices download from; nil: as other new channels do.
+  /// Creates a channel; once this returns, polls are answered for it. A nil `publicURL` means that of other new channels.
   func create(
     _ app: AppName, _ name: ChannelName, publicURL: BaseURL?, by actor: Actor,
     record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
     let show = { [store, catalog] (channel: ChannelInfo) in
-      // One that was removed held nothing, and what it says beside its manifest is told with the next change.
+      // A channel that was removed was empty, and its documents are shown with the next change.
       let documents = (try? store.extras(of: channel)).map { ChannelDocuments($0) } ?? .none
       catalog.update { $0.put(ChannelCatalog(channel: channel, map: .empty, documents: documents)) }
     }
@@ -17,7 +16,7 @@ extension ReleaseService {
       app, name, publicURL: publicURL ?? self.publicURL, by: actor, committed: show, record: record)
   }
 
-  /// Removes an empty channel; when this returns, nobody is answered for it.
+  /// Removes an empty channel; once this returns, its polls are no longer answered.
   func remove(
     _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
@@ -28,8 +27,8 @@ extension ReleaseService {
     return try store.removeChannel(app, name, by: actor, committed: hide, record: record)
   }
 
-  /// Names the app that answers where none is named; when this returns, polls are answered so.
-  /// - Returns: the one before.
+  /// Sets the app that answers when none is named; once this returns, polls are answered accordingly.
+  /// - Returns: the previous default app.
   func setDefault(_ app: AppName, by actor: Actor, record: AnswerRecord<AppName?>? = nil) throws(StoreError)
     -> AppName?
   {

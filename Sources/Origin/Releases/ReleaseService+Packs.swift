@@ -3,14 +3,14 @@ import Store
 import System
 
 extension ReleaseService {
-  /// The pack from the version before: its files were coded while the release was planned, so that it is only put
-  /// together here, and shown with the release.
+  /// Returns the pack from the version before. Its files were compressed while the release was planned; it is only
+  /// assembled here, and becomes visible with the release.
   ///
   /// - Parameters:
   ///   - news: what the release changes, sorted by URL.
-  ///   - channel: as the release leaves it.
-  ///   - before: as it was.
-  /// - Returns: nil where there is none: the answer is right without.
+  ///   - channel: the channel after the release.
+  ///   - before: the channel before it.
+  /// - Returns: nil if there is no pack: the answer is correct without one.
   func pack(
     _ news: [(url: ResourceURL, entry: Entry?)], _ channel: ChannelInfo, on before: ChannelCatalog
   ) -> StoredPack? {
@@ -37,8 +37,8 @@ extension ReleaseService {
     return nil
   }
 
-  /// Makes and pushes the pack of a release that is about to be committed: it is certain by now, but for others that
-  /// come between. Without it devices take the patch.
+  /// Makes and pushes the pack of a release that is about to be committed: it is final by now, unless others come in
+  /// between. Without the pack devices take the patch.
   func pushPack(_ prepared: PreparedRelease) {
     guard let push, let (pack, channel) = pack(of: prepared), !pack.isPushed else { return }
     do throws(StoreError) {
@@ -49,9 +49,9 @@ extension ReleaseService {
     }
   }
 
-  /// Commits. A large pack is put together before, while no transaction is open: writing and syncing it takes seconds in
-  /// which nobody else could release.
-  func packingAhead<Outcome>(
+  /// Commits a release. A large pack is assembled beforehand, while no transaction is open: writing and syncing it takes
+  /// seconds in which nobody else could release.
+  func commitWithPack<Outcome>(
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     var large: PreparedRelease?
@@ -64,19 +64,20 @@ extension ReleaseService {
     } catch .unpushed {
       guard let large else { throw .unpushed }
       _ = pack(of: large)
-      // It is found there, unless another release was made in the meantime: then it is put together after all.
+      // The pack is found, unless another release was made in the meantime: then it is assembled inside the transaction
+      // after all.
       return try commit { (_) in }
     }
   }
 
-  /// Whether a release seems to have a pack that is large, and finds room beside those that it replaces.
+  /// Whether a release seems to have a large pack for which there is space beside those that it replaces.
   private func hasLargePack(_ prepared: PreparedRelease) throws(StoreError) -> Bool {
     let bytes = deltas.packDrafts(of: prepared.channel.id).map(\.recordBytes).max() ?? 0
-    guard bytes >= packs.limits.ahead else { return false }
-    return try store.hasPackRoom(packs.limits.room, for: bytes.addingClamped(1 << 20))
+    guard bytes >= packs.limits.preassemblyThreshold else { return false }
+    return try store.hasPackSpace(packs.limits.quota, for: bytes.addingClamped(1 << 20))
   }
 
-  /// The pack from the version that a release is going to replace; nil where there is none.
+  /// Makes the pack from the version that a release is about to replace; nil if there is none.
   private func pack(of prepared: PreparedRelease) -> (StoredPack, ChannelInfo)? {
     guard let before = catalog.current.channel(id: prepared.channel.id),
       before.version == prepared.channel.version, before.version != .none,
@@ -89,7 +90,7 @@ extension ReleaseService {
 }
 
 extension StoreError {
-  /// What to say where a pack could not be pushed, which no release waits for.
+  /// Returns the message for a pack that could not be pushed; no release waits for it.
   func message(ofPackTo channel: ChannelInfo, at version: ManifestVersion) -> String {
     var message = "error: packs of \(channel.app) \(channel.name) \(version) could not be pushed"
     if case .pushFailed(let place, let reason) = self {
@@ -102,7 +103,7 @@ extension StoreError {
 }
 
 extension ManifestMap {
-  /// What is changed of this manifest; nil where that can't be read.
+  /// Returns the changes to this manifest; nil if it can't be read.
   fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [Manifests.EntryChange]? {
     var changes: [Manifests.EntryChange] = []
     let reader = MapReader(self)

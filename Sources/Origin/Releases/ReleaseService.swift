@@ -3,7 +3,7 @@ import Store
 import Synchronization
 import System
 
-/// Makes releases: the store first, durably, then the catalog that polls are answered from.
+/// Makes releases: durably in the store first, then in the catalog that polls are answered from.
 final class ReleaseService: Sendable {
   let store: Store
   let catalog: Published<Catalog>
@@ -15,14 +15,14 @@ final class ReleaseService: Sendable {
   let packs: PackBuilder
   let documents: DocumentService
   let push: ReleasePush?
-  /// Releases that are being pushed.
-  let pushing = Atomic<Int>(0)
-  static let mostPushing = 2
+  /// The number of releases being pushed.
+  let activePushes = Atomic<Int>(0)
+  static let maxPushes = 2
   let staged: StagedReleases
 
-  /// Manifests up to this many bytes are coded before their release is acknowledged, larger ones right after it, as
-  /// the patches from all versions but the one before: 50 MB take about a second, and whoever asks meanwhile waits.
-  static let codedAtOnce = 1 << 20
+  /// Manifests up to this many bytes are compressed before their release is acknowledged, larger ones right after it, as
+  /// are the patches from all versions but the one before: 50 MB take about a second, for which polls wait.
+  static let maxCodedInCommit = 1 << 20
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer,
@@ -43,15 +43,15 @@ final class ReleaseService: Sendable {
     staged = StagedReleases(log: log)
   }
 
-  /// Begins to make the deltas of a release and to work out what it costs devices, or joins who does already.
+  /// Begins to make a release's deltas and to work out its cost for devices, or joins a preparation in progress.
   func prepare(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Preparation {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
     return deltas.prepare(try store.preview(request))
   }
 
-  /// What a release would cost the devices on the version that it replaces; nil where that isn't worked out, as where nobody
-  /// waits for deltas.
+  /// Returns what a release would cost devices on the version that it replaces; nil if that isn't worked out, e.g. because
+  /// nobody waits for deltas.
   func forecast(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> UpdateCost? {
     guard deltas.options.wait > 0 else { return nil }
     let preparation = try prepare(request, createsApp: createsApp)
@@ -62,45 +62,43 @@ final class ReleaseService: Sendable {
   /// What a rollback would do.
   struct RollbackForecast {
     let outcome: RollbackOutcome
-    /// What works out its cost; nil where nothing changes, or deltas aren't waited for.
+    /// The preparation that works out its cost; nil if nothing changes, or deltas aren't waited for.
     var preparation: Preparation?
     /// Whether its deltas are stored.
     var hasDeltas = false
-    /// What it costs the devices that it takes back; nil where nothing changes, or it isn't worked out.
+    /// The cost for devices on the version that is rolled back; nil if nothing changes, or it hasn't been worked out.
     var update: UpdateCost?
   }
 
-  /// Works out what a rollback would do, and begins to make the deltas of what it brings back, from the version that it takes
-  /// back.
-  /// - Parameter waits: for the deltas, as releases do, unless too many others wait here already.
+  /// Works out what a rollback would do, and begins to make deltas of what it restores, from the version that it replaces.
+  ///
+  /// If `waits` is true, it waits for the deltas as releases do, unless too many others are waiting already.
   func forecast(of request: RollbackInput, waits: Bool) throws(StoreError) -> RollbackForecast {
     let isDryRun = request.dryRun
     var request = request
     request.dryRun = true
     var forecast = RollbackForecast(outcome: try store.rollback(request))
-    // What is going to be refused waits for nothing.
+    // A rollback that will be refused waits for nothing.
     guard isDryRun || forecast.outcome.release.freeze == nil else { return forecast }
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
     let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release))
     forecast.preparation = preparation
     if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
-    // A dry run may have worked it out a moment ago.
+    // An earlier dry run may already have worked it out.
     forecast.update = preparation.status.costs[1]
     return forecast
   }
 
   /// Waits for a release's deltas.
-  /// - Returns: whether they are stored; nil where too many others wait here already.
+  /// - Returns: whether they are stored; nil if too many others are waiting already.
   func awaitDeltas(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Bool? {
     deltas.options.wait <= 0 ? false : deltas.awaitReady(try prepare(request, createsApp: createsApp))
   }
 
-  /// Makes a release; when this returns, every poll that begins sees it.
+  /// Makes a release; once this returns, every new poll sees it.
   ///
-  /// - Parameters:
-  ///   - createsApp: whether an app or channel that doesn't exist is made.
-  ///   - caller: the token that it is asked for with.
-  /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
+  /// `createsApp` is whether a missing app or channel is created; `caller` is the token of the request.
+  /// - Throws: `pushFailed`: the release is then staged, and retried automatically.
   func release(
     _ request: ReleaseInput, createsApp: Bool, by caller: AccessToken,
     record: AnswerRecord<ReleaseOutcome>? = nil
@@ -114,8 +112,8 @@ final class ReleaseService: Sendable {
     }
   }
 
-  /// Brings an older version's content back; when this returns, every poll that begins sees it.
-  /// - Throws: `pushFailed`: then it is staged, and tried again by itself.
+  /// Restores an older version's content; once this returns, every new poll sees it.
+  /// - Throws: `pushFailed`: the rollback is then staged, and retried automatically.
   func rollback(
     _ request: RollbackInput, by caller: AccessToken, record: AnswerRecord<RollbackOutcome>? = nil
   ) throws(StoreError) -> RollbackOutcome {
@@ -134,24 +132,24 @@ final class ReleaseService: Sendable {
       _ committed: (ReleaseOutcome) -> Void
     ) throws(StoreError) -> Outcome
 
-  /// Pushes what a release names, runs the act that makes it, and shows it to polls.
+  /// Pushes the files that a release names, runs the act that makes it, and shows it to polls.
   private func commit<Outcome>(
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
     version: @escaping @Sendable (Outcome) -> ManifestVersion, _ act: @escaping StoreAct<Outcome>
   ) throws(StoreError) -> Outcome {
-    // A manifest that isn't in memory is read before the act, which others wait for.
+    // Reads a manifest that isn't in memory before the act, for which others wait.
     if !isDryRun, let channel = catalog.current.channel(scope.app, scope.channel) {
       _ = try builder.map(of: channel)
     }
-    return try staging(scope, by: caller, isDryRun: isDryRun, version: version) {
+    return try commitOrStage(scope, by: caller, isDryRun: isDryRun, version: version) {
       (checkWanted) throws(StoreError) in
-      // Written by `digest`, read by `committed`, in that order: the store waits for the one before it calls the other.
+      // Written by `digest`, read by `committed`, in that order: the store finishes the former before it calls the latter.
       var next = ManifestMap.empty
-      return try self.pushing { (check) throws(StoreError) in
+      return try self.commitWithPush { (check) throws(StoreError) in
         try act(
           { (prepared) throws(StoreError) in
             try checkWanted()
-            // Guarantee 6: what it names answers at the public URL before anybody is told of it.
+            // Guarantee 6: what the release names is available at the public URL before anybody is told of it.
             try check(prepared)
             next = try self.map(after: prepared)
             return next.digest
@@ -164,25 +162,25 @@ final class ReleaseService: Sendable {
     }
   }
 
-  /// The manifest that a release leads to.
+  /// Returns the manifest that a release leads to.
   func map(after prepared: PreparedRelease) throws(StoreError) -> ManifestMap {
     var map = ManifestMap.empty
     if let channel = catalog.current.channel(id: prepared.channel.id) { map = try builder.map(of: channel) }
     return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
   }
 
-  /// Moves the catalog on. The patch from the version before is made here: the whole fleet asks for it at once.
+  /// Updates the catalog. The patch from the version before is made here, since the whole fleet asks for it at once.
   func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
     guard let info = outcome.channel else { return }
     guard outcome.changed else {
-      // Only the prefetch config did.
+      // Only the prefetch config changed.
       if let extras = outcome.extras { documents.show(info, extras) }
       return
     }
     let before = catalog.current.channel(id: info.id)
     let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
     let channel = ChannelCatalog(channel: info, map: map, documents: said)
-    if map.byteCount <= Self.codedAtOnce {
+    if map.byteCount <= Self.maxCodedInCommit {
       channel.held.keep(whole: WholeManifest(info, map, channel.extras))
     }
     if let before, let digest = before.channel.digest, before.version != .none {
@@ -190,7 +188,7 @@ final class ReleaseService: Sendable {
       let patch = RenderedPatch(
         channel, from: before.version, digest: digest,
         outcome.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
-        // Without deltas the answer is right, too.
+        // Without deltas the answer is correct, too.
         deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)
       ) { channel.held.whole }
@@ -210,14 +208,13 @@ final class ReleaseService: Sendable {
   }
 }
 
-/// Whether the deltas of a release are stored when it is committed, asked once: its answer is worked out twice.
+/// Whether a release's deltas were stored when it was committed. Worked out only once, since the answer is made twice.
 final class DeltasAtCommit: Sendable {
   private let deltas: DeltaService
   private let areStored: Locked<Bool?>
 
-  /// - Parameters:
-  ///   - wereAwaited: whether it was waited until they were stored.
-  ///   - isDryRun: nothing is committed, so that they aren't.
+  /// `wereAwaited` is whether the deltas were waited for and stored. For a dry run, which commits nothing, the answer is
+  /// no.
   init(_ deltas: DeltaService, wereAwaited: Bool, isDryRun: Bool) {
     self.deltas = deltas
     areStored = Locked(isDryRun ? false : wereAwaited ? true : nil)

@@ -3,15 +3,15 @@ import Manifests
 import Store
 import System
 
-/// Releases whose files could not be pushed: each is tried again until it is visible or another one takes its place.
+/// Releases whose files could not be pushed: each is retried until it is visible or another one replaces it.
 ///
-/// They are kept in memory; who publishes again after a restart sends nothing twice.
+/// They are kept in memory; publishing again after a restart sends nothing twice.
 final class StagedReleases: Sendable {
   /// What a release replaces.
   struct Scope: Sendable {
     let app: AppName
     let channel: ChannelName
-    /// nil: all of them.
+    /// Nil means all bundles.
     let bundles: Set<BundleName>?
 
     func overlaps(_ other: Scope) -> Bool {
@@ -29,21 +29,20 @@ final class StagedReleases: Sendable {
   private let state = Locked(State())
   private let log: @Sendable (String) -> Void
 
-  /// Seconds before the first attempt; each further wait is twice as long, up to the longest.
+  /// Seconds before the first attempt; each further wait doubles, up to the longest.
   private static let waits = (first: 2.0, longest: 300.0)
 
   init(log: @escaping @Sendable (String) -> Void) { self.log = log }
 
   func isStaged(_ id: Int) -> Bool { state.withLock { $0.scopes[id] != nil } }
 
-  /// A newer release is made: what it replaces must not come after it.
+  /// Drops the staged releases that a newer release replaces: they must not come after it.
   func drop(_ scope: Scope) {
     state.withLock { state in state.scopes = state.scopes.filter { !$0.value.overlaps(scope) } }
   }
 
-  /// Keeps a release, in place of those that it replaces.
-  /// - Parameter attempt: tries again; gives the version that it came to. It is told its number, and must not commit
-  ///   once that isn't staged any more.
+  /// Stages a release, in place of those that it replaces. `attempt` retries it and returns the version that it made; it
+  /// receives the release's number, and must not commit once that is no longer staged.
   func add(_ scope: Scope, _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion) {
     let id = state.withLock { state in
       state.scopes = state.scopes.filter { !$0.value.overlaps(scope) }

@@ -2,17 +2,17 @@ import HTTP
 import Manifests
 import System
 
-/// A document that a channel has beside its manifest, as a path names it.
+/// A document of a channel other than its manifest, as named by a path.
 enum ClientDocument {
   case prefetch
   case policy
   case script(SHA256)
   /// The list of the manifest's files.
   case info
-  /// A zip of the manifest's files; nil for a name that none has.
+  /// A zip of the manifest's files; nil for an invalid name.
   case bundle(BundleZip?)
 
-  /// The path of a document whose channel stands in the query.
+  /// A document whose channel is in the query.
   init?(path: RawSpan) {
     if path.equals("/prefetchConfig") || path.equals("/prefetchConfig.json") {
       self = .prefetch
@@ -25,7 +25,7 @@ enum ClientDocument {
     }
   }
 
-  /// What follows `/{space}/{app}/`: `name`, which may be the last segment, and the rest.
+  /// A document below `/{space}/{app}/`: `name` may be the last segment, or `rest` follows it.
   init?(_ name: RawSpan, _ rest: borrowing PathSegments) {
     switch rest.isAtEnd {
     case true where name.equals("prefetchConfig.json"): self = .prefetch

@@ -4,9 +4,9 @@ import Store
 import System
 
 extension OriginHandler {
-  /// A document of the channel that the query names.
-  func named(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
-    reading(request) { request in
+  /// Answers with a document of the channel that the query names.
+  func answerNamed(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
+    answerRead(request) { request in
       let query = Self.query(request)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
@@ -15,11 +15,11 @@ extension OriginHandler {
     }
   }
 
-  /// A document under the path that the mirror has it at, too.
+  /// Answers with a document at the path under which the mirror has it, too.
   func answer(
     _ document: ClientDocument, app: RawSpan, space: RawSpan, _ request: borrowing Request
   ) -> Answer {
-    reading(request) { request in
+    answerRead(request) { request in
       guard let channel = catalog.current.channel(app: app, space: space) else {
         return .now(Self.noApp(app.text, channel: space.text))
       }
@@ -42,7 +42,7 @@ extension OriginHandler {
     }
   }
 
-  /// A script's bytes, which never change under their name.
+  /// Answers with a script's bytes, which never change under their name.
   private static func script(_ sha256: SHA256, _ store: Store, _ stored: StoredRequest) -> Response {
     do {
       guard let bytes = try store.script(sha256) else {

@@ -1,7 +1,7 @@
 import HTTP
 import Manifests
 
-/// What one event loop answers with. A poll, and a download that was opened before, take no lock here.
+/// One event loop's request handler. It takes no lock for polls and for downloads that are already open.
 final class OriginHandler: Handler {
   let origin: Origin
   var catalog: PublishedReader<Catalog>
@@ -18,7 +18,7 @@ final class OriginHandler: Handler {
     polls = origin.adoption.makeCounter()
   }
 
-  /// What publishers ask for has workers that no poll can keep busy.
+  /// Publishers' requests have workers of their own, which polls can't keep busy.
   func usesReservedWorkers(_ request: borrowing Request) -> Bool { request.path.starts(with: "/api/") }
 
   func handle(_ request: borrowing Request) -> Answer {
@@ -26,26 +26,26 @@ final class OriginHandler: Handler {
     if path.equals("/configure.json") { return configure(request) }
     if path.starts(with: "/xcache") { return client(path, request) }
     if path.starts(with: "/api/") { return origin.api.answer(request) }
-    return elsewhere(path, request)
+    return answerOther(path, request)
   }
 
-  private func elsewhere(_ path: RawSpan, _ request: borrowing Request) -> Answer {
-    if let document = ClientDocument(path: path) { return named(document, request) }
+  private func answerOther(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    if let document = ClientDocument(path: path) { return answerNamed(document, request) }
     if path.equals("/report") { return failure(request) }
     if path.equals("*") { return .now(Self.wholeServer) }
-    if path.equals("/healthz") { return reading(request) { _ in .now(Probe.alive) } }
+    if path.equals("/healthz") { return answerRead(request) { _ in .now(Probe.alive) } }
     if path.equals("/readyz") {
-      return reading(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
+      return answerRead(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
     }
     if path.equals("/metrics") {
       let metrics = origin.metrics
-      return reading(request) { _ in .later { Probe.metrics(metrics()) } }
+      return answerRead(request) { _ in .later { Probe.metrics(metrics()) } }
     }
     if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
-      return reading(request) { request in .now(page.response(to: request)) }
+      return answerRead(request) { request in .now(page.response(to: request)) }
     }
-    // The page's files are named beside it.
-    if path.equals("/console") { return reading(request) { _ in .now(Self.consoleFolder) } }
+    // The page refers to its files by relative URLs.
+    if path.equals("/console") { return answerRead(request) { _ in .now(Self.consoleFolder) } }
     for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
@@ -57,28 +57,28 @@ final class OriginHandler: Handler {
     return .now(ClientFailure.notFound("not found"))
   }
 
-  /// What the mirror has under the same paths: `/{space}/…` (DESIGN §6).
+  /// Answers the paths that the mirror has, too: `/{space}/…` (docs/protocol.md §10).
   private func client(_ path: RawSpan, _ request: borrowing Request) -> Answer {
-    // The path that older apps ask for.
+    // The path used by older apps.
     if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
     var segments = PathSegments(path)
     guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
     if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         origin.downloads.answer(file, whole: request.path, request, downloads)
       }
     }
     if name.equals("delta") {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         origin.deltas.answer(file, whole: request.path, request, downloads)
       }
     }
     guard let document = segments.next() else { return .now(Self.nothing) }
     if document.equals("pack") {
       let file = path.extracting(1..<path.byteCount)
-      return reading(request) { request in
+      return answerRead(request) { request in
         let channel = catalog.current.channel(app: name, space: space)?.channel.id
         return origin.packs.answer(file, whole: request.path, of: channel, request, downloads)
       }
@@ -87,7 +87,7 @@ final class OriginHandler: Handler {
       return answer(document, app: name, space: space, request)
     }
     guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
-    return reading(request) { request in
+    return answerRead(request) { request in
       guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
@@ -95,7 +95,7 @@ final class OriginHandler: Handler {
     }
   }
 
-  /// configure.json where the query names app and channel.
+  /// Answers configure.json when the query names app and channel.
   private func configure(_ request: borrowing Request) -> Answer {
     if request.method == .get, let query = request.query,
       let kept = memo.entry(for: query, edition: catalog.currentEdition),
@@ -104,10 +104,10 @@ final class OriginHandler: Handler {
       if kept.isCounted { polls.count(kept.version, of: kept.channel) }
       return .now(kept.document.response(to: request))
     }
-    return reading(request) { request in
+    return answerRead(request) { request in
       let query = Self.query(request)
-      // Both before what they number: a release that comes between would file an old answer under its own edition, and
-      // polls would have that one until the next change.
+      // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
+      // under the new edition and served to polls until the next change.
       let (catalogEdition, patchEdition) = (catalog.currentEdition, patches.currentEdition)
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
@@ -136,8 +136,8 @@ final class OriginHandler: Handler {
     return PollQuery(query)
   }
 
-  /// Answers GET and HEAD; OPTIONS says so, every other method is refused (RFC 9110 §15.5.6).
-  func reading(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
+  /// Answers GET, HEAD and OPTIONS; refuses any other method (RFC 9110 §15.5.6).
+  func answerRead(_ request: borrowing Request, _ answer: (borrowing Request) -> Answer) -> Answer {
     switch request.method {
     case .get, .head: answer(request)
     case .options: .now(Self.options)
@@ -150,11 +150,11 @@ final class OriginHandler: Handler {
 
   static let nothing = ClientFailure.notFound("not found")
 
-  /// The console is a folder.
+  /// The console is a folder: redirects to its path.
   private static let consoleFolder = Response(
     .found, HeadFields([("Location", "/console/"), ("Cache-Control", "no-cache")]))
 
-  /// The answer to `OPTIONS *`: every method that is answered anywhere (RFC 9110 §9.3.7).
+  /// The answer to `OPTIONS *`: every method that any path supports (RFC 9110 §9.3.7).
   private static let wholeServer = Response(
     .noContent, HeadFields([("Allow", "GET, HEAD, OPTIONS, PUT, POST, DELETE")]))
 

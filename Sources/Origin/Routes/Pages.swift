@@ -4,18 +4,18 @@ import HTTP
 import Manifests
 import System
 
-/// The pages for people that are embedded in the binary: `public/console/` as `/console/`, and `public/index.html` as `/`.
+/// The web pages embedded in the binary: `public/console/` as `/console/`, and `public/index.html` as `/`.
 struct Pages: Sendable {
   private let pages: [(path: [UInt8], document: CodedDocument)]
 
-  /// All of them, coded once for the process.
+  /// All pages, compressed once per process.
   static let embedded = Pages()
 
   private init() {
     pages = (0..<xcache_page_count()).map { index in
       let asset = xcache_page(index)
       let name = String(cString: asset.name)
-      // A folder's index has the folder's path.
+      // A folder's index is served at the folder's path.
       let path = "/" + (name.hasSuffix("index.html") ? name.dropLast("index.html".utf8.count) : name[...])
       return (
         Array(path.utf8),
@@ -24,7 +24,7 @@ struct Pages: Sendable {
     }
   }
 
-  /// The page at a path; nil where none is.
+  /// Returns the page at a path, or nil.
   func page(at path: RawSpan) -> CodedDocument? {
     for page in pages where path.equals(page.path) { return page.document }
     return nil
@@ -32,8 +32,8 @@ struct Pages: Sendable {
 
   var paths: [String] { pages.map { String(decoding: $0.path, as: UTF8.self) } }
 
-  /// The console shows texts that publishers wrote, with a token at hand. Only its own files run in it or style it, it
-  /// talks to its origin alone, no page may frame it, and no text becomes markup: a script that tries to make some fails
+  /// The console shows text written by publishers while it holds a token. Only its own files may run or style it, it talks
+  /// to its origin alone, no page may frame it, and no text becomes markup: scripts that try to make some fail
   /// (`trusted-types 'none'`). Published images are shown from memory: as images, nothing in them runs.
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src blob:; base-uri 'none'; form-action 'none'; "

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Walks a normalised path, segment by segment, without allocating.
+/// Walks the segments of a normalised path without allocating.
 struct PathSegments: ~Escapable {
   private let path: RawSpan
   private var index = 0
@@ -9,7 +9,7 @@ struct PathSegments: ~Escapable {
   @_lifetime(copy path)
   init(_ path: RawSpan) { self.path = path }
 
-  /// The next segment; nil at the end. A slash at the end gives a last, empty one.
+  /// Returns the next segment, or nil at the end. A trailing slash yields a last, empty segment.
   @_lifetime(copy self)
   mutating func next() -> RawSpan? {
     guard index < path.byteCount else { return nil }
@@ -18,10 +18,10 @@ struct PathSegments: ~Escapable {
     return path.extracting(start..<index)
   }
 
-  /// Whether every segment was taken.
+  /// Whether all segments have been taken.
   var isAtEnd: Bool { index >= path.byteCount }
 
-  /// What is left, with its slash.
+  /// The remaining path, with its leading slash.
   var rest: RawSpan {
     @_lifetime(copy self) get { path.extracting(index..<path.byteCount) }
   }
@@ -32,7 +32,7 @@ extension RawSpan {
   func equals(_ bytes: [UInt8]) -> Bool { equals(bytes.span.bytes) }
 }
 
-/// The answers that tell a supervisor or a scraper how the process is.
+/// The answers that tell a supervisor or a scraper about the process's state.
 enum Probe {
   static let alive = plain(.ok, "ok\n")
   static let ready = plain(.ok, "ready\n")

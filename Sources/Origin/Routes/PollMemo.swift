@@ -1,22 +1,22 @@
 import HTTP
 
-/// What the last queries for configure.json led to, as long as the catalog stays as it is.
+/// Remembers the answers to recent queries for configure.json while the catalog stays the same.
 ///
-/// A fleet asks with few different queries: those at the newest version all send the same one. Finding the answer by
-/// the query's bytes costs a tenth of reading it. One event loop's own, so it needs no lock.
+/// A fleet sends few different queries: devices at the newest version all send the same one. Finding the answer by the
+/// query's bytes takes a tenth of the time of parsing it. Each event loop has its own, so no lock is needed.
 struct PollMemo {
-  /// A query and its answer: a class, so that finding it costs one owner's count.
+  /// A query and its answer; a class, so that a lookup costs only one retain.
   final class Entry {
     let edition: Int
     let query: [UInt8]
     let document: CodedDocument
-    /// What the poll counts as.
+    /// The version that the poll is counted for.
     let version: Int64
     let channel: Int64
-    /// Whether it counts at all.
+    /// Whether the poll is counted at all.
     let isCounted: Bool
-    /// The edition of the patches that a patch is of; `noPatch` where it is none. So one that is served from here is
-    /// looked up, and thereby used, once in each edition.
+    /// The edition of the patch cache that the patch is from, or `noPatch` for other answers. A patch served from here is
+    /// thus looked up, and marked as used, once per edition.
     let patches: Int
 
     init(
@@ -33,20 +33,20 @@ struct PollMemo {
     }
   }
 
-  /// Each query has one place; one that falls on another's takes it.
+  /// A direct-mapped table: a query evicts the one in its slot.
   private var entries = [Entry?](repeating: nil, count: Self.count)
   private static let count = 64
-  /// The edition of all that was kept last.
+  /// The catalog's edition when an entry was last kept.
   private var edition = 0
-  /// No edition of the patches: the answer isn't one.
+  /// Stands for an answer that isn't a patch.
   static let noPatch = -1
-  /// A larger answer isn't kept: it would stay in memory when its room there was given to others, or its channel has
-  /// another version, for as long as the loop is asked for nothing.
+  /// Larger answers aren't kept: on an idle loop they would stay in memory after they were evicted elsewhere, or after the
+  /// channel got another version.
   private static let largest = 256 << 10
-  /// A longer query is no device's.
+  /// No device sends a longer query.
   private static let longest = 512
 
-  /// What was kept for a query in this edition of the catalog.
+  /// Returns the entry kept for a query in this edition of the catalog.
   func entry(for query: RawSpan, edition: Int) -> Entry? {
     guard let entry = entries[Self.place(query)], entry.edition == edition, query.equals(entry.query) else {
       return nil
@@ -60,7 +60,7 @@ struct PollMemo {
   ) {
     guard query.byteCount <= Self.longest, document.byteCount <= Self.largest else { return }
     if edition != self.edition {
-      // What was kept of an older catalog would hold its manifests in memory.
+      // Entries of an older catalog would keep its manifests in memory.
       for place in entries.indices { entries[place] = nil }
       self.edition = edition
     }

@@ -2,16 +2,17 @@ import HTTP
 import Manifests
 import Store
 
-/// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (DESIGN §3 "Bundles") from files that are made once.
+/// Answers `bundle/553.zip`, `bundle/552-553.zip` and `bundle/552-553.delta.zip` (docs/protocol.md §9) from files that are
+/// made once.
 struct ZipEndpoint: Sendable {
   let service: ZipService
   let store: Store
   let log: @Sendable (String) -> Void
 
-  /// Seconds after which a device asks again for a zip that isn't there yet.
+  /// Seconds after which a device retries a zip that isn't there yet.
   private static let pause = 5
 
-  /// - Parameter zip: nil where the path names none.
+  /// Answers the request for a zip; nil stands for an invalid name.
   func answer(_ channel: ChannelInfo, _ zip: BundleZip?, _ request: borrowing Request) -> Answer {
     guard let zip else {
       return .now(
@@ -23,7 +24,7 @@ struct ZipEndpoint: Sendable {
     return .later { respond(zip, channel, token, stored) }
   }
 
-  /// Whether a token may read the channel, as a mirror's may: then it gets the zips of every kept version.
+  /// Whether a token may read the channel, as a mirror's may: it then gets the zips of every kept version.
   private func isTrusted(_ token: String?, _ channel: ChannelInfo) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try store.check(token: token)?.allows(.read, app: channel.app, channel: channel.name) ?? false
@@ -41,9 +42,9 @@ struct ZipEndpoint: Sendable {
           "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
             + "and of updates from those to version \(channel.version)")
       case .dropped: return ClientFailure.notFound("\(zip) was removed to make room for newer ones")
-      case .noRoom(isNewest: false):
+      case .noSpace(isNewest: false):
         return ClientFailure.notFound("there is no space for \(zip)")
-      case .noRoom(isNewest: true):
+      case .noSpace(isNewest: true):
         return ClientFailure.response(.serviceUnavailable, "the origin's disk is too full for \(zip)")
       }
     } catch {
@@ -57,7 +58,7 @@ struct ZipEndpoint: Sendable {
     }
   }
 
-  /// An update's zip is 404 until it is there, as on a mirror; a whole one is only a matter of moments.
+  /// An update's zip is 404 until it is there, as on a mirror; a whole one takes only moments.
   private static func notYet(_ zip: BundleZip) -> Response {
     let words = "\(zip) is being created; try again in \(pause) s"
     switch zip {

@@ -2,17 +2,17 @@ import Manifests
 import Store
 import System
 
-/// Makes zips of channels' files, one after another beside the worker pool, and each once.
+/// Makes zips of channels' files, one at a time on a thread of its own, and each only once.
 final class ZipService: Sendable {
-  /// What a service has to know of the rest of the origin, and of the disk.
+  /// What the service needs to know about the rest of the origin and the disk.
   struct Options: Sendable {
-    /// Tells the deltas of an update's zip.
+    /// Returns the deltas of an update's zip.
     var deltas: ZipDeltas.Source
-    /// The older versions that anybody may have zips of, and of the updates from them.
+    /// Returns the older versions whose zips, and zips of updates from them, anybody may have.
     var bases: @Sendable (ChannelInfo) throws(StoreError) -> [ManifestVersion]
-    /// What all zips may take.
-    var room = ZipRoom.standard
-    /// The space of the disk that they are on.
+    /// The disk space for all zips.
+    var quota = ZipQuota.standard
+    /// Returns the space of the disk that they are on.
     var disk: @Sendable (String) throws(SystemError) -> DiskSpace = { (path) throws(SystemError) in
       try Kernel.space(path)
     }
@@ -40,14 +40,14 @@ final class ZipService: Sendable {
     let outcome = Monitor<Result<Void, StoreError>?>(nil)
   }
 
-  /// Requests that may wait for a zip on the worker pool at a time, and for how long: it has other work, too.
+  /// How many requests may wait for a zip on the worker pool, and for how many seconds: the pool has other work, too.
   private static let waitLimit = (waiters: 2, seconds: 8)
 
   init(store: Store, _ options: Options) throws(SystemError) {
     self.store = store
     self.options = options
     jobs.add { [store] in try? store.sweepZips() }
-    // Of usual priority: the threads that pack go behind others.
+    // At normal priority: the threads that compress run at a lower one.
     try thread.start("zips", nil) { [jobs] in
       while let job = jobs.next() { job() }
     }
@@ -59,18 +59,18 @@ final class ZipService: Sendable {
     case ready(StoredZip)
     /// It is being made, or waits for its deltas.
     case notYet
-    /// It isn't among those that are made for whoever asks.
+    /// It isn't among those made for anyone who asks.
     case notOffered
-    /// It made way for others, and is never made again.
+    /// It was removed to make space for others, and is never made again.
     case dropped
-    /// Older zips have no room for it; nor has the disk, where it is the newest version's.
-    case noRoom(isNewest: Bool)
+    /// There isn't enough space, even without older zips; for the newest version's zip, only the disk's space counts.
+    case noSpace(isNewest: Bool)
   }
 
-  /// A zip, made now where there is none; waits a while for it.
+  /// Returns a zip, making it if there is none; waits a while for it. `isTrusted` means that the client may have the zips
+  /// of every kept version.
   ///
-  /// - Parameter isTrusted: it is asked for by someone who may have the zips of every kept version.
-  /// - Throws: `unknownVersion` where a manifest isn't kept, or what kept the zip from being made.
+  /// - Throws: `unknownVersion` if a manifest isn't kept, or the error that prevented making the zip.
   func zip(_ zip: BundleZip, of channel: ChannelInfo, isTrusted: Bool = false) throws(StoreError) -> Outcome {
     if let stored = try store.zip(zip, of: channel) { return .ready(stored) }
     guard try isOffered(zip, of: channel, isTrusted) else { return .notOffered }
@@ -80,10 +80,10 @@ final class ZipService: Sendable {
       guard case .done(let made) = try options.deltas(channel, from, zip.version) else { return .notYet }
       list = made
     }
-    // Of updates there are as many as bases, and anybody may ask for them: these go within the room.
+    // There are as many updates as bases, and anybody may ask for them: they must fit within the limit.
     let isNewest = zip == .whole(channel.version)
     guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
-      return .noRoom(isNewest: isNewest)
+      return .noSpace(isNewest: isNewest)
     }
     let build = build(zip, of: channel, list)
     guard let outcome = wait(for: build) else { return .notYet }
@@ -92,8 +92,8 @@ final class ZipService: Sendable {
     return .ready(stored)
   }
 
-  /// Updates lead to the newest version. Of older ones those are made that devices may well be at, as deltas are: else
-  /// anybody could fill the disk, pair by pair.
+  /// Whether a zip is made for this client. Updates lead to the newest version; of older versions, only those that devices
+  /// may well have are used, as for deltas: otherwise anybody could fill the disk, pair by pair.
   private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
     -> Bool
   {
@@ -110,7 +110,7 @@ final class ZipService: Sendable {
     } catch {
       throw StoreError(error)
     }
-    return try store.makeRoom(options.room, on: disk, for: size, isNewest: isNewest)
+    return try store.makeRoom(options.quota, on: disk, for: size, isNewest: isNewest)
   }
 
   private func build(_ zip: BundleZip, of channel: ChannelInfo, _ deltas: [ZipDelta]) -> Build {
@@ -128,7 +128,7 @@ final class ZipService: Sendable {
   private func make(_ job: Job, _ channel: ChannelInfo, _ deltas: [ZipDelta], _ build: Build) {
     var outcome = Result<Void, StoreError>.success(())
     do throws(StoreError) {
-      // Another request may have had it made between this one's look and its turn.
+      // It may have been made for another request before this one's turn came.
       if try store.zip(job.zip, of: channel) == nil {
         try store.makeZip(job.zip, of: channel, deltas: deltas, threads: Environment.cores)
         _ = try makeRoom(for: 0, isNewest: true)
@@ -141,7 +141,7 @@ final class ZipService: Sendable {
     build.outcome.broadcasting { $0 = outcome }
   }
 
-  /// What came of it; nil where too many wait here already, or it takes too long.
+  /// Waits for a zip; nil if too many are waiting already, or it takes too long.
   private func wait(for build: Build) -> Result<Void, StoreError>? {
     let mayWait = state.withLock { state in
       guard state.waiters < Self.waitLimit.waiters else { return false }
@@ -154,18 +154,18 @@ final class ZipService: Sendable {
   }
 }
 
-/// The deltas that belong into the zip of an update.
+/// The deltas that belong in an update's zip.
 package enum ZipDeltas: Sendable {
   /// Some are still to be made: the zip waits for them, since it is never made again.
   case pending
   case done([ZipDelta])
 
-  /// Tells them for a channel, the update's base and its version; called on the worker pool.
+  /// Returns the deltas for a channel, the update's base and its version; called on the worker pool.
   package typealias Source =
     @Sendable (ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion) throws(StoreError) -> ZipDeltas
 }
 
-/// Tells which deltas belong into the zip of an update: those that are offered to devices, once all are made.
+/// Selects the deltas for an update's zip: those that are offered to devices, once all are made.
 struct DeltaZipSource: Sendable {
   let store: Store
   let backlog: Backlog

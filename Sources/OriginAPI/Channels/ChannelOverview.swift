@@ -1,50 +1,50 @@
 import Manifests
 import System
 
-/// `GET /apps/{app}/channels/{channel}`: what a channel holds now, and how it is.
+/// `GET /apps/{app}/channels/{channel}`: what a channel holds now, and its state.
 package struct ChannelOverview: Codable, Sendable {
   package let app: AppName
   package let channel: ChannelName
-  /// The newest release; 0: there is none yet.
+  /// The newest release, or 0 if there is none yet.
   package let version: ManifestVersion
-  /// When it was made, and the sha256 of its canonical resourcemap.
+  /// When that release was made, and the SHA-256 of its canonical resourcemap.
   @OrNull package var at: Moment?
   @OrNull package var digest: SHA256?
   package let resources: Int64
   package let bytes: Int64
   package let bundles: [Bundle]
-  /// Where devices download from.
+  /// The base URL from which devices download.
   package let publicURL: BaseURL
-  /// Whether polls without an app are answered by this one.
+  /// Whether polls that name no app are answered by this one.
   package let isDefaultApp: Bool
-  /// Nil: it takes releases.
+  /// Nil if the channel takes releases.
   @OrNull package var freeze: FreezeInfo?
-  /// The hosts whose URLs a release may name; nil: all.
+  /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
-  /// Seconds that devices are asked to wait between polls; nil: they aren't.
+  /// The seconds that devices are asked to wait between polls; nil if they aren't asked.
   @OrNull package var interval: Int?
-  /// Of 10,000 batches of what devices count, how many they are asked to send; nil: all.
+  /// How many of every 10,000 report batches devices are asked to send; nil means all.
   @OrNull package var reports: Int?
-  /// The newest version that a rollback made; nil: none did.
+  /// The newest version made by a rollback, or nil if there is none.
   @OrNull package var rollback: ManifestVersion?
   @OrNull package var policy: DocumentAnswer?
   @OrNull package var prefetch: DocumentVersion?
-  /// Nil where the origin makes none.
+  /// Nil if the origin makes no deltas.
   @OrNull package var deltas: DeltaProgress?
-  /// Tells this origin's data from any other's that ever answered at the same address.
+  /// Identifies this origin's data, as opposed to any other origin's that has answered at the same address.
   package let origin: String
-  /// Bytes that the origin had and lost, of all its channels; whoever has them should send them again.
+  /// Blobs of any channel that the origin has lost; whoever has their bytes should send them again.
   package let damaged: [SHA256]
-  /// The channel's URLs that have them.
+  /// The channel's URLs that are affected.
   package let damagedURLs: [DamagedURL]
   package let scrub: Scrub
-  /// Whether the room is spent that the origin keeps for when its disk is full; nil: it is too old to tell.
+  /// Whether the space that the origin reserves for a full disk is used up; nil from an older origin.
   @OrNull package var isDiskFull: Bool?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
     package let name: BundleName
-    /// The version of the channel in which it changed last.
+    /// The version of the channel in which the bundle last changed.
     package let version: ManifestVersion
     package let resources: Int64
     package let bytes: Int64
@@ -57,13 +57,13 @@ package struct ChannelOverview: Codable, Sendable {
     }
   }
 
-  /// How far the deltas on older versions are.
+  /// The progress of the deltas from older versions.
   package struct DeltaProgress: Codable, Sendable {
     /// The version that they lead to.
     package let version: ManifestVersion
-    /// Older versions from which deltas are still to be made; nil: being worked out.
+    /// The number of older versions from which deltas are still to be made; nil while that is being worked out.
     @OrNull package var pending: Int64?
-    /// Of the next older version.
+    /// For the next older version.
     package let filesDone: Int
     package let files: Int
 
@@ -88,11 +88,11 @@ package struct ChannelOverview: Codable, Sendable {
     }
   }
 
-  /// Which stored files were read back.
+  /// What the scrub has read back.
   package struct Scrub: Codable, Sendable {
     package let files: Int64
     package let bytes: Int64
-    /// When the one was that waits the longest; nil: not all of them were yet.
+    /// When the file that has waited longest was read; nil until all files have been read once.
     @OrNull package var oldest: Moment?
 
     package init(files: Int64, bytes: Int64, oldest: Moment?) {

@@ -1,19 +1,19 @@
 import Manifests
 
-/// A channel and what is live in it, in a line.
+/// A one-line summary of a channel and what is live in it.
 package struct ChannelSummary: Codable, Sendable {
   package let app: AppName
   package let channel: ChannelName
-  /// The newest release; 0: there is none yet.
+  /// The newest release, or 0 if there is none yet.
   package let version: ManifestVersion
   @OrNull package var at: Moment?
   package let resources: Int64
   package let bytes: Int64
-  /// Where devices download from.
+  /// The base URL from which devices download.
   package let publicURL: BaseURL
-  /// Nil: it takes releases.
+  /// Nil if the channel takes releases.
   @OrNull package var freeze: FreezeInfo?
-  /// The hosts whose URLs a release may name; nil: all.
+  /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
 
   package init(
@@ -48,7 +48,7 @@ package struct FreezeInfo: Codable, Hashable, Sendable {
 /// `GET /apps`: the channels that the token may read.
 package struct ChannelList: Codable, Sendable {
   package let channels: [ChannelSummary]
-  /// Who answers polls that name no app; nil: nobody, or an app that the token may not know of.
+  /// The app that answers polls that name none; nil if there is none, or the token may not know of it.
   @OrNull package var defaultApp: AppName?
 
   package init(channels: [ChannelSummary], defaultApp: AppName?) {
@@ -59,28 +59,28 @@ package struct ChannelList: Codable, Sendable {
 
 // MARK: - Acts
 
-/// A request that says all by its path.
+/// A request without members: its path says everything.
 package struct EmptyRequest: Codable, Sendable {
   private enum CodingKeys: CodingKey {}
 
   package init() {}
 
-  // What would be made by itself doesn't look at the members.
+  // A synthesized initializer would not check for unknown members.
   package init(from decoder: any Decoder) throws { _ = try decoder.container(keyedBy: CodingKeys.self) }
 }
 
-/// `POST …/create`
+/// `POST …/create`.
 package struct ChannelRequest: Codable, Sendable {
-  /// Where devices download from; nil: as from other new channels.
+  /// The base URL from which devices download; nil means the same as for other new channels.
   package var publicURL: String?
 
   package init(publicURL: BaseURL?) { self.publicURL = publicURL?.text }
 }
 
-/// `POST …/remove`: the channel as it was.
+/// `POST …/remove`: the channel as it was before.
 package struct ChannelRemovalAnswer: Codable, Sendable {
   package let channel: ChannelSummary
-  /// Whether polls that name no app aren't answered any more.
+  /// Whether polls that name no app are no longer answered.
   package let leavesNoDefault: Bool
 
   package init(_ channel: ChannelSummary, leavesNoDefault: Bool) {
@@ -103,9 +103,9 @@ package struct ChannelRemovalAnswer: Codable, Sendable {
   }
 }
 
-/// `POST …/freeze`
+/// `POST …/freeze`.
 package struct FreezeRequest: Codable, Sendable {
-  /// For those whom it stops.
+  /// Shown to those whose releases it stops.
   package var reason: String?
 
   package init(reason: String) { self.reason = reason }
@@ -116,7 +116,7 @@ package struct FreezeAnswer: Codable, Sendable {
   /// Always true.
   package let changed: Bool
   package let freeze: FreezeInfo
-  /// The freeze whose place it takes; nil: the channel took releases, or the origin is an older one.
+  /// The freeze that this one replaces; nil if the channel wasn't frozen, or from an older origin.
   package var replaced: FreezeInfo?
 
   package init(freeze: FreezeInfo, replaced: FreezeInfo?) {
@@ -126,11 +126,11 @@ package struct FreezeAnswer: Codable, Sendable {
   }
 }
 
-/// `POST …/thaw`
+/// `POST …/thaw`.
 package struct ThawAnswer: Codable, Sendable {
-  /// Whether it was frozen.
+  /// Whether the channel was frozen.
   package let changed: Bool
-  /// The freeze that is lifted.
+  /// The freeze that was lifted.
   @OrNull package var lifted: FreezeInfo?
 
   package init(lifted: FreezeInfo?) {
@@ -139,7 +139,7 @@ package struct ThawAnswer: Codable, Sendable {
   }
 }
 
-/// `POST /default-app`: the app that is to answer polls which name none.
+/// `POST /default-app`: the app that is to answer polls that name none.
 package struct DefaultAppRequest: Codable, Sendable {
   package var app: String?
 
@@ -150,7 +150,7 @@ package struct DefaultAppRequest: Codable, Sendable {
 package struct DefaultAppAnswer: Codable, Sendable {
   package let changed: Bool
   package let defaultApp: AppName
-  /// The one before.
+  /// The previous default app.
   @OrNull package var was: AppName?
 
   package init(defaultApp: AppName, was: AppName?) {

@@ -1,35 +1,35 @@
 import Manifests
 import System
 
-/// A release as the log tells it.
+/// A release, as listed in the log.
 package struct ReleaseInfo: Codable, Sendable {
   package let version: ManifestVersion
-  /// `publish`, `unpublish`, `rollback`, `promote`, `rebase`, `restore`, or what a newer origin has.
+  /// `publish`, `unpublish`, `rollback`, `promote`, `rebase`, `restore`, or a kind that only a newer origin knows.
   package let kind: String
   package let at: Moment
   package let author: String
   package let message: String
-  /// Of the canonical resourcemap.
+  /// The SHA-256 of the canonical resourcemap.
   package let digest: SHA256
-  /// URLs of the channel's manifest.
+  /// The number of URLs in the channel's manifest that were added.
   package let added: Int
   package let changed: Int
   package let removed: Int
   package var counts: ReleaseCounts?
   package let bundles: [Bundle]
-  /// Bytes of what it added or changed.
+  /// The size in bytes of the content that was added or changed.
   package let newBytes: Int64
-  /// The manifest afterwards.
+  /// The size of the manifest after the release.
   package let resources: Int
   package let bytes: Int64
   /// Where the content of a rollback or promotion came from.
   @OrNull package var source: Source?
-  /// Why it was made though the channel was frozen, and by whom it was.
+  /// Why it was made although the channel was frozen, and who had frozen it.
   @OrNull package var breakGlass: EmergencyOverride?
-  /// What it costs devices that are at the version before; nil in lists, for the oldest that is kept, and from an older
+  /// What it costs devices that have the version before; nil in lists, for the oldest version kept, and from an older
   /// origin.
   package var cost: TransferCost?
-  /// The row of the audit trail that tells of it, `number:hash`; nil in lists, after a restore, and from an older origin.
+  /// The row of the audit trail that records it, as `number:hash`; nil in lists, after a restore, and from an older origin.
   package var receipt: String?
 
   /// What a release changed in one bundle.
@@ -51,7 +51,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package struct Source: Codable, Sendable {
     package let channel: ChannelName
     package let version: ManifestVersion
-    /// The one bundle that it was about; nil: all of the channel.
+    /// The only bundle concerned, or nil for the whole channel.
     @OrNull package var bundle: BundleName?
 
     package init(channel: ChannelName, version: ManifestVersion, bundle: BundleName?) {
@@ -61,7 +61,7 @@ package struct ReleaseInfo: Codable, Sendable {
     }
   }
 
-  /// Why a release was made while its channel was frozen.
+  /// Why a release was made although its channel was frozen.
   package struct EmergencyOverride: Codable, Sendable {
     package let reason: String
     package let frozenBy: String
@@ -94,7 +94,7 @@ package struct ReleaseInfo: Codable, Sendable {
   }
 }
 
-/// `GET …/log`: the newest first.
+/// `GET …/log`: releases, newest first.
 package struct ReleaseLog: Codable, Sendable {
   package let releases: [ReleaseInfo]
 
@@ -108,9 +108,9 @@ package struct DiffAnswer: Codable, Sendable {
   package var added: [File] = []
   package var changed: [File] = []
   package var removed: [File] = []
-  /// Of the whole update.
+  /// The cost of the whole update.
   package let cost: TransferCost
-  /// Of a page: how many there are on all pages, and the last URL of this one where more follow.
+  /// For a paged diff: the totals over all pages, and the last URL of this page if more follow.
   package var counts: ReleaseCounts?
   package var next: String?
 
@@ -120,21 +120,21 @@ package struct DiffAnswer: Codable, Sendable {
     self.cost = cost
   }
 
-  /// A resource on either side of a diff.
+  /// A resource on one side of a diff.
   package struct File: Codable, Sendable {
     package let url: String
     package let ctype: ContentType
     package let md5: MD5
     package let sha256: SHA256
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int64
-    /// What a device downloads for it without a delta, in bytes; nil: the file leaves.
+    /// The bytes that a device downloads for it without a delta; nil if the file is removed.
     package var plain: Int64?
-    /// The same as a delta; nil: there is none.
+    /// The bytes of its delta, or nil if there is none.
     package var delta: Int64?
-    /// What it is answered with from a local file; nil: nothing.
+    /// The header fields of its answer from a local file, or nil if there are none.
     package var headers: EntryHeaders?
-    /// What a changed one was.
+    /// The previous content of a changed resource.
     package var was: ResourceContent?
 
     package init(_ content: ResourceContent, at url: ResourceURL) {
@@ -151,13 +151,13 @@ package struct DiffAnswer: Codable, Sendable {
 /// `GET …/bundles/{bundle}/entries`: what a bundle holds, or what changed in it since a version.
 package struct BundleEntries: Codable, Sendable {
   package let bundle: BundleName
-  /// The version of the channel in which the bundle changed last.
+  /// The version of the channel in which the bundle last changed.
   package let version: ManifestVersion
   package let channelVersion: ManifestVersion
-  /// The version that `entries` start from; nil: they are all there is.
+  /// The version since which `entries` lists changes; nil if they are the whole bundle.
   @OrNull package var base: ManifestVersion?
-  /// An object of URLs, each with its content, or with null where it is gone since `base`. It stays JSON: there may be
-  /// 100,000.
+  /// An object that maps each URL to its content, or to null if it was removed since `base`. It stays JSON since there may
+  /// be 100,000 URLs.
   package let entries: JSONValue
 
   package init(
@@ -173,12 +173,10 @@ package struct BundleEntries: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// Bytes that are taken of what grows with a manifest.
+  /// The maximum size, in bytes, of an answer that grows with the manifest.
   private static let manifestLimit = 1 << 30
 
-  /// - Parameters:
-  ///   - before: only versions below it.
-  ///   - time: only what was released by then.
+  /// Returns up to `limit` releases, newest first: only those below `before`, and only those made by `time`, if given.
   package func log(
     of channel: ChannelAddress, limit: Int, before: ManifestVersion? = nil, at time: String? = nil
   ) throws(OriginError) -> OriginAnswer<ReleaseLog> {
@@ -187,7 +185,7 @@ extension OriginClient {
     return try get("\(channel.path)/log?limit=\(limit)\(query)")
   }
 
-  /// - Parameter version: a number, or a time at which it was live; so in what follows, too.
+  /// Returns a release. Here and below, `version` is a number or a time at which the version was live.
   package func release(_ version: String, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<ReleaseInfo>
   {
@@ -203,7 +201,7 @@ extension OriginClient {
     return try send(call)
   }
 
-  /// The canonical resourcemap of a version; nil: of the newest.
+  /// Returns the canonical resourcemap of a version; nil means the newest.
   package func manifest(_ version: String? = nil, of channel: ChannelAddress) throws(OriginError) -> JSONValue
   {
     let query = version.map { "?version=\(OriginCall.escaped($0))" } ?? ""

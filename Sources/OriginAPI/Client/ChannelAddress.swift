@@ -1,6 +1,6 @@
 import Manifests
 
-/// A channel of an app, as the API's paths name it.
+/// A channel of an app, as named in the API's paths.
 package struct ChannelAddress: Hashable, Sendable {
   package let app: AppName
   package let channel: ChannelName
@@ -10,7 +10,7 @@ package struct ChannelAddress: Hashable, Sendable {
     self.channel = channel
   }
 
-  /// Behind `/api/v1/`.
+  /// The path relative to `/api/v1/`.
   package var path: String { "apps/\(app)/channels/\(channel)" }
 }
 

@@ -1,19 +1,19 @@
 import HTTPClient
 import Manifests
 
-/// A request below `/api/v1/`.
+/// A request to a path below `/api/v1/`.
 package struct OriginCall: Sendable {
   package let method: String
-  /// Behind `/api/v1/`, escaped, with its query.
+  /// The path relative to `/api/v1/`, percent-encoded, with its query.
   package let path: String
   package var fields: [HTTPField] = []
   package var body = HTTPBody.none
   package var timeouts = HTTPTimeouts()
-  /// Bytes of answer that are taken.
+  /// The maximum size of the answer's body, in bytes.
   package var limit = 16 << 20
-  /// Whether sending it twice does no more than sending it once; otherwise it is given an Idempotency-Key.
+  /// Whether the request may safely be sent twice; otherwise it gets an Idempotency-Key.
   package var isRepeatable: Bool
-  /// Told the bytes sent since the last time; false stops the request.
+  /// Called with the number of bytes sent since the last call; returning false stops the request.
   package var watch: (@Sendable (Int64) -> Bool)?
 
   /// A request without a body.
@@ -30,13 +30,13 @@ package struct OriginCall: Sendable {
     fields = [HTTPField("Content-Type", "application/json")]
   }
 
-  /// `text` as a segment of a path or a value of a query: all but unreserved characters (RFC 3986 §2.3) escaped.
+  /// Returns `text` percent-encoded for a path segment or query value: all but unreserved characters (RFC 3986 §2.3).
   package static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 }
 
-/// An answer's document: as the value that this version knows, and whole.
+/// An answer's document, both decoded and as JSON.
 package struct OriginAnswer<Value: Sendable>: Sendable {
   package var value: Value
-  /// With the members that only a newer origin's clients know.
+  /// The whole document, including members that only newer clients know.
   package var document: JSONValue
 }

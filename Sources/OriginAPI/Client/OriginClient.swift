@@ -3,7 +3,7 @@ import HTTPClient
 import Manifests
 import System
 
-/// Talks to an origin's `/api/v1`, with a token, and tries again what is worth it.
+/// A client of an origin's `/api/v1` that authenticates with a token and retries where that may help.
 ///
 /// Usable from any thread.
 package final class OriginClient: Sendable {
@@ -11,18 +11,18 @@ package final class OriginClient: Sendable {
   private let token: String?
   private let tokenSource: String?
   private let http: HTTPClient
-  /// Makes the policy of one request; the argument: whether the server has answered before.
+  /// Makes the retry policy for one request, given whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
   private let state = Locked(State())
 
   private struct State {
     var hasAnswered = false
-    /// The origin has said that it takes bodies that are coded by zstd.
+    /// Whether the origin has said that it accepts zstd-coded bodies.
     var takesZstd = false
     var bytesSent: Int64 = 0
   }
 
-  /// - Parameter tokenSource: where the token came from, for messages.
+  /// Creates a client; `tokenSource` says where the token came from, for messages.
   package init(
     server: BaseURL, token: String?, tokenSource: String? = nil, http: HTTPClient = HTTPClient(),
     retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginClient.policy(hasAnswered: $0) }
@@ -34,15 +34,15 @@ package final class OriginClient: Sendable {
     self.retries = retries
   }
 
-  /// A server that never answered is given up soon: its address may be wrong.
+  /// Returns the default retry policy: it gives up early on a server that has never answered, whose address may be wrong.
   package static func policy(hasAnswered: Bool) -> RetryPolicy {
     RetryPolicy(hasAnswered: hasAnswered)
   }
 
-  /// Body bytes sent so far, those of attempts that failed included.
+  /// The number of body bytes sent so far, including those of failed attempts.
   package var bytesSent: Int64 { state.withLock { $0.bytesSent } }
 
-  /// The JSON of a success; `.null` where the answer has no body.
+  /// Returns the JSON of a successful answer; `.null` if it has no body.
   /// - Throws: `unreachable`, `notAnOrigin`, `refused`, `body`.
   package func send(_ call: OriginCall) throws(OriginError) -> JSONValue {
     let body = try bytes(call)
@@ -53,7 +53,7 @@ package final class OriginClient: Sendable {
     return json
   }
 
-  /// The body of a success, for documents that are read as a stream or kept as they are.
+  /// Returns the body of a successful answer, for documents that are read as a stream or kept as they are.
   package func bytes(_ call: OriginCall) throws(OriginError) -> [UInt8] {
     let reply = try reply(to: call)
     if reply.isSuccess { return reply.body }
@@ -65,7 +65,7 @@ package final class OriginClient: Sendable {
             "it redirects to \(Self.shown(place)), and tokens are not sent along; give the origin's own address",
           status: reply.status)
       }
-      // What proxies say, each in its words, to http that comes to a port of theirs for TLS.
+      // Proxies answer plain HTTP on a TLS port with such a text, each in its own words.
       if reply.status == 400, server.text.hasPrefix("http:"),
         String(decoding: reply.body.prefix(4096), as: UTF8.self).uppercased().contains("HTTPS")
       {
@@ -79,7 +79,7 @@ package final class OriginClient: Sendable {
     throw .refused(problem)
   }
 
-  /// A redirect's target, as a message may have it: without its query, and without line breaks or escape sequences.
+  /// Returns a redirect's target as shown in messages: without its query, line breaks and escape sequences.
   private static func shown(_ place: String) -> String {
     let text = place.prefix { $0 != "?" && $0 != "#" }.unicodeScalars.filter {
       (0x21...0x7e).contains($0.value)
@@ -87,8 +87,8 @@ package final class OriginClient: Sendable {
     return String(String.UnicodeScalarView(text.prefix(200)))
   }
 
-  /// The answer of a success as a value.
-  /// - Throws: `notAnOrigin` too, naming the member that is missing or wrong.
+  /// Sends a call and decodes the successful answer.
+  /// - Throws: also `notAnOrigin`, naming the member that is missing or wrong.
   package func send<Value: Decodable>(_ call: OriginCall, as type: Value.Type = Value.self)
     throws(OriginError)
     -> OriginAnswer<Value>
@@ -98,14 +98,14 @@ package final class OriginClient: Sendable {
       value: try reading { () throws(JSONError) in try document.decode(type) }, document: document)
   }
 
-  /// What answers `GET /api/v1/{path}`, as a value.
+  /// Sends `GET /api/v1/{path}` and decodes the answer.
   package func get<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws(OriginError)
     -> OriginAnswer<Value>
   {
     try send(OriginCall("GET", path), as: type)
   }
 
-  /// What `body` makes of an answer.
+  /// Runs `body`, which decodes an answer.
   /// - Throws: `notAnOrigin`, naming the member that is missing or wrong.
   package func reading<Value>(_ body: () throws(JSONError) -> Value) throws(OriginError) -> Value {
     do {
@@ -115,7 +115,8 @@ package final class OriginClient: Sendable {
     }
   }
 
-  /// What the origin itself gives for a `download`, wherever its public URL leads; nil where it doesn't.
+  /// Returns the file of a `download` from the origin itself, wherever its public URL points; nil if the origin doesn't
+  /// serve it.
   package func file(_ download: String, limit: Int) -> [UInt8]? {
     // {space}/{app id}/{manifest version}/{resource version}/{uuid}/{name}
     let path = download.split(separator: "/").suffix(6).joined(separator: "/")
@@ -128,12 +129,12 @@ package final class OriginClient: Sendable {
 
   private func reply(to call: OriginCall) throws(OriginError) -> HTTPReply {
     var call = call
-    // The origin knows an act by its key: however often it is sent, it is carried out once.
+    // The origin recognizes a retry by its key: however often the act is sent, it is carried out once.
     if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
     var plain = code(&call)
     var policy = retries(state.withLock { $0.hasAnswered })
     policy.isAct = !call.isRepeatable
-    // Whether an attempt may have been carried out of which nothing is known.
+    // Whether an attempt with unknown outcome may have been carried out.
     var isOpen = false
     let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stall) * 1_000_000_000
     while true {
@@ -146,24 +147,24 @@ package final class OriginClient: Sendable {
           if reply.takesZstd { state.takesZstd = true }
         }
         if reply.status == 415, let uncoded = plain {
-          // What answers there now isn't what said that it takes coded bodies.
+          // Whatever answers now isn't what said that it accepts coded bodies.
           (call, plain) = (uncoded, nil)
           state.withLock { $0.takesZstd = false }
           continue
         }
         guard RetryPolicy.transient.contains(reply.status) else { return reply }
-        // Too many wrong tokens: whoever sent one should read that now, not after a wait.
-        if reply.status == 429, (reply.retryAfter ?? 0) > Self.longestSilence { return reply }
-        if reply.tellsRunning, Clock.monotonicNanoseconds() < end {
-          // Its first attempt goes on, and is waited for as long as its answer would have been.
+        // Too many wrong tokens: the sender should read that now, not after a wait.
+        if reply.status == 429, (reply.retryAfter ?? 0) > Self.maxSilentWait { return reply }
+        if reply.isStillRunning, Clock.monotonicNanoseconds() < end {
+          // The first attempt is still running: wait for it as long as for its answer.
           Clock.sleep(for: .seconds(min(reply.retryAfter ?? 1, 60)))
           continue
         }
         outcome = .status(reply.status, retryAfter: reply.retryAfter)
         last = .success(reply)
-        // What the origin refuses it didn't carry out in this attempt; of an earlier one that says nothing, since an origin
-        // that is busy says so before it looks the act up.
-        if Problem(status: reply.status, body: reply.body) == nil || reply.tellsRunning { isOpen = true }
+        // A refusal by the origin means that this attempt wasn't carried out. It says nothing about an earlier one: a busy
+        // origin answers before it looks up the key.
+        if Problem(status: reply.status, body: reply.body) == nil || reply.isStillRunning { isOpen = true }
       } catch {
         if case .callback(let cause) = error { throw .body(cause) }
         outcome = .error(error)
@@ -179,14 +180,14 @@ package final class OriginClient: Sendable {
     }
   }
 
-  /// Seconds that a client waits for an origin's leave without a word.
-  private static let longestSilence = 2
+  /// The longest Retry-After of a 429, in seconds, that is waited out silently.
+  private static let maxSilentWait = 2
 
-  /// Bodies of more bytes are coded.
+  /// The size in bytes above which bodies are coded.
   private static let codedFrom = 64 << 10
 
-  /// Codes a large body, where the origin has said that it takes that and where it pays.
-  /// - Returns: the call as it was; nil where nothing is coded.
+  /// Codes a large body, if the origin accepts that and it pays.
+  /// - Returns: the original call, or nil if nothing was coded.
   private func code(_ call: inout OriginCall) -> OriginCall? {
     guard case .bytes(let body) = call.body, body.count > Self.codedFrom,
       state.withLock({ $0.takesZstd })
@@ -197,7 +198,7 @@ package final class OriginClient: Sendable {
     call.body = .bytes(coded)
     call.fields.append(HTTPField("Content-Encoding", "zstd"))
     guard let watch = call.watch else { return plain }
-    // Whoever watches counts the bytes of what is sent, not of how.
+    // The watcher counts bytes of the body before coding.
     let sent = Locked<Int64>(0)
     let (all, count) = (Int64(body.count), Int64(coded.count))
     call.watch = { more in
@@ -231,7 +232,7 @@ package final class OriginClient: Sendable {
 }
 
 extension HTTPReply {
-  /// Whether the answer says that bodies may be coded by zstd (RFC 9110 §12.5.3). One with a weight may be meant not to.
+  /// Whether the answer accepts zstd-coded bodies (RFC 9110 §12.5.3). A weighted entry isn't counted: its weight may be 0.
   fileprivate var takesZstd: Bool {
     fields.contains { field in
       field.name.lowercased() == "accept-encoding"
@@ -239,8 +240,8 @@ extension HTTPReply {
     }
   }
 
-  /// Whether the origin is carrying the request out since an earlier attempt.
-  fileprivate var tellsRunning: Bool {
+  /// Whether the origin is still carrying out an earlier attempt of the request.
+  fileprivate var isStillRunning: Bool {
     status == 503 && Problem(status: status, body: body)?.code == "still-running"
   }
 }

@@ -1,20 +1,20 @@
 import HTTPClient
 import Manifests
 
-/// Why an origin gave no answer that can be used.
+/// Why a request to an origin brought no usable answer.
 package enum OriginError: Error, Sendable {
-  /// Thrown when there is no answer, after all attempts.
+  /// Thrown when there is no answer after all attempts.
   case unreachable(server: String, HTTPClientError)
-  /// Thrown when what answers there isn't an origin: `found` says what was missing, `status` is the answer's.
+  /// Thrown when the server isn't an xcache origin: `found` says what was wrong with its answer, `status` is the answer's.
   case notAnOrigin(server: String, found: String, status: Int = 200)
-  /// Thrown when an act was sent and no attempt brought the origin's answer: it may have been carried out.
+  /// Thrown when an act was sent but no attempt got the origin's answer: it may have been carried out.
   case unknownOutcome(server: String, RetryPolicy.Outcome)
-  /// Thrown when the origin says no.
+  /// Thrown when the origin refuses the request.
   case refused(Problem)
-  /// Thrown when the body that was to be sent couldn't be read: what its `read` threw.
+  /// Thrown when the request's body can't be read: what its `read` threw.
   case body(any Error)
 
-  /// Whether the origin can't be reached, or has a bad time.
+  /// Whether the origin is unreachable or failing.
   package var isOutage: Bool {
     switch self {
     case .unreachable, .unknownOutcome: true
@@ -24,12 +24,12 @@ package enum OriginError: Error, Sendable {
     }
   }
 
-  /// What the origin said no with; nil where it didn't.
+  /// The origin's refusal, or nil for other errors.
   package var problem: Problem? { if case .refused(let problem) = self { problem } else { nil } }
 }
 
 extension OriginError {
-  /// What is wrong, where, and what to do.
+  /// What is wrong, where, and what to do about it.
   package var message: String {
     switch self {
     case .unreachable(let server, .reset) where server.hasPrefix("http:"):
@@ -47,14 +47,14 @@ extension OriginError {
     }
   }
 
-  /// 3 where the origin refuses what is asked, 1 for all else.
+  /// 3 if the origin refuses what was asked for, 1 otherwise.
   package var exitCode: Int32 {
     problem.map { $0.status == 409 || $0.code == "foreign-hosts" } == true ? 3 : 1
   }
 }
 
 extension Problem {
-  /// The origin's own words, with what this side knows to do about it.
+  /// The origin's own words, plus what the client knows to do about it.
   package var message: String {
     guard let detail else {
       return title

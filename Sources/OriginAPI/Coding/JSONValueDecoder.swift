@@ -1,9 +1,9 @@
 import Manifests
 
 extension JSONValue {
-  /// The value that the document is of a type; members that the type doesn't know are passed over.
+  /// Decodes the document as a value; members that the type doesn't know are ignored.
   ///
-  /// - Throws: `JSONError.member` with the path of what is missing or isn't what it should be, e.g. `bundles[2].name`.
+  /// - Throws: `JSONError.member` with the path of what is missing or invalid, e.g. `bundles[2].name`.
   package func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(JSONError) -> Value {
     do {
       return try JSONValueDecoder(json: self, path: []).read(type)
@@ -24,12 +24,12 @@ package struct UnknownMember: Error {
 }
 
 extension JSONValue {
-  /// The same, where each member of the document itself must be one that the type knows.
+  /// Decodes the document as a value whose type must know every top-level member.
   ///
-  /// - Throws: `UnknownMember`, too.
+  /// - Throws: also `UnknownMember`.
   package func decodeKnown<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     do {
-      return try JSONValueDecoder(json: self, path: [], knowsAll: true).read(type)
+      return try JSONValueDecoder(json: self, path: [], rejectsUnknown: true).read(type)
     } catch let error as DecodingError {
       throw JSONError.member(JSONValueDecoder.text(error.path))
     }
@@ -60,18 +60,18 @@ private struct Index: CodingKey {
 private struct JSONValueDecoder: Decoder {
   let json: JSONValue
   let path: [any CodingKey]
-  /// Each member of this value must be one of the type's.
-  var knowsAll = false
+  /// Whether the type must know every member of this value.
+  var rejectsUnknown = false
   var codingPath: [any CodingKey] { path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // A part that stays JSON, e.g. a manifest's entry.
+    // A part that stays JSON, such as a manifest's entry.
     if type == JSONValue.self, let value = json as? Value { return value }
     return try Value(from: self)
   }
 
-  /// - Throws: where `part` is nil, `JSONError` with the path.
+  /// - Throws: `JSONError` with the path, if `part` is nil.
   func require<Part>(_ part: Part?) throws -> Part {
     guard let part else { throw JSONError.member(Self.text(path)) }
     return part
@@ -86,7 +86,7 @@ private struct JSONValueDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let object = try require(json.object)
-    if knowsAll, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
+    if rejectsUnknown, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
       throw UnknownMember(name: other.key)
     }
     return KeyedDecodingContainer(Keyed(object: object, path: path))
@@ -167,7 +167,7 @@ extension JSONValueDecoder {
     mutating func superDecoder() throws -> any Decoder { try next() }
   }
 
-  /// Numbers are taken as `JSONValue.integer` takes them: whole, and below 2^53.
+  /// Integers follow `JSONValue.integer`: whole, and below 2^53.
   private struct Single: SingleValueDecodingContainer {
     let decoder: JSONValueDecoder
     var codingPath: [any CodingKey] { decoder.path }

@@ -1,20 +1,20 @@
 import Manifests
 
 extension JSONValue {
-  /// A value as its `Codable` members say it; its canonical bytes are what the API sends.
+  /// Encodes a value through its `Codable` members; the API sends the canonical bytes.
   package init(encoding value: some Encodable) {
     let node = JSONNode()
     do {
       try node.encode(value)
     } catch {
-      // Every member of the API's types has a place in JSON.
+      // Every member of the API's types can be represented in JSON.
       fatalError("\(type(of: value)) can't be written as JSON: \(error)")
     }
     self = node.json
   }
 }
 
-/// A place in the document that is being written; filled once.
+/// A node of the document that is being written; set once.
 private final class JSONNode {
   private enum Content {
     case value(JSONValue)
@@ -37,7 +37,7 @@ private final class JSONNode {
   func set(_ value: JSONValue) { content = .value(value) }
 
   func encode(_ value: some Encodable) throws {
-    // A part that is JSON already, e.g. a manifest's entry, goes in as it is.
+    // A part that is JSON already, such as a manifest's entry, is kept as it is.
     if let json = value as? JSONValue {
       set(json)
     } else {

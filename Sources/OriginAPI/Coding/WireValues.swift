@@ -1,9 +1,9 @@
 import Manifests
 import System
 
-/// A value that stands in the API's JSON as a string of its own format.
+/// A value that the API's JSON represents as a string in a format of its own.
 package protocol StringCodable: Codable {
-  /// Nil for what isn't in the format.
+  /// Nil if `text` isn't in the format.
   init?(wire text: String)
   var wireText: String { get }
 }
@@ -99,7 +99,7 @@ extension EntryHeaders: Codable {
 
 /// A moment as the API writes it: RFC 3339, UTC, to the millisecond, `2026-11-20T15:17:27.000Z`.
 package struct Moment: StringCodable, Hashable, Comparable, Sendable {
-  /// Since 1970.
+  /// Milliseconds since 1970.
   package let milliseconds: Int64
 
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -114,7 +114,7 @@ package struct Moment: StringCodable, Hashable, Comparable, Sendable {
   package static func < (a: Moment, b: Moment) -> Bool { a.milliseconds < b.milliseconds }
 }
 
-// Only this module's coder is used, and it takes such a part over as it is.
+// Only this module's coders are used, and they keep such a part as it is.
 extension JSONValue: Codable {
   package init(from decoder: any Decoder) throws {
     self = try decoder.singleValueContainer().decode(JSONValue.self)
@@ -126,7 +126,8 @@ extension JSONValue: Codable {
   }
 }
 
-/// A member that is always written, `null` where there is none: clients may count on the key. Read, it may be absent.
+/// A member that is always written, as `null` if it has no value, so that clients can count on the key. It may be absent
+/// when read.
 @propertyWrapper
 package struct OrNull<Wrapped: Codable>: Codable {
   package var wrappedValue: Wrapped?
@@ -149,7 +150,7 @@ extension OrNull: Equatable where Wrapped: Equatable {}
 extension OrNull: Hashable where Wrapped: Hashable {}
 
 extension KeyedDecodingContainer {
-  /// What a derived `init(from:)` calls for an `@OrNull` member.
+  /// Called by a derived `init(from:)` for an `@OrNull` member.
   package func decode<Wrapped>(_ type: OrNull<Wrapped>.Type, forKey key: Key) throws -> OrNull<Wrapped> {
     try decodeIfPresent(type, forKey: key) ?? OrNull(wrappedValue: nil)
   }

@@ -1,16 +1,16 @@
 import Manifests
 
-/// A change of a prefetch config or a policy: what each of them says beside.
+/// A change to a prefetch config or a policy: the members common to both.
 package protocol DocumentChangeRequest: Codable, Sendable {
   /// Why, for the log.
   var message: String? { get set }
-  /// Refuse where the document changed after this version: a number, or a time at which it was live.
+  /// Refuse the change if the document changed after this version: a number, or a time at which it was live.
   var ifVersion: String? { get set }
 }
 
-/// `POST …/prefetch`: a config that is to be the newest version.
+/// `POST …/prefetch`: a config to make the newest version.
 package struct PrefetchPushRequest: DocumentChangeRequest {
-  /// Whole, or its config array.
+  /// The whole document, or its config array.
   package var document: JSONValue?
   package var message: String?
   package var ifVersion: String?
@@ -18,9 +18,9 @@ package struct PrefetchPushRequest: DocumentChangeRequest {
   package init(document: JSONValue) { self.document = document }
 }
 
-/// `POST …/prefetch/rollback`: the content of an earlier version is to be the newest one.
+/// `POST …/prefetch/rollback`: makes the content of an earlier version the newest.
 package struct PrefetchRollbackRequest: DocumentChangeRequest {
-  /// A number, or a time at which it was live; 0: what was before the first push, nothing.
+  /// A number, or a time at which it was live; 0 means the empty state before the first push.
   package var to: String?
   package var message: String?
   package var ifVersion: String?
@@ -28,9 +28,9 @@ package struct PrefetchRollbackRequest: DocumentChangeRequest {
   package init(to: String) { self.to = to }
 }
 
-/// `POST …/policy`: one act on the policy.
+/// `POST …/policy`: one change to the policy.
 package struct PolicyRequest: DocumentChangeRequest {
-  /// What can be done.
+  /// The changes that can be made.
   package enum Act: String, CaseIterable, Sendable {
     case set, kill, resume
     case bypassAdd = "bypass-add"
@@ -39,17 +39,17 @@ package struct PolicyRequest: DocumentChangeRequest {
     case scriptRemove = "script-remove"
   }
 
-  /// An `Act`.
+  /// The raw value of an `Act`.
   package var act: String?
-  /// Of `set`: the whole policy.
+  /// For `set`: the whole policy.
   package var document: JSONValue?
-  /// Of `bypass-add` and `bypass-remove`: which pages are meant.
+  /// For `bypass-add` and `bypass-remove`: the pages concerned.
   package var pattern: String?
-  /// Of `kill` and `bypass-add`: when it lapses; nil: once it is taken back.
+  /// For `kill` and `bypass-add`: when it expires; nil means when it is taken back.
   package var until: String?
-  /// Of `script-add` and `script-remove`.
+  /// For `script-add` and `script-remove`.
   package var name: String?
-  /// Of `script-add`: the script, and its Ed25519 signature, in base64.
+  /// For `script-add`: the script and its Ed25519 signature, in base64.
   package var bytes: String?
   package var signature: String?
   package var message: String?
@@ -60,11 +60,11 @@ package struct PolicyRequest: DocumentChangeRequest {
 
 /// `GET …/settings`, and the answer to a change.
 package struct ChannelSettings: Codable, Hashable, Sendable {
-  /// Seconds between two polls of a device; nil: it isn't asked for any.
+  /// Seconds between two polls of a device; nil if devices aren't asked for an interval.
   @OrNull package var interval: Int?
-  /// The hosts whose URLs a release may name; nil: all.
+  /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
-  /// Of 10,000 batches of what devices count, how many they are asked to send; nil: all.
+  /// How many of every 10,000 report batches devices are asked to send; nil means all.
   @OrNull package var reports: Int?
 
   package init(interval: Int?, hosts: [String]? = nil, reports: Int? = nil) {
@@ -74,16 +74,16 @@ package struct ChannelSettings: Codable, Hashable, Sendable {
   }
 }
 
-/// `POST …/settings`: what isn't given stays as it is.
+/// `POST …/settings`: settings that aren't given keep their values.
 package struct ChannelSettingsRequest: Codable, Sendable {
   /// Seconds, or null for none.
   package var interval: JSONValue?
-  /// An array of names, or null for all hosts.
+  /// An array of host names, or null for all hosts.
   package var hosts: JSONValue?
-  /// 0 to 10,000, or null for what devices do unasked.
+  /// 0 to 10,000, or null for the devices' default.
   package var reports: JSONValue?
 
-  /// Nothing.
+  /// A request that changes nothing.
   package init() {}
 
   package init(interval: Int?) { self.interval = interval.map { .integer($0) } ?? .null }
@@ -92,7 +92,7 @@ package struct ChannelSettingsRequest: Codable, Sendable {
 
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    // Null is a value of a setting.
+    // Null is a setting's value, unlike an absent member.
     func value(_ key: CodingKeys) throws -> JSONValue? {
       container.contains(key) ? try container.decode(JSONValue.self, forKey: key) : nil
     }
@@ -105,7 +105,7 @@ package struct ChannelSettingsRequest: Codable, Sendable {
 extension OriginClient {
   // MARK: - Prefetch config
 
-  /// - Parameter version: a number, or a time at which it was live; nil: the newest.
+  /// Returns a version of the prefetch config: a number, or a time at which it was live; nil means the newest.
   package func prefetch(of channel: ChannelAddress, version: String? = nil) throws(OriginError)
     -> OriginAnswer<DocumentAnswer>
   {
@@ -119,7 +119,7 @@ extension OriginClient {
     try send(OriginCall("POST", "\(channel.path)/prefetch", request))
   }
 
-  /// Brings the content of an earlier version back.
+  /// Restores the content of an earlier version.
   package func rollBackPrefetch(_ request: PrefetchRollbackRequest, in channel: ChannelAddress)
     throws(OriginError) -> OriginAnswer<DocumentChangeAnswer>
   {
@@ -128,14 +128,14 @@ extension OriginClient {
 
   // MARK: - Policy
 
-  /// - Parameter version: as for `prefetch`.
+  /// Returns a version of the policy, named as for `prefetch`.
   package func policy(of channel: ChannelAddress, version: String? = nil) throws(OriginError)
     -> OriginAnswer<DocumentAnswer>
   {
     try get("\(channel.path)/policy\(Self.query(version))")
   }
 
-  /// Carries out one act on the policy.
+  /// Makes one change to the policy.
   package func changePolicy(_ request: PolicyRequest, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<DocumentChangeAnswer>
   {
@@ -144,14 +144,14 @@ extension OriginClient {
 
   // MARK: - Both, and the settings
 
-  /// - Parameter document: `prefetch` or `policy`.
+  /// Returns the versions of a document, `prefetch` or `policy`, newest first.
   package func versions(of document: String, in channel: ChannelAddress, limit: Int) throws(OriginError)
     -> OriginAnswer<DocumentVersions>
   {
     try get("\(channel.path)/\(document)/log?limit=\(limit)")
   }
 
-  /// Changes settings of a channel.
+  /// Changes a channel's settings.
   package func change(_ request: ChannelSettingsRequest, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<ChannelSettings>
   {

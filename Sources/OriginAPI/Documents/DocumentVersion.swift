@@ -1,17 +1,17 @@
 import Manifests
 
-/// A version of a prefetch config or a policy, and how it came to be.
+/// A version of a prefetch config or a policy, and how it was made.
 package struct DocumentVersion: Codable, Hashable, Sendable {
-  /// Of the document's own counter.
+  /// Counted separately for each document.
   package let version: ManifestVersion
-  /// `push`, `rollback`, `restore`, `set`, `bypass`, `kill`, `resume`, `script`, or what a newer origin has.
+  /// `push`, `rollback`, `restore`, `set`, `bypass`, `kill`, `resume`, `script`, or a kind that only a newer origin knows.
   package let kind: String
-  /// The version whose content a rollback brought back.
+  /// The version whose content a rollback restored.
   @OrNull package var source: ManifestVersion?
   package let at: Moment
   package let author: String
   package let message: String
-  /// The channel's newest release then; 0: none yet.
+  /// The channel's newest release at that time, or 0 if there was none.
   package let manifestVersion: ManifestVersion
 
   package init(
@@ -28,11 +28,11 @@ package struct DocumentVersion: Codable, Hashable, Sendable {
   }
 }
 
-/// `GET …/prefetch` and `GET …/policy`: the document of a version, with how it came to be.
+/// `GET …/prefetch` and `GET …/policy`: the document of a version, and how it was made.
 package struct DocumentAnswer: Codable, Sendable {
-  /// Nil: there is no version yet, or version 0 was asked for, which is nothing.
+  /// Nil if there is no version yet, or if version 0 was asked for, which is empty.
   package var record: DocumentVersion?
-  /// A prefetch config's array of pages; nil: it is a policy.
+  /// A prefetch config's array of pages; nil for a policy.
   package var config: JSONValue?
   package var policy: JSONValue?
 
@@ -66,30 +66,30 @@ package struct DocumentAnswer: Codable, Sendable {
   }
 }
 
-/// `GET …/prefetch/log` and `GET …/policy/log`: the newest first.
+/// `GET …/prefetch/log` and `GET …/policy/log`: versions, newest first.
 package struct DocumentVersions: Codable, Sendable {
   package let versions: [DocumentVersion]
 
   package init(versions: [DocumentVersion]) { self.versions = versions }
 }
 
-/// What became of a change.
+/// The result of a change.
 package struct DocumentChangeAnswer: Codable, Sendable {
-  /// False: the document is that already.
+  /// False if the document already has that content.
   package let changed: Bool
-  /// The newest version; 0: there is none.
+  /// The newest version, or 0 if there is none.
   package let version: ManifestVersion
   package let manifestVersion: ManifestVersion
   /// The version that was made.
   package var made: DocumentVersion?
-  /// The one before it.
+  /// The version before it.
   package var replaced: DocumentVersion?
-  /// Of a prefetch config that was pushed: its calls, its pages, and what is to be said of it.
+  /// For a prefetch config that was pushed: the number of its calls and of its pages, and remarks about it.
   package var calls: Int?
   package var pages: Int?
   package var remarks: [JSONValue]?
 
-  /// A change that made a version.
+  /// The result of a change that made a version.
   package init(made: DocumentVersion, replaced: DocumentVersion?) {
     changed = true
     version = made.version
@@ -98,7 +98,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     self.replaced = replaced
   }
 
-  /// One that changed nothing.
+  /// The result of a change that made no version.
   package init(unchanged record: DocumentVersion?) {
     changed = false
     version = record?.version ?? .none

@@ -1,15 +1,15 @@
 import Manifests
 
-/// `GET …/adoption`: what devices run, as their polls tell, and what went wrong on them.
+/// `GET …/adoption`: the versions that devices run, according to their polls, and the failures that they reported.
 package struct AdoptionAnswer: Codable, Sendable {
-  /// This clock hour and the one before.
+  /// The current clock hour and the one before.
   package let hour: Polls
-  /// 24 clock hours.
+  /// The last 24 clock hours.
   package let day: Polls
   package let week: Polls
-  /// Of the last week, the most frequent first.
+  /// Failures of the last week, most frequent first.
   package let failures: [Failure]
-  /// What devices counted, newest version first; origins of before don't tell.
+  /// What devices counted, newest version first; nil from older origins.
   package var reports: [Report]?
 
   package init(hour: Polls, day: Polls, week: Polls, failures: [Failure], reports: [Report]) {
@@ -23,7 +23,7 @@ package struct AdoptionAnswer: Codable, Sendable {
   /// What devices counted while they had one version.
   package struct Report: Codable, Sendable {
     package let version: String
-    /// By the names of docs/protocol.md, "Reports"; a name that isn't there didn't happen.
+    /// Counts by the names in docs/protocol.md, "Reports"; an absent name means 0.
     package let counts: [String: Int64]
 
     package init(version: String, counts: [String: Int64]) {
@@ -32,7 +32,7 @@ package struct AdoptionAnswer: Codable, Sendable {
     }
   }
 
-  /// The polls of a span of time.
+  /// The polls in a span of time.
   package struct Polls: Codable, Sendable {
     package let polls: Int64
     package let versions: [Share]
@@ -43,10 +43,10 @@ package struct AdoptionAnswer: Codable, Sendable {
     }
   }
 
-  /// The polls of one version.
+  /// The polls that reported one version.
   package struct Share: Codable, Sendable {
     package let polls: Int64
-    /// A number, or a word for polls that have none.
+    /// A number, or a word for polls without one.
     package let version: String
 
     package init(polls: Int64, version: String) {
@@ -55,11 +55,11 @@ package struct AdoptionAnswer: Codable, Sendable {
     }
   }
 
-  /// Failures of one kind that devices told.
+  /// Failures of one kind that devices reported.
   package struct Failure: Codable, Sendable {
     package let failures: Int64
     package let reason: String
-    /// Empty: not told.
+    /// Empty if not reported.
     package let url: String
     /// As in `Share`.
     package let version: String
@@ -74,7 +74,7 @@ package struct AdoptionAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// What devices of a channel run.
+  /// Returns which versions a channel's devices run, and their failures.
   package func adoption(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<AdoptionAnswer> {
     try get("\(channel.path)/adoption")
   }

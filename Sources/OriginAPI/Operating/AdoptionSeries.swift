@@ -1,16 +1,16 @@
 import Manifests
 
-/// `GET …/adoption/series?step=hour&points=48`: what devices ran and what went wrong on them, over time.
+/// `GET …/adoption/series?step=hour&points=48`: the versions that devices ran, and their failures, over time.
 package struct AdoptionSeries: Codable, Sendable {
   /// `minute`, `hour`, `day` or `week`.
   package let step: String
-  /// When the first point begins, and each of the others so many seconds after the one before; the last one isn't over.
+  /// When the first point begins; each later one begins `seconds` after the one before. The last point isn't over yet.
   package let from: Moment
   package let seconds: Int
   package let points: Int
-  /// The newest version first; at most 12, then words for the rest.
+  /// The newest version first; 12 at most, then words for the rest.
   package let versions: [Version]
-  /// Sorted by reason; by the minute there are none.
+  /// Sorted by reason; empty if `step` is `minute`.
   package let failures: [Reason]
 
   package init(
@@ -26,9 +26,9 @@ package struct AdoptionSeries: Codable, Sendable {
 
   /// The polls that reported one version.
   package struct Version: Codable, Sendable {
-    /// A number; `other`: further ones; `none`: polls of devices that had nothing.
+    /// A number, `other` for further ones, or `none` for polls of devices that had nothing.
     package let version: String
-    /// One for each point.
+    /// One number per point.
     package let polls: [Int64]
 
     package init(version: String, polls: [Int64]) {
@@ -40,7 +40,7 @@ package struct AdoptionSeries: Codable, Sendable {
   /// The failures of one kind.
   package struct Reason: Codable, Sendable {
     package let reason: String
-    /// One for each point.
+    /// One number per point.
     package let failures: [Int64]
 
     package init(reason: String, failures: [Int64]) {
@@ -51,9 +51,7 @@ package struct AdoptionSeries: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// - Parameters:
-  ///   - step: `minute` (of the last hour), `hour`, `day` or `week`.
-  ///   - points: how many, the last one being now.
+  /// Returns `points` points, the last one being now. `step` is `minute` (of the last hour), `hour`, `day` or `week`.
   package func series(of channel: ChannelAddress, step: String, points: Int) throws(OriginError)
     -> OriginAnswer<AdoptionSeries>
   {

@@ -1,8 +1,8 @@
 import Manifests
 
-/// `GET /audit`: rows of the trail, the newest first; `GET /audit/export`: the oldest first.
+/// `GET /audit`: rows of the trail, newest first; `GET /audit/export`: oldest first.
 package struct AuditRows: Codable, Sendable {
-  /// As the trail has them: each row's hash is made of these bytes.
+  /// As stored in the trail: each row's hash is computed over these bytes.
   package let rows: [JSONValue]
 
   package init(rows: [JSONValue]) { self.rows = rows }
@@ -10,11 +10,11 @@ package struct AuditRows: Codable, Sendable {
 
 /// `GET /audit/verify`: whether each row of the trail follows the one before it.
 package struct AuditVerification: Codable, Sendable {
-  /// The newest row that is right, as receipts have it.
+  /// The newest valid row, as written in receipts.
   package let head: String
-  /// Rows that are right.
+  /// The number of valid rows.
   package let rows: Int64
-  /// What is wrong, in a sentence, and the row where it shows; nil: nothing.
+  /// What is wrong, as a sentence, and the row where it shows; nil if the trail is intact.
   @OrNull package var broken: String?
   @OrNull package var row: Int64?
 
@@ -27,13 +27,12 @@ package struct AuditVerification: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// - Parameter before: only rows below this one.
+  /// Returns the newest `limit` rows of the trail; if `before` is given, only rows below it.
   package func audit(limit: Int, before: Int? = nil) throws(OriginError) -> OriginAnswer<AuditRows> {
     try get("audit?limit=\(limit)\(before.map { "&before=\($0)" } ?? "")")
   }
 
-  /// A part of the whole trail.
-  /// - Parameter after: only rows above this one.
+  /// Returns the next part of the whole trail, which starts above the row `after`.
   package func auditExport(after: Int64) throws(OriginError) -> AuditRows {
     var call = OriginCall("GET", "audit/export?after=\(after)")
     call.limit = 256 << 20

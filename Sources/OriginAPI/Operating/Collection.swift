@@ -1,12 +1,12 @@
 import Manifests
 
-/// `POST /gc`: what is to stay, and whether anything is to go.
+/// `POST /gc`: what to keep, and whether to remove anything.
 package struct GCRequest: Codable, Sendable {
-  /// Only say what would go.
+  /// Only report what would be removed.
   package var dryRun: Bool?
-  /// Days for which a version stays after devices used it.
+  /// For how many days a version is kept after devices last used it.
   package var keepDays: Int?
-  /// The newest versions of each channel that stay.
+  /// How many of each channel's newest versions are kept.
   package var keepVersions: Int?
 
   package init(dryRun: Bool, keepDays: Int, keepVersions: Int) {
@@ -16,7 +16,7 @@ package struct GCRequest: Codable, Sendable {
   }
 }
 
-/// What a garbage collection dropped and what it left, or, of a dry run, would.
+/// What a garbage collection removed and kept, or, for a dry run, would have.
 package struct GCReport: Codable, Sendable {
   package let dryRun: Bool
   package let channels: [Channel]
@@ -27,15 +27,15 @@ package struct GCReport: Codable, Sendable {
   /// Coded bodies, deltas and zips.
   package let derived: Files
   package let temporary: Files
-  /// Rows of manifests' history.
+  /// Rows of the manifests' history.
   package let entries: Int
   package let resources: Int
   package let urls: Int
-  /// Files that nothing names, but that a publisher who is at work counts on.
+  /// Files that nothing names but that a publisher at work relies on.
   package let promised: Int
-  /// Who began to read in the middle, which ended the round early.
+  /// Lease holders who began to read in the meantime, which ended the round early.
   package let stoppedFor: [String]
-  /// The longest time for which a publisher would have had to wait.
+  /// The longest time that a publisher would have had to wait.
   package let longestWriteMilliseconds: Int64
 
   package init(
@@ -58,7 +58,7 @@ package struct GCReport: Codable, Sendable {
     self.longestWriteMilliseconds = longestWriteMilliseconds
   }
 
-  /// Files and their bytes.
+  /// A number of files and their bytes.
   package struct Files: Codable, Hashable, Sendable {
     package let files: Int
     package let bytes: Int64
@@ -69,11 +69,11 @@ package struct GCReport: Codable, Sendable {
     }
   }
 
-  /// What became of a channel's versions.
+  /// What happened to a channel's versions.
   package struct Channel: Codable, Sendable {
     package let app: AppName
     package let channel: ChannelName
-    /// Versions whose manifests can't be told any more.
+    /// Versions whose manifests can no longer be reconstructed.
     package let dropped: [ManifestVersion]
     package let kept: [Kept]
 
@@ -85,7 +85,7 @@ package struct GCReport: Codable, Sendable {
     }
   }
 
-  /// A version that stays.
+  /// A version that is kept.
   package struct Kept: Codable, Sendable {
     package let version: ManifestVersion
     package let reasons: [Reason]
@@ -96,18 +96,18 @@ package struct GCReport: Codable, Sendable {
     }
   }
 
-  /// Why a version stays.
+  /// Why a version is kept.
   package struct Reason: Codable, Hashable, Sendable {
-    /// `live`, `recent`, `reported`, `pinned`, `mirrored`, `lastNumber`, or what a newer origin has.
+    /// `live`, `recent`, `reported`, `pinned`, `mirrored`, `lastNumber`, or a reason that only a newer origin knows.
     package let why: String
-    /// Of `reported`: how many polls, in how many hours, and the last of these.
+    /// For `reported`: the number of polls, in how many hours, and the last of those hours.
     package var polls: Int64?
     package var hours: Int?
     package var last: Moment?
-    /// Of `pinned`.
+    /// For `pinned`.
     package var author: String?
     package var reason: String?
-    /// Of `mirrored`.
+    /// For `mirrored`.
     package var mirror: String?
 
     package init(
@@ -126,7 +126,7 @@ package struct GCReport: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// Waits for the end of the round for up to an hour: asked anew, the origin would tell of a second round alone.
+  /// Runs a garbage collection and waits up to an hour for it to end: a retry would only report on a second round.
   package func collect(_ request: GCRequest) throws(OriginError) -> OriginAnswer<GCReport> {
     var call = OriginCall("POST", "gc", request)
     call.timeouts.stall = 3600

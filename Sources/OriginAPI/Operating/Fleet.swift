@@ -1,13 +1,13 @@
 import Manifests
 
-/// `GET /overview`: every channel that the token may read, with what needs somebody's eyes.
+/// `GET /overview`: every channel that the token may read, and what needs attention.
 package struct FleetOverview: Codable, Sendable {
   /// The origin's id.
   package let origin: String
   /// The most serious first.
   package let problems: [Problem]
   package let channels: [Channel]
-  /// Nil where the token is limited to an app or channel.
+  /// Nil if the token is limited to an app or channel.
   @OrNull package var disk: DiskState?
 
   package init(origin: String, problems: [Problem], channels: [Channel], disk: DiskState?) {
@@ -17,16 +17,17 @@ package struct FleetOverview: Codable, Sendable {
     self.disk = disk
   }
 
-  /// Something that isn't as it should be.
+  /// Something that needs attention.
   package struct Problem: Codable, Hashable, Sendable {
-    /// `killed`, `damaged`, `failing`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, or what a newer origin has.
+    /// `killed`, `damaged`, `failing`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, or a code that only a newer origin
+    /// knows.
     package let code: String
-    /// `error`: devices or releases suffer now; `warning`: they may.
+    /// `error` if devices or releases are affected now, `warning` if they may be.
     package let severity: String
-    /// The channel that it is about; nil: the origin.
+    /// The channel concerned, or nil for the origin.
     @OrNull package var app: AppName?
     @OrNull package var channel: ChannelName?
-    /// In a sentence.
+    /// A sentence.
     package let detail: String
 
     package init(
@@ -40,30 +41,30 @@ package struct FleetOverview: Codable, Sendable {
     }
   }
 
-  /// A channel in a line.
+  /// A one-line summary of a channel.
   package struct Channel: Codable, Sendable {
     package let app: AppName
     package let channel: ChannelName
-    /// The newest release; 0: there is none yet. When it was made, and by whom.
+    /// The newest release, or 0 if there is none yet; when it was made, and by whom.
     package let version: ManifestVersion
     @OrNull package var at: Moment?
     @OrNull package var author: String?
     package let resources: Int64
     package let bytes: Int64
-    /// Nil: it takes releases.
+    /// Nil if the channel takes releases.
     @OrNull package var freeze: FreezeInfo?
-    /// Nil: devices answer pages from their files.
+    /// Nil if devices answer pages from their files.
     @OrNull package var kill: KillSwitch?
-    /// Patterns that are bypassed.
+    /// The number of bypass patterns.
     package let bypasses: Int
     package let adoption: Share
-    /// Of this clock hour and the one before, and of 24 clock hours.
+    /// In the current clock hour and the one before, and in the last 24 clock hours.
     package let failures: Failures
-    /// The copy that is the furthest behind; nil: no mirror has it.
+    /// The copy that is furthest behind; nil if no mirror has the channel.
     @OrNull package var mirror: Mirror?
-    /// Live URLs whose bytes are damaged or gone.
+    /// The number of live URLs whose bytes are damaged or gone.
     package let damaged: Int
-    /// Older versions from which deltas are still to be made; nil: not known.
+    /// The number of older versions from which deltas are still to be made; nil if not known.
     @OrNull package var deltasPending: Int64?
 
     package init(
@@ -88,12 +89,12 @@ package struct FleetOverview: Codable, Sendable {
     }
   }
 
-  /// That devices are told to use the network alone.
+  /// An active kill switch: devices are told to use only the network.
   package struct KillSwitch: Codable, Hashable, Sendable {
     package let author: String
     package let at: Moment
     package let reason: String
-    /// When it lapses by itself; nil: never.
+    /// When it expires by itself; nil means never.
     @OrNull package var until: Moment?
 
     package init(author: String, at: Moment, reason: String, until: Moment?) {
@@ -104,7 +105,7 @@ package struct FleetOverview: Codable, Sendable {
     }
   }
 
-  /// The polls of the last minutes, and those that reported the newest version.
+  /// The number of polls in the last minutes, and how many of them reported the newest version.
   package struct Share: Codable, Hashable, Sendable {
     package let minutes: Int
     package let polls: Int64
@@ -117,7 +118,7 @@ package struct FleetOverview: Codable, Sendable {
     }
   }
 
-  /// Failures that devices told.
+  /// The number of failures that devices reported.
   package struct Failures: Codable, Hashable, Sendable {
     package let hour: Int64
     package let day: Int64
@@ -132,7 +133,7 @@ package struct FleetOverview: Codable, Sendable {
   package struct Mirror: Codable, Hashable, Sendable {
     package let name: String
     package let version: ManifestVersion
-    /// When it ran last.
+    /// When the mirror last ran.
     package let at: Moment
 
     package init(name: String, version: ManifestVersion, at: Moment) {
@@ -146,11 +147,11 @@ package struct FleetOverview: Codable, Sendable {
 /// The disk under the data folder at one moment, in bytes.
 package struct DiskState: Codable, Hashable, Sendable {
   package let at: Moment
-  /// Of the file system.
+  /// The size of the file system.
   package let size: Int64
-  /// What is free of it for the server.
+  /// The space available to the server.
   package let available: Int64
-  /// Of files that releases name, and of what was made of them.
+  /// The size of the files that releases name, and of those derived from them.
   package let stored: Int64
 
   package init(at: Moment, size: Int64, available: Int64, stored: Int64) {
@@ -161,7 +162,7 @@ package struct DiskState: Codable, Hashable, Sendable {
   }
 }
 
-/// `GET /disk?hours=N`: the disk now and in the hours before, oldest first.
+/// `GET /disk?hours=N`: the disk now and in the preceding hours, oldest first.
 package struct DiskAnswer: Codable, Sendable {
   package let now: DiskState
   package let hours: [DiskState]
@@ -173,10 +174,10 @@ package struct DiskAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// All channels that the token may read.
+  /// Returns all channels that the token may read.
   package func fleet() throws(OriginError) -> OriginAnswer<FleetOverview> { try get("overview") }
 
-  /// - Parameter hours: how far back, 2160 at most.
+  /// Returns the state of the disk now and over the last `hours` hours, 2160 at most.
   package func disk(hours: Int) throws(OriginError) -> OriginAnswer<DiskAnswer> {
     try get("disk?hours=\(hours)")
   }

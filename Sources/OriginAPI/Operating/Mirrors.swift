@@ -1,14 +1,14 @@
 import Manifests
 import System
 
-/// `GET /mirror`: what is to be mirrored, as far as the token reads.
+/// `GET /mirror`: what to mirror, as far as the token may read.
 package struct MirrorOverview: Codable, Sendable {
   /// The origin's id.
   package let origin: String
   @OrNull package var defaultApp: AppName?
-  /// The newest row of the audit trail, as receipts have it; origins of before don't tell.
+  /// The newest row of the audit trail, as written in receipts; nil from older origins.
   package var audit: String?
-  /// What the token is limited to, which tells a channel that is gone from one that isn't shown.
+  /// What the token is limited to: distinguishes a removed channel from one that the token may not read.
   package var limits: Limits?
   package let channels: [Channel]
 
@@ -20,7 +20,7 @@ package struct MirrorOverview: Codable, Sendable {
     self.channels = channels
   }
 
-  /// Nil: every app, every channel.
+  /// Nil means every app, or every channel.
   package struct Limits: Codable, Sendable {
     @OrNull package var app: AppName?
     @OrNull package var channel: ChannelName?
@@ -39,16 +39,16 @@ package struct MirrorOverview: Codable, Sendable {
     package let publicURL: BaseURL
     package let version: ManifestVersion
     package let digest: SHA256
-    /// The versions that a mirror keeps, oldest first; the last is `version`.
+    /// The versions that a mirror keeps, oldest first; the last one is `version`.
     package let versions: [ManifestVersion]
-    /// What answers to polls carry: seconds between polls, the versions of policy and prefetch config, the share of
-    /// reports, and the newest version that a rollback made.
+    /// What answers to polls carry: the seconds between polls, the versions of the policy and prefetch config, the share of
+    /// reports, and the newest version made by a rollback.
     @OrNull package var interval: Int?
     @OrNull package var policy: Int64?
     @OrNull package var prefetch: Int64?
     @OrNull package var reports: Int?
     @OrNull package var rollback: ManifestVersion?
-    /// That the policy names.
+    /// The scripts that the policy names.
     package let scripts: [SHA256]
 
     package init(
@@ -72,9 +72,9 @@ package struct MirrorOverview: Codable, Sendable {
   }
 }
 
-/// `POST /leases`, `POST /leases/{id}`: nothing is to be removed for some time.
+/// `POST /leases`, `POST /leases/{id}`: keeps everything from removal for some time.
 package struct LeaseRequest: Codable, Sendable {
-  /// Who reads, for people; nil: the token's name.
+  /// The reader's name, for people; nil means the token's name.
   package var holder: String?
   package var seconds: Int?
 
@@ -84,23 +84,23 @@ package struct LeaseRequest: Codable, Sendable {
   }
 }
 
-/// The lease that stands now.
+/// The lease that was taken or renewed.
 package struct LeaseAnswer: Codable, Sendable {
   package let id: String
 
   package init(id: String) { self.id = id }
 }
 
-/// `DELETE /leases/{id}`: the lease that stands no more.
+/// `DELETE /leases/{id}`: the lease that was ended.
 package struct LeaseEnd: Codable, Sendable {
   package let ended: String
 
   package init(ended: String) { self.ended = ended }
 }
 
-/// `POST /mirrors`: what a mirror names since its run that ended now.
+/// `POST /mirrors`: what a mirror names since its latest run.
 package struct MirrorRequest: Codable, Sendable {
-  /// Where it is, 1 to 1,024 bytes.
+  /// The mirror's location, 1 to 1,024 bytes.
   package var name: String?
   package var versions: [ChannelVersion]?
 
@@ -120,13 +120,13 @@ package struct MirrorAnswer: Codable, Sendable {
 /// A mirror that the origin knows of.
 package struct MirrorInfo: Codable, Sendable {
   package let name: String
-  /// When it ran last.
+  /// When it last ran.
   package let at: Moment
-  /// Whether gc keeps what it names; origins of before don't tell, and keep it.
+  /// Whether gc keeps what the mirror names; nil from older origins, which keep it.
   package var keeps: Bool?
-  /// Those that the token may read.
+  /// The versions that the token may read.
   package let versions: [ChannelVersion]
-  /// Whether the token may forget it; older origins don't tell.
+  /// Whether the token may forget the mirror; nil from older origins.
   package var mayForget: Bool?
 
   package init(name: String, at: Moment, keeps: Bool, versions: [ChannelVersion], mayForget: Bool) {
@@ -138,7 +138,7 @@ package struct MirrorInfo: Codable, Sendable {
   }
 }
 
-/// `GET /mirrors`
+/// `GET /mirrors`.
 package struct MirrorList: Codable, Sendable {
   package let mirrors: [MirrorInfo]
 
@@ -146,39 +146,38 @@ package struct MirrorList: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// - Parameters:
-  ///   - channels: `*` for all, a channel's name, or nothing.
-  ///   - keep: how many versions before the newest a mirror keeps.
+  /// Returns what to mirror. `channels` is `*` for all, a channel's name, or empty; `keep` is how many versions before the
+  /// newest a mirror keeps.
   package func mirrorOverview(channels: String, keep: Int) throws(OriginError) -> MirrorOverview {
     var call = OriginCall("GET", "mirror?channels=\(channels)&keep=\(keep)")
     call.limit = 1 << 30
     return try send(call).value
   }
 
-  /// The mirrors that are registered.
+  /// Returns the registered mirrors.
   package func mirrors() throws(OriginError) -> OriginAnswer<MirrorList> { try get("mirrors") }
 
-  /// Tells what a mirror names; gc keeps that.
+  /// Registers what a mirror names, so that gc keeps it.
   package func registerMirror(_ request: MirrorRequest) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
     try send(OriginCall("POST", "mirrors", request))
   }
 
-  /// Drops a registration.
+  /// Removes a mirror's registration.
   package func forgetMirror(_ name: String) throws(OriginError) -> OriginAnswer<MirrorAnswer> {
     try send(OriginCall("DELETE", "mirrors/\(OriginCall.escaped(name))"))
   }
 
-  /// Sees to it that nothing is removed for some time.
-  package func takeLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
+  /// Takes a lease: nothing is removed while it lasts.
+  package func acquireLease(_ request: LeaseRequest) throws(OriginError) -> LeaseAnswer {
     try send(OriginCall("POST", "leases", request)).value
   }
 
-  /// The same from now on; 404 where the lease ended.
+  /// Extends a lease from now on; refused with 404 if it has ended.
   package func renewLease(_ id: String, _ request: LeaseRequest) throws(OriginError) {
     _ = try send(OriginCall("POST", "leases/\(OriginCall.escaped(id))", request), as: LeaseAnswer.self)
   }
 
-  /// Lets go; a lease that ended already is no error.
+  /// Ends a lease; one that has already ended is no error.
   package func endLease(_ id: String) throws(OriginError) {
     _ = try send(OriginCall("DELETE", "leases/\(OriginCall.escaped(id))"), as: LeaseEnd.self)
   }

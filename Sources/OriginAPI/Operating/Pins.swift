@@ -1,6 +1,6 @@
 import Manifests
 
-/// `POST …/pins`: a version that gc is to leave alone.
+/// `POST …/pins`: a version for gc to keep.
 package struct PinRequest: Codable, Sendable {
   /// A number, or a time at which it was live.
   package var version: String?
@@ -13,7 +13,7 @@ package struct PinRequest: Codable, Sendable {
   }
 }
 
-/// A version that gc leaves alone.
+/// A version that gc keeps.
 package struct PinInfo: Codable, Hashable, Sendable {
   package let at: Moment
   package let author: String
@@ -28,14 +28,14 @@ package struct PinInfo: Codable, Hashable, Sendable {
   }
 }
 
-/// `GET …/pins`
+/// `GET …/pins`.
 package struct PinList: Codable, Sendable {
   package let pins: [PinInfo]
 
   package init(pins: [PinInfo]) { self.pins = pins }
 }
 
-/// `DELETE …/pins/{version}`: the version that isn't pinned any more.
+/// `DELETE …/pins/{version}`: the version that is no longer pinned.
 package struct UnpinAnswer: Codable, Sendable {
   package let version: ManifestVersion
 
@@ -43,19 +43,19 @@ package struct UnpinAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// The versions of a channel that gc leaves alone.
+  /// Returns the versions of a channel that gc keeps.
   package func pins(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<PinList> {
     try get("\(channel.path)/pins")
   }
 
-  /// Keeps a version, whatever gc would do.
+  /// Pins a version, which gc then keeps.
   package func pin(_ request: PinRequest, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PinInfo>
   {
     try send(OriginCall("POST", "\(channel.path)/pins", request))
   }
 
-  /// - Parameter version: a number, or a time at which it was live.
+  /// Unpins a version: a number, or a time at which it was live.
   package func unpin(_ version: String, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<UnpinAnswer>
   {

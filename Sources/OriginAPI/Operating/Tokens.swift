@@ -1,21 +1,21 @@
 import Manifests
 
-/// `POST /tokens`: a token that is to be made.
+/// `POST /tokens`: a token to create.
 package struct TokenRequest: Codable, Sendable {
-  /// Whose it is, 1 to 128 bytes.
+  /// The owner's name, 1 to 128 bytes.
   package var name: String?
   /// `read`, `publish` or `admin`.
   package var scope: String?
-  /// What it is limited to; nil: every app, every channel of the app, every bundle.
+  /// What it is limited to; nil means every app, every channel of the app, every bundle.
   package var app: String?
   package var channel: String?
   /// With `*` and `?` as wildcards.
   package var bundles: String?
-  /// Hosts whose URLs may be published: names, or `*.` and one; nil: all.
+  /// Hosts whose URLs may be published: names, or `*.` followed by one; nil means all.
   package var hosts: [String]?
-  /// Seconds until it ends; nil: it doesn't.
+  /// Seconds until it expires; nil means never.
   package var expiresIn: Int64?
-  /// sha256 of the secret that the client made, in hexadecimal digits; nil: the origin makes it.
+  /// The SHA-256 of a secret made by the client, in hexadecimal; nil if the origin is to make the secret.
   package var secretHash: String?
 
   package init(name: String, scope: String) {
@@ -24,10 +24,10 @@ package struct TokenRequest: Codable, Sendable {
   }
 }
 
-/// A token that was made.
+/// A token that was created.
 package struct TokenAnswer: Codable, Sendable {
   package let id: String
-  /// Where the origin made the secret: the only time that it is told.
+  /// The secret, if the origin made it: it is never shown again.
   package var token: String?
 
   package init(id: String, token: String? = nil) {
@@ -36,7 +36,7 @@ package struct TokenAnswer: Codable, Sendable {
   }
 }
 
-/// A token as admins see it: all but its secret.
+/// A token as shown to admins: everything but its secret.
 package struct TokenInfo: Codable, Hashable, Sendable {
   package let id: String
   package let name: String
@@ -69,7 +69,7 @@ package struct TokenInfo: Codable, Hashable, Sendable {
   }
 }
 
-/// `GET /tokens`: all that were ever made.
+/// `GET /tokens`: all tokens ever created.
 package struct TokenList: Codable, Sendable {
   package let tokens: [TokenInfo]
 
@@ -77,15 +77,15 @@ package struct TokenList: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// All tokens that were ever made.
+  /// Returns all tokens ever created.
   package func tokens() throws(OriginError) -> OriginAnswer<TokenList> { try get("tokens") }
 
-  /// Makes a token; its secret is the caller's.
+  /// Creates a token whose secret the caller has made.
   package func createToken(_ request: TokenRequest) throws(OriginError) -> OriginAnswer<TokenAnswer> {
     try send(OriginCall("POST", "tokens", request))
   }
 
-  /// - Parameter name: the token's, or its id.
+  /// Revokes a token, given its name or id.
   package func revokeToken(_ name: String) throws(OriginError) -> OriginAnswer<TokenInfo> {
     try send(OriginCall("DELETE", "tokens/\(OriginCall.escaped(name))"))
   }

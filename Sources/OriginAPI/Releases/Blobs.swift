@@ -2,19 +2,19 @@ import HTTPClient
 import Manifests
 import System
 
-/// `POST /blobs/missing`: which of these have to be sent?
+/// `POST /blobs/missing`: asks which of these blobs have to be sent.
 package struct MissingBlobsRequest: Sendable {
-  /// How many are asked about at once: the origin takes 100,000.
+  /// How many are asked about in one request; the origin takes 100,000.
   package static let limit = 50_000
 
-  /// What the answer is to list; an older origin lists those that are missing whatever it is asked.
+  /// What the answer is to list; an older origin always lists the missing ones.
   package let answer: String
   package let sha256: [SHA256]
 
-  /// The word for an answer that lists those which are there.
+  /// Asks for a list of the blobs that are present.
   package static let present = "present"
 
-  /// As JSON; there may be 50,000, hence no tree in between.
+  /// The request as JSON, written directly: there may be 50,000 digests.
   package var json: [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(64 + sha256.count * (2 * SHA256.byteCount + 3))
@@ -31,7 +31,7 @@ package struct MissingBlobsRequest: Sendable {
   }
 }
 
-/// Those that have to be sent, or, where that was asked for, those that don't; in the order asked.
+/// The blobs that have to be sent or, if that was asked for, those that don't; in the order asked.
 package struct MissingBlobsAnswer: Codable, Sendable {
   package var missing: [SHA256]?
   package var present: [SHA256]?
@@ -40,14 +40,14 @@ package struct MissingBlobsAnswer: Codable, Sendable {
   package init(present: [SHA256]) { self.present = present }
 }
 
-/// `PUT /blobs/{sha256}`: whether it wasn't there before.
+/// `PUT /blobs/{sha256}`: whether the blob is new.
 package struct BlobAnswer: Codable, Sendable {
   package let stored: Bool
 
   package init(stored: Bool) { self.stored = stored }
 }
 
-/// `POST /blobs`: how many files of a pack are stored now.
+/// `POST /blobs`: how many files of a pack were stored.
 package struct PackUploadAnswer: Codable, Sendable {
   package let stored: Int
 
@@ -55,7 +55,7 @@ package struct PackUploadAnswer: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// Which of the digests the origin lacks.
+  /// Returns the digests that the origin lacks.
   package func missing(of digests: [SHA256]) throws(OriginError) -> Set<SHA256> {
     var missing: Set<SHA256> = []
     var rest = digests[...]

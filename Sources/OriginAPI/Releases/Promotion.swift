@@ -1,15 +1,15 @@
 import Manifests
 
-/// `POST …/promote`: what another channel of the app holds, released here.
+/// `POST …/promote`: releases the content of another channel of the app here.
 package struct PromotionRequest: ReleaseMembers {
   /// The channel whose content is promoted.
   package var from: String?
-  /// Its version, a number, or a time at which it was live; nil: the newest.
+  /// The version to promote: a number, or a time at which it was live; nil means the newest.
   package var version: String?
-  /// This bundle alone.
+  /// The only bundle to promote.
   package var bundle: String?
   package var map: [Rule]?
-  /// Whether the prefetch config that goes with it is promoted, too.
+  /// Whether the matching prefetch config is promoted, too.
   package var withPrefetch: Bool?
   package var message: String?
   package var ifVersion: String?
@@ -19,7 +19,7 @@ package struct PromotionRequest: ReleaseMembers {
 
   package init() {}
 
-  /// URLs below `from` come to lie below `to`.
+  /// Moves URLs below `from` to below `to`.
   package struct Rule: Codable, Sendable {
     package let from: String?
     package let to: String?
@@ -31,18 +31,18 @@ package struct PromotionRequest: ReleaseMembers {
   }
 }
 
-/// What a promotion did, or, of a dry run, would do.
+/// What a promotion did or, for a dry run, would do.
 package typealias PromotionAnswer = ReleaseAct<PromotionDetails>
 
-/// What the answer to a promotion says beside the release.
+/// The members of a promotion's answer other than the release's.
 package struct PromotionDetails: Codable, Sendable {
   package let from: ChannelName
   package let fromVersion: ManifestVersion
-  /// Bundles that are still here though `from` holds nothing of them any more.
+  /// Bundles that remain here although `from` no longer holds anything of them.
   package let left: [String]
-  /// The URLs of files whose text contains a host that is rewritten.
+  /// The URLs of files whose text contains a host that is being rewritten.
   package let warnings: [String]
-  /// Nil where none was to come along.
+  /// Nil if no prefetch config was to be promoted.
   @OrNull package var prefetch: PrefetchResult?
 
   package init(
@@ -58,7 +58,7 @@ package struct PromotionDetails: Codable, Sendable {
 }
 
 extension OriginClient {
-  /// - Parameter channel: where it is to be released.
+  /// Promotes to `channel`, which gets the release.
   package func promote(_ request: PromotionRequest, to channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PromotionAnswer>
   {

@@ -1,9 +1,9 @@
 import Manifests
 import System
 
-/// How many URLs came, changed and went.
+/// How many URLs were added, changed and removed.
 ///
-/// `counts` means one thing wherever it stands. The three numbers that stand beside it say the same under names of which
+/// `counts` means the same wherever it appears. The three numbers beside it repeat its values under names of which
 /// `changed` is a Boolean elsewhere; they stay for two minor versions.
 package struct ReleaseCounts: Codable, Hashable, Sendable {
   package let added: Int
@@ -17,16 +17,16 @@ package struct ReleaseCounts: Codable, Hashable, Sendable {
   }
 }
 
-/// What a release did, or, of a dry run, would do.
+/// What a release did or, for a dry run, would do.
 package struct ReleaseAnswer: Codable, Hashable, Sendable {
-  /// What became of one bundle.
+  /// What happened to one bundle.
   package struct Bundle: Codable, Hashable, Sendable {
     package let bundle: String
     package let added: Int
     package let changed: Int
     package let removed: Int
     package var counts: ReleaseCounts?
-    /// The release of this bundle that came after the plan was made and is replaced by this one.
+    /// A release of this bundle that was made after the plan, and that this one replaces.
     @OrNull package var replaced: ReleaseReference?
 
     package init(bundle: String, counts: ReleaseCounts, replaced: ReleaseReference?) {
@@ -39,34 +39,34 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     package var isChanged: Bool { added > 0 || changed > 0 || removed > 0 }
   }
 
-  /// False: everything was there already, live at `version`.
+  /// False if everything was already live, at `version`.
   package let isChanged: Bool
   package let version: ManifestVersion
   package let previous: ManifestVersion
-  /// Of the newest release where nothing changed.
+  /// When the release was made; if nothing changed, when the newest release was.
   package let at: Moment
-  /// URLs of the channel's manifest.
+  /// The number of URLs in the channel's manifest that were added.
   package let added: Int
   package let changed: Int
   package let removed: Int
   package var counts: ReleaseCounts?
   package let bundles: [Bundle]
-  /// Bytes of what was added or changed.
+  /// The size in bytes of the content that was added or changed.
   package let newBytes: Int64
-  /// The manifest afterwards.
+  /// The size of the manifest after the release.
   package let resources: Int
   package let bytes: Int64
   package let createdApp: Bool
   package let createdChannel: Bool
-  /// In a dry run: what would have to be sent first.
+  /// In a dry run: the blobs that would have to be sent first.
   package let missing: [SHA256]
-  /// Whether the deltas on the version that is replaced were stored before it became visible.
+  /// Whether the deltas from the replaced version were stored before the release became visible.
   package let deltasStored: Bool
-  /// The row of the audit trail that tells of it, `number:hash`; nil where nothing was changed.
+  /// The row of the audit trail that records the release, as `number:hash`; nil if nothing changed.
   @OrNull package var receipt: String?
-  /// In a dry run: the freeze for which the release would be refused; nil: it wouldn't, or the origin is an older one.
+  /// In a dry run: the freeze that would block the release; nil if none would, or from an older origin.
   package var freeze: FreezeInfo?
-  /// In a dry run of what sends no files: the ones that would change, and what devices would download.
+  /// In a dry run of an act that sends no files: the files that would change, and what devices would download.
   package var forecast: ReleaseForecast?
 
   package init(
@@ -99,20 +99,20 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   }
 }
 
-/// What a release would do to a channel's manifest, and what that would cost devices.
+/// What a release would do to a channel's manifest, and its cost for devices.
 package struct ReleaseForecast: Codable, Hashable, Sendable {
   /// Sorted by URL.
   package let files: [File]
-  /// What a device on the version that is replaced would download; nil: it isn't worked out.
+  /// What a device on the replaced version would download; nil if it hasn't been worked out.
   package let update: TransferCost?
 
-  /// What would become of one URL.
+  /// What would happen to one URL.
   package struct File: Codable, Hashable, Sendable {
     package let url: String
     package let change: RollbackDetails.Change
-    /// Bytes of the file; of one that is removed, those that it has.
+    /// The file's size in bytes; for a removed file, its current size.
     package let size: Int64
-    /// Bytes that a changed file has now.
+    /// The current size in bytes of a changed file.
     package let was: Int64?
 
     package init(url: String, change: RollbackDetails.Change, size: Int64, was: Int64?) {
@@ -129,7 +129,7 @@ package struct ReleaseForecast: Codable, Hashable, Sendable {
   }
 }
 
-/// A release that another act made: one JSON object of its answer's members and those of the act.
+/// A release made by another act: one JSON object with the members of the release's answer and of the act.
 @dynamicMemberLookup
 package struct ReleaseAct<Details: Codable & Sendable>: Codable, Sendable {
   package let release: ReleaseAnswer
@@ -155,7 +155,7 @@ package struct ReleaseAct<Details: Codable & Sendable>: Codable, Sendable {
   }
 }
 
-/// Which release, by whom and when.
+/// Identifies a release, with its author and time.
 package struct ReleaseReference: Codable, Hashable, Sendable {
   package let version: ManifestVersion
   package let author: String
@@ -168,15 +168,15 @@ package struct ReleaseReference: Codable, Hashable, Sendable {
   }
 }
 
-/// What became of a prefetch config that came along.
+/// What happened to a prefetch config that was to be included.
 package struct PrefetchResult: Codable, Hashable, Sendable {
-  /// False: it was that already, or it is kept.
+  /// False if the content was the same already, or was kept.
   package let changed: Bool
-  /// There was none to come along, so what is live stays.
+  /// Whether there was none to include, so that the live one stays.
   package let kept: Bool
-  /// The version whose content it has, where that comes from; 0: there was none.
+  /// The version from which the content was taken; 0 if there was none.
   package let source: ManifestVersion
-  /// The newest version afterwards.
+  /// The newest version after the act.
   package let version: ManifestVersion
 
   package init(changed: Bool, kept: Bool, source: ManifestVersion, version: ManifestVersion) {
@@ -187,41 +187,41 @@ package struct PrefetchResult: Codable, Hashable, Sendable {
   }
 }
 
-/// How far a release that is planned is prepared, and what it costs devices.
+/// The progress of a planned release's preparation, and what the release costs devices.
 package struct PreparationAnswer: Codable, Sendable {
   package let id: String
-  /// Whether the deltas on the replaced version are stored.
+  /// Whether the deltas from the replaced version are stored.
   package let ready: Bool
-  /// Whether those on older versions are, too; the costs for these are upper limits otherwise.
+  /// Whether those from older versions are, too; until then, the costs for these are upper bounds.
   package let done: Bool
-  /// Whether a release no longer waits for it.
+  /// Whether releases no longer wait for it.
   package let late: Bool
-  /// How long it took until it was ready, or takes.
+  /// How long it took until it was ready, or has taken so far.
   package let milliseconds: Int64
-  /// New files, how many of them were looked at, and the deltas that were made.
+  /// The number of new files, of those examined so far, and of deltas made.
   package let files: Int64
   package let filesDone: Int64
   package let deltas: Int64
   package let cost: Costs
 
-  /// The version that the release is planned on, to which the costs belong; nil: an older origin doesn't say.
+  /// The version that the release is planned on, for which the costs hold; nil from an older origin.
   package var base: ManifestVersion?
-  /// sha256 of the document that the origin was given, where it keeps it for the release; nil: it doesn't, or is older.
+  /// The SHA-256 of the document that the origin was given, if it keeps it for the release; otherwise nil, as from an older
+  /// origin.
   package var plan: SHA256?
 
-  /// What the update costs devices, as far as it is worked out.
+  /// What the update costs devices, as far as that has been worked out.
   package struct Costs: Codable, Sendable {
-    /// From the version that is replaced, from the one before it, from the fifth before.
+    /// From the replaced version, from the one before it, and from the fifth before.
     package var last1: TransferCost?
     package var last2: TransferCost?
     package var last5: TransferCost?
     /// For devices that have nothing.
     package var new: TransferCost?
 
-    /// Whether the release replaces nothing, as far as it is known: what devices without anything download is worked out
-    /// last.
+    /// Whether the release is known to replace nothing: the cost for devices without any version is worked out last.
     package var isFirst: Bool { last1 == nil && new != nil }
-    /// Whether anything is worked out.
+    /// Whether any cost has been worked out.
     package var isKnown: Bool { last1 != nil || new != nil }
 
     package init() {}
@@ -245,19 +245,19 @@ package struct PreparationAnswer: Codable, Sendable {
 
 /// What a device downloads for an update.
 package struct TransferCost: Codable, Hashable, Sendable {
-  /// Files over the wire, and how many of them as deltas.
+  /// The number of files sent over the wire, and how many of them as deltas.
   package let files: Int64
   package let deltas: Int64
-  /// Bytes of the files one by one, and what they would be without deltas.
+  /// The bytes of the files sent one by one, and what they would be without deltas.
   package let bytes: Int64
   package let plainBytes: Int64
-  /// Bytes of the answer that says what is new, as it is sent; nil: an older origin doesn't say.
+  /// The bytes of the answer that says what is new, as sent; nil from an older origin.
   package var answer: Int64?
-  /// Bytes of the pack that takes the place of the files; nil: there is none.
+  /// The bytes of the pack that replaces the files, or nil if there is none.
   package var pack: Int64?
-  /// The answer, and the pack or each file.
+  /// The number of requests: for the answer, and for the pack or each file.
   package var requests: Int64?
-  /// Bytes over the wire in all: of the answer, and of the pack or the files; nil: an older origin doesn't say.
+  /// The total bytes over the wire: the answer, and the pack or the files; nil from an older origin.
   package var total: Int64?
 
   package init(
@@ -274,6 +274,6 @@ package struct TransferCost: Codable, Hashable, Sendable {
     total = (pack ?? bytes).addingClamped(answer ?? 0)
   }
 
-  /// Bytes over the wire in all, whatever the origin says.
+  /// The total bytes over the wire, computed if the origin doesn't say.
   package var wireBytes: Int64 { total ?? (pack ?? bytes).addingClamped(answer ?? 0) }
 }

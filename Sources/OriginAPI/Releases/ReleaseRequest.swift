@@ -2,15 +2,15 @@ import HTTPClient
 import Manifests
 import System
 
-/// `POST …/releases` and `…/preparations`: bundles of a channel changed in one release, all or nothing.
+/// `POST …/releases` and `…/preparations`: changes to bundles of a channel in one release, all or nothing.
 package struct ReleaseRequest: Sendable {
-  /// What becomes of one bundle.
+  /// The change to one bundle.
   package enum Change: Sendable {
-    /// The bundle as it was at `base` (0: empty), with the URLs of `set` set and those of `remove` gone.
+    /// The bundle as of `base` (0 for empty), with the URLs of `set` set and those of `remove` removed.
     case update(
       BundleName, base: ManifestVersion, set: [(url: ResourceURL, content: ResourceContent)], remove: [String]
     )
-    /// Nothing is left of the bundle.
+    /// The bundle is removed as a whole.
     case unpublish(BundleName)
   }
 
@@ -22,10 +22,10 @@ package struct ReleaseRequest: Sendable {
     self.options = options
   }
 
-  /// As JSON; written piece by piece, since a first publish may name 100,000 URLs. Its reader is a stream, too.
+  /// The request as JSON, written piece by piece, since a first publish may name 100,000 URLs. Its reader streams, too.
   package var json: [UInt8] {
     let options = JSONValue(encoding: options).object ?? JSONObject()
-    // In the order of their names, among which `bundles` is.
+    // Members are sorted by name, and `bundles` has its place among them.
     let (before, after) = (
       options.members.filter { $0.key < "bundles" }, options.members.filter { $0.key > "bundles" }
     )
@@ -73,30 +73,30 @@ package struct ReleaseRequest: Sendable {
   }
 }
 
-/// What a release names in the place of its bundles.
+/// What a release names in place of its bundles.
 package struct PlanReference: Codable, Sendable {
-  /// sha256 of the document that a preparation was given.
+  /// The SHA-256 of the document that a preparation was given.
   package var plan: SHA256?
 }
 
-/// What goes with any act that makes a release.
+/// The members common to all acts that make a release.
 package protocol ReleaseMembers: Codable, Sendable {
-  /// Why, for the log.
+  /// The reason, for the log.
   var message: String? { get set }
-  /// Visible at once, without waiting for deltas.
+  /// Whether it becomes visible at once, without waiting for deltas.
   var now: Bool? { get set }
-  /// Everything but the release itself.
+  /// Whether to do everything but the release itself.
   var dryRun: Bool? { get set }
-  /// Refused when what is released changed after this version: a number, or the moment at which it was live.
+  /// Refuse the release if its target changed after this version: a number, or a moment at which it was live.
   var ifVersion: String? { get set }
-  /// Why it is released though the channel is frozen.
+  /// Why it is released although the channel is frozen.
   var breakGlass: String? { get set }
 }
 
-/// The members of a release's request beside its bundles.
+/// The members of a release request other than its bundles.
 package struct ReleaseOptions: ReleaseMembers, Hashable {
-  /// Refused when the release would replace another version of the channel: what was worked out about it, as its cost, is
-  /// about this one.
+  /// Refuse the release if it would replace another version of the channel: what was worked out for it, such as its cost,
+  /// applies to this one.
   package var replaces: ManifestVersion?
   package var message: String?
   package var now: Bool?
@@ -117,14 +117,14 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
 }
 
 extension OriginCall {
-  /// Seconds without a byte that are waited for the answer to a release, which may wait for deltas.
+  /// The seconds without a byte that a client waits for the answer to a release, which may wait for deltas.
   package static let releaseTimeout = 900
 }
 
 extension OriginClient {
-  /// Makes a release. The answer comes when it is visible.
-  /// - Parameter plan: what a preparation was given, as its answer says: it isn't sent again, unless the origin has
-  ///   dropped it.
+  /// Makes a release; the answer comes when it is visible.
+  ///
+  /// `plan` is that of a preparation's answer: the document isn't sent again unless the origin has dropped it.
   package func release(_ request: ReleaseRequest, plan: SHA256? = nil, in channel: ChannelAddress)
     throws(OriginError) -> OriginAnswer<ReleaseAnswer>
   {
@@ -143,8 +143,8 @@ extension OriginClient {
     return try send(call)
   }
 
-  /// Begins to make a release's deltas. The answer's document is as those that follow it: `plan` is in the value alone.
-  /// - Parameter request: the release's, as JSON.
+  /// Begins to make the deltas of a release, whose request is given as JSON. As in later answers, the document lacks
+  /// `plan`; only the value has it.
   package func prepare(_ request: [UInt8], in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PreparationAnswer>
   {
@@ -158,7 +158,7 @@ extension OriginClient {
     return OriginAnswer(value: answer.value, document: .object(document))
   }
 
-  /// How far a preparation is.
+  /// Returns the progress of a preparation.
   package func preparation(_ id: String, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<PreparationAnswer>
   {
@@ -168,13 +168,13 @@ extension OriginClient {
   }
 }
 
-/// `POST …/preparations` about one that was begun.
+/// `POST …/preparations` for one that has begun.
 package struct PreparationRequest: Codable, Sendable {
   package let id: String?
 }
 
 extension ResourceContent {
-  /// Writes `json` in its canonical form; a first release has 100,000 of them, hence no tree in between.
+  /// Appends `json` in its canonical form, written directly: a first release has 100,000 of these.
   package func appendJSON(to out: inout [UInt8]) {
     guard headers.isEmpty else { return CanonicalJSON.append(json, to: &out) }
     out.append(contentsOf: "{\"ctype\":".utf8)

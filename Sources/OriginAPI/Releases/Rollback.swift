@@ -1,16 +1,16 @@
 import Manifests
 
-/// `POST …/rollback`: an older version's content as a new version.
+/// `POST …/rollback`: releases an older version's content as a new version.
 package struct RollbackRequest: ReleaseMembers {
-  /// The one bundle that goes back, the others staying.
+  /// The only bundle to roll back.
   package var bundle: String?
-  /// The whole channel goes back. It is this or one bundle.
+  /// Whether to roll back the whole channel. Either this or `bundle` is given.
   package var allBundles: Bool?
   /// A number, or a time at which the version was live.
   package var to: String?
-  /// So many distinct contents back from the one that is live. It is this or `to`.
+  /// How many distinct contents to go back from the live one. Either this or `to` is given.
   package var steps: Int64?
-  /// Whether the prefetch config that was live then comes back with it.
+  /// Whether to restore the prefetch config that was live at that time, too.
   package var withPrefetch: Bool?
   package var message: String?
   package var ifVersion: String?
@@ -21,32 +21,32 @@ package struct RollbackRequest: ReleaseMembers {
   package init() {}
 }
 
-/// What a rollback did, or, of a dry run, would do.
+/// What a rollback did or, for a dry run, would do.
 package typealias RollbackAnswer = ReleaseAct<RollbackDetails>
 
-/// What the answer to a rollback says beside the release.
+/// The members of a rollback's answer other than the release's.
 package struct RollbackDetails: Codable, Sendable {
-  /// The version whose content it has.
+  /// The version whose content was released.
   package let target: ManifestVersion
-  /// Those that change, sorted by name.
+  /// The bundles that change, sorted by name.
   package let takesBack: [Bundle]
-  /// Nil where none was to come along.
+  /// Nil if no prefetch config was to be restored.
   @OrNull package var prefetch: PrefetchResult?
-  /// Of a dry run: what a device on the newest version would be sent (RFC 7396), and what becomes of each of its URLs; nil
-  /// from an older origin.
+  /// For a dry run: the patch for a device on the newest version (RFC 7396), and what happens to each of its URLs; nil from
+  /// an older origin.
   package var patch: JSONValue?
   package var changes: [String: Change]?
-  /// What it costs devices on the newest version; nil where nothing changes, or from an older origin.
+  /// What it costs devices on the newest version; nil if nothing changes, or from an older origin.
   package var cost: Cost?
-  /// Where `cost` lacks `update`: by what it is asked for; nil where nothing works it out, or from an older origin.
+  /// If `cost` lacks `update`: the preparation to ask for it; nil if none works it out, or from an older origin.
   package var preparation: String?
 
-  /// What becomes of a URL.
+  /// What happens to a URL.
   package enum Change: String, Codable, Sendable {
     case added, changed, removed
   }
 
-  /// What is taken back of one bundle.
+  /// What is rolled back in one bundle.
   package struct Bundle: Codable, Sendable {
     package let bundle: String
     package let added: Int
@@ -64,13 +64,13 @@ package struct RollbackDetails: Codable, Sendable {
     }
   }
 
-  /// The patch, and the files which come back. A device that still has one doesn't fetch it. Bytes.
+  /// The bytes of the patch and of the files that return. Devices that still have a file don't fetch it.
   package struct Cost: Codable, Sendable {
     package let fileBytes: Int64
     package let files: Int
     package let patchBytes: Int64
     package let patchGzipBytes: Int64
-    /// What a device on the newest version downloads; nil: an older origin doesn't say, or it isn't worked out yet.
+    /// What a device on the newest version downloads; nil from an older origin, or if it hasn't been worked out yet.
     package var update: TransferCost?
 
     package init(fileBytes: Int64, files: Int, patchBytes: Int, patchGzipBytes: Int) {

@@ -3,7 +3,7 @@ import Manifests
 import OriginAPI
 import System
 
-/// The channel's other bundles, as the origin has them; asked for when first needed.
+/// The channel's other bundles on the origin, fetched on first use.
 final class LiveBundles {
   private let remote: RemoteChannel
   private let names: [BundleName]
@@ -14,7 +14,7 @@ final class LiveBundles {
     names = (remote.overview?.bundles ?? []).map(\.name).sorted().filter { !released.contains($0) }
   }
 
-  /// By name; entries by URL.
+  /// Returns the bundles by name, with their entries by URL.
   func bundles() throws(PublishError) -> [(name: BundleName, entries: [RemoteBundle.Entry])] {
     if let known { return known }
     var bundles: [(name: BundleName, entries: [RemoteBundle.Entry])] = []
@@ -23,7 +23,7 @@ final class LiveBundles {
     return bundles
   }
 
-  /// The match keys of those URLs that one of the bundles holds.
+  /// Returns the match keys of those `urls` that are in one of the bundles.
   func keys(of urls: [ResourceURL]) throws(PublishError) -> Set<String> {
     let wanted = Set(urls.map(\.matchKey))
     if wanted.isEmpty { return [] }
@@ -37,7 +37,7 @@ final class LiveBundles {
     return held
   }
 
-  /// The pages of the channel's prefetch config; none where it has none.
+  /// Returns the pages of the channel's prefetch config; empty if it has none.
   func prefetchPages() throws(PublishError) -> [ResourceURL] {
     guard remote.overview?.prefetch != nil else { return [] }
     let document = try PublishError.asking { () throws(OriginError) in
@@ -46,8 +46,8 @@ final class LiveBundles {
     return PrefetchConfig(reading: document.config ?? []).pages.map(\.url)
   }
 
-  /// What `read` makes of the bytes of each entry, in their order, on several connections; nil where the origin doesn't
-  /// give them.
+  /// Applies `read` to the bytes of each entry, over several connections, and returns the results in order; nil for an
+  /// entry whose bytes the origin doesn't return.
   func map<Value: Sendable>(
     _ entries: [RemoteBundle.Entry], _ read: @escaping @Sendable (Int, [UInt8]) -> Value
   ) throws(PublishError) -> [Value?] {

@@ -1,9 +1,9 @@
 import BuildCheck
 import Manifests
 
-/// Holds a release against what else is live: other bundles that need what it removes, and the prefetch config.
+/// Checks a release against what else is live: bundles that need what it removes, and the prefetch config.
 struct LiveCheck {
-  /// What is read of the other bundles.
+  /// The limits for reading other bundles' files.
   private static let mostFiles = 500
   private static let mostBytes: Int64 = 64 << 20
 
@@ -15,7 +15,7 @@ struct LiveCheck {
     self.live = live
   }
 
-  /// - Parameter removed: URLs that the release takes out of its bundles.
+  /// Returns the findings for a release that removes the URLs `removed` from its bundles.
   func findings(removed: [String], _ options: CheckOptions) throws(PublishError) -> [Finding] {
     var findings: [Finding] = []
     if !options.off.contains(.removed) { findings += try needed(removed) }
@@ -25,7 +25,7 @@ struct LiveCheck {
 
   // MARK: Prefetch
 
-  /// Pages below the release's base URLs that no bundle has.
+  /// Finds pages below the release's base URLs that are in no bundle.
   private func pages() throws(PublishError) -> [Finding] {
     let missing = try live.prefetchPages().filter { page in
       site.base(of: page) != nil && site.file(page) == nil && site.fileWithoutQuery(page) == nil
@@ -40,7 +40,7 @@ struct LiveCheck {
   // MARK: Removed URLs
 
   private func needed(_ removed: [String]) throws(PublishError) -> [Finding] {
-    // Another bundle of the same release, or a live one, may have taken a URL over.
+    // Another bundle, of this release or live, may have taken over a URL.
     let gone = removed.compactMap { try? ResourceURL($0) }.filter { site.file($0) == nil }
     if gone.isEmpty { return [] }
     let held = try live.keys(of: gone)
@@ -109,15 +109,15 @@ struct LiveCheck {
 }
 
 extension Publisher {
-  /// What the check of a release finds; nil where all rules are off, or it changes nothing and all its patterns match.
-  /// - Throws: `broken`, when there are errors.
+  /// Checks a release. Returns nil if all rules are off, or if it changes nothing and all its patterns match.
+  /// - Throws: `broken` if there are errors.
   func check(
     _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel, _ options: CheckOptions
   ) throws(PublishError) -> CheckReport? {
     if options.isOff { return nil }
     let idle = Finding.all(local.idle).filter(options.wants)
     if plans.allSatisfy(\.isEmpty) {
-      // A pattern that is misspelt is often why nothing changed.
+      // A misspelt pattern is often the reason why nothing changed.
       guard !idle.isEmpty else { return nil }
       var report = CheckReport()
       report.add(idle)

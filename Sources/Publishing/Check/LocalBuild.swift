@@ -2,21 +2,23 @@ import BuildCheck
 import Manifests
 import System
 
-/// A build as it would be published, without an origin: its files, their URLs and their digests.
+/// A build as it would be published, determined without an origin: its files with their URLs and digests.
 package final class LocalBuild {
-  /// By URL, each once, of all bundles.
+  /// The files of all bundles by URL, each URL once.
   package let files: [BuildFile]
-  /// The URLs that the folders have.
+  /// The base URLs of the folders.
   package let bases: [BaseURL]
   package let bundles: [BundleName]
-  /// The folders of zips are there as long as it is.
+  /// Keeps the folders of unpacked zips.
   private let unpacked: UnpackedZips
 
-  /// Bytes in which a page has to say that it is one.
+  /// How far into an HTML file to look for signs that it is a page, in bytes.
   private static let pageStart = 1 << 20
 
-  /// Finds, maps and hashes the files of `bundles`, zips among them.
-  /// - Parameter progress: called with the number of files done, of all, from any thread.
+  /// Finds, maps and hashes the files of `bundles`, including zips.
+  /// - Parameters:
+  ///   - bundles: The bundles.
+  ///   - progress: Called from any thread with the number of files done and the total.
   /// - Throws: `PublishError` of the scan; `duplicates`; `unreadable`.
   package init(
     _ bundles: [BundleSource], progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
@@ -32,7 +34,7 @@ package final class LocalBuild {
     self.bundles = bundles.map(\.name)
   }
 
-  /// Two bundles may hold one URL where all that is said of it is equal.
+  /// Removes duplicates: two bundles may have the same URL if their entries are equal.
   private static func unique(_ files: [BuildFile]) throws(PublishError) -> [BuildFile] {
     var unique: [BuildFile] = []
     for file in files {
@@ -48,7 +50,7 @@ package final class LocalBuild {
     return unique
   }
 
-  /// The HTML documents, each file once; and HTML files that are parts of other pages.
+  /// Returns the HTML documents, each file once, and the HTML files that are parts of other pages.
   package func pages() throws(PublishError) -> (pages: [BuildFile], parts: [BuildFile]) {
     var seen: Set<String> = []
     var pages: [BuildFile] = []
@@ -68,7 +70,7 @@ package final class LocalBuild {
 }
 
 private enum FileStart {
-  /// A file's first bytes.
+  /// Returns a file's first bytes.
   static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
     let file = try Kernel.open(path, [.read, .nonBlocking])
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 16)

@@ -1,20 +1,20 @@
 import BuildCheck
 import Manifests
 
-/// The check of builds by themselves, without an origin: what `xcache check` does.
+/// Checks builds without an origin, for `xcache check`.
 package enum LocalCheck {
-  /// The base of a folder whose URL nobody said: what begins at the root of a host is then outside.
+  /// The base for a folder whose URL wasn't given: URLs relative to a host's root are outside it.
   package static func unknownBase() throws(ResourceURLError) -> BaseURL {
     try BaseURL("https://bundle.invalid/of/this/folder")
   }
 
-  /// What is found in `bundles`, zips among them, as one release.
+  /// Checks `bundles`, including zips, as one release.
   /// - Throws: `PublishError` of the scan; `duplicates`; `unreadable`.
   package static func report(
     _ bundles: [BundleSource], _ options: CheckOptions = .all
   ) throws(PublishError) -> CheckReport {
     let unpacked = try UnpackedZips(bundles)
-    // Its folders are there until the last file is read.
+    // Keeps its folders until the last file is read.
     defer { withExtendedLifetime(unpacked) {} }
     var checked: [CheckedBundle] = []
     var idle: [BundleSource.WrittenPattern] = []
@@ -31,7 +31,7 @@ package enum LocalCheck {
 }
 
 extension CheckedBundle {
-  /// The files as they are mapped; those of a zip have to be unpacked.
+  /// Creates a bundle from mapped files; those of a zip must be unpacked.
   init(_ files: [MappedFile], of bundle: BundleSource) {
     self.init(files.map { File($0.url, $0.ctype, $0.file) }, of: bundle)
   }
@@ -52,7 +52,7 @@ extension CheckedBundle.File {
 }
 
 extension Finding {
-  /// What is said of patterns that match nothing; of those that are written twice, once.
+  /// Returns the findings for patterns that match nothing; a pattern written twice is reported once.
   static func all(_ idle: [BundleSource.WrittenPattern]) -> [Finding] {
     var seen: Set<BundleSource.WrittenPattern> = []
     return idle.filter { seen.insert($0).inserted }.map { written in
@@ -64,7 +64,7 @@ extension Finding {
 }
 
 extension PublishError {
-  /// What a check reads of the files.
+  /// Runs `body`, and turns errors in reading files into errors of this module.
   static func reading<Value>(_ body: () throws(CheckError) -> Value) throws(PublishError) -> Value {
     do {
       return try body()

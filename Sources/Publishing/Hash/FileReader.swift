@@ -1,17 +1,17 @@
 import System
 
-/// A file that is read in one state: what changes while it is read is noticed.
+/// Reads a file, and detects if it changes meanwhile.
 struct FileReader: ~Copyable {
   private let file: Descriptor
   let source: SourceFile
-  /// The state in which it was opened.
+  /// The status when it was opened.
   let status: FileStatus
 
-  /// Opens the file in whatever state it is.
+  /// Opens the file, whatever its status is.
   /// - Throws: `unreadable`.
   init(_ source: SourceFile) throws(PublishError) {
     do {
-      // Not blocking: a pipe that took the file's place would wait for a writer.
+      // Non-blocking: opening a FIFO that replaced the file would wait for a writer.
       try self.init(opening: source, Kernel.open(source.location, [.read, .nonBlocking]))
     } catch {
       throw .unreadable(source.location, error)
@@ -24,10 +24,10 @@ struct FileReader: ~Copyable {
     self.source = source
   }
 
-  /// All bytes of a small file, where it still is as it was when it was found; nil: it isn't, or isn't that small.
+  /// Returns the contents of a small file, or nil if it has changed since it was found, or isn't small.
   ///
-  /// Four calls of the kernel: it was asked for its status when it was found, so it is asked once more, at the end.
-  /// - Parameter buffer: larger than the file.
+  /// This takes four system calls: the status is known from when the file was found, so it is only checked once more, at
+  /// the end. `buffer` must be larger than the file.
   static func small(_ source: SourceFile, into buffer: UnsafeMutableRawBufferPointer) throws(PublishError)
     -> [UInt8]?
   {
@@ -43,7 +43,7 @@ struct FileReader: ~Copyable {
     }
   }
 
-  /// The bytes from `offset` on; 0 at the end.
+  /// Reads into `buffer` from `offset` on; returns 0 at the end.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(PublishError) -> Int {
     do {
       return try Kernel.read(file, at: offset, into: buffer)
@@ -52,7 +52,7 @@ struct FileReader: ~Copyable {
     }
   }
 
-  /// Passes while the file is in the state `expected`.
+  /// Checks that the file still has the status `expected`.
   /// - Throws: `changedWhileRead`.
   func check(_ expected: FileStatus) throws(PublishError) {
     let now: FileStatus
@@ -66,7 +66,7 @@ struct FileReader: ~Copyable {
 }
 
 extension FileStatus {
-  /// Whether it is the same file, not written to since.
+  /// Whether it is the same file, and wasn't written to in between.
   func hasBytes(of other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && size == other.size && modified == other.modified
       && changed == other.changed

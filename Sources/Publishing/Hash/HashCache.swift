@@ -1,15 +1,15 @@
 import System
 
-/// The digests of files as they were when last read, so that what didn't change isn't read again.
+/// The digests of files as last read, so that unchanged files aren't read again.
 ///
-/// A file counts as unchanged when device, inode, size, mtime and ctime are: ctime can't be set back by any
-/// program. The clock of a file system ticks in milliseconds, so a file that changed within the last 2 s before it
-/// was read may change once more without a new ctime: its digest isn't kept.
+/// A file counts as unchanged if device, inode, size, mtime and ctime are: no program can set ctime. File system
+/// timestamps tick in milliseconds, so a file that changed less than 2 s before it was read could change again with the
+/// same ctime: its digest isn't stored.
 package struct HashCache: Sendable {
-  /// Nanoseconds that a ctime must lie back.
+  /// How old a ctime must be, in nanoseconds.
   static let settling: Int64 = 2_000_000_000
 
-  /// One record a file, by device and inode:
+  /// The size of a record. There is one per file, sorted by device and inode:
   /// device, inode, size, mtime, ctime (8 bytes each, little-endian), md5 (16), sha256 (32).
   private static let width = 5 * 8 + MD5.byteCount + SHA256.byteCount
 
@@ -18,13 +18,13 @@ package struct HashCache: Sendable {
 
   package init() { records = [] }
 
-  /// Records as `bytes` wrote them; nil where they can't be.
+  /// Creates a cache from records that `bytes` wrote; nil if they are invalid.
   init?(records: [UInt8]) {
     guard records.count % HashCache.width == 0 else { return nil }
     self.records = records
   }
 
-  /// The records of `files`, but for those that changed less than 2 s before `now`, in nanoseconds since 1970.
+  /// Creates records for `files`, except those that changed less than 2 s before `now`, in nanoseconds since 1970.
   init(_ files: [(status: FileStatus, digest: FileDigest)], now: Int64) {
     let settled = files.filter { $0.status.changed <= now - HashCache.settling }
       .sorted { ($0.status.device, $0.status.inode) < ($1.status.device, $1.status.inode) }
@@ -32,7 +32,7 @@ package struct HashCache: Sendable {
     records.reserveCapacity(settled.count * HashCache.width)
     var last: (UInt64, UInt64)?
     for (status, digest) in settled {
-      // One file under two names.
+      // The same file under two names.
       if let last, last == (status.device, status.inode) { continue }
       last = (status.device, status.inode)
       for word in HashCache.words(of: status) { ByteCoding.append(word, to: &records) }
@@ -51,7 +51,7 @@ package struct HashCache: Sendable {
     ]
   }
 
-  /// The digest of the file's bytes, when they were read in the state that `status` tells.
+  /// Returns the digest of a file's contents if it was read with the same status.
   package func digest(of status: FileStatus) -> FileDigest? {
     records.withUnsafeBytes { bytes in
       var low = 0

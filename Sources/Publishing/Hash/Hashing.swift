@@ -1,35 +1,35 @@
 import Synchronization
 import System
 
-/// A file and what is known of its bytes.
+/// A file with its digest.
 package struct HashedFile: Hashable, Sendable {
-  /// With the status in which the bytes were read.
+  /// The file, with the status in which it was read.
   package let source: SourceFile
   package let digest: FileDigest
 }
 
-/// Reads files once for both digests, on all cores, each through one buffer of 256 KB.
+/// Computes both digests of files in one read, on all cores, each core through a buffer of 256 KB.
 package struct Hashing: Sendable {
   private let cache: HashCache
   private let kept: RetainedBytes?
   private let threads: Int
 
-  /// - Parameter kept: takes the bytes of small files that are read.
+  /// Small files that are read are also stored in `kept`.
   package init(cache: HashCache = HashCache(), keeping kept: RetainedBytes? = nil, threads: Int? = nil) {
     self.cache = cache
     self.kept = kept
     self.threads = threads ?? Environment.cores
   }
 
-  /// The digests of `files`, in their order, and how many of them had to be read.
-  /// - Parameter progress: called with the number of files done and their bytes, from any thread.
+  /// Returns the digests of `files`, in order, and how many files had to be read. `progress` is called from any thread with
+  /// the number of files done and their bytes.
   package func digests(
     of files: [SourceFile], progress: @escaping @Sendable (Int, Int64) -> Void = { _, _ in }
   ) throws(PublishError) -> (files: [HashedFile], read: Int) {
     var hashed = files.map { file in
       cache.digest(of: file.status).map { HashedFile(source: file, digest: $0) }
     }
-    // The largest first, so that no thread is left alone with one at the end.
+    // Largest first, so that no thread is left with a large one at the end.
     let missing = hashed.indices.filter { hashed[$0] == nil }.sorted {
       (files[$1].status.size, $0) < (files[$0].status.size, $1)
     }
@@ -50,7 +50,7 @@ package struct Hashing: Sendable {
   }
 }
 
-/// The files that are still to be read, and what came of those that were.
+/// The files still to be read, and the results so far.
 private final class HashJob: Sendable {
   private struct State {
     var next = 0
@@ -72,7 +72,7 @@ private final class HashJob: Sendable {
     state = Locked(State(done: Array(repeating: nil, count: files.count)))
   }
 
-  /// Takes files until none is left or one failed.
+  /// Hashes files until none is left or one has failed.
   func run() {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 262_144, alignment: 4096)
     defer { buffer.deallocate() }

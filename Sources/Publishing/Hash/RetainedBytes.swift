@@ -1,10 +1,10 @@
 import System
 
-/// The bytes of small files as they were hashed, so that neither the check nor the upload opens them again.
+/// The bytes of small files, retained from hashing so that neither the check nor the upload opens them again.
 package final class RetainedBytes: Sendable {
-  /// Bytes of the largest file that is kept; larger ones are sent alone.
+  /// The size of the largest file that is retained; larger ones are sent on their own.
   static let small = UploadPlan.packed - 1
-  /// Bytes of all that are kept.
+  /// The total size limit, in bytes.
   private static let limit = 64 << 20
 
   private struct State {
@@ -16,7 +16,7 @@ package final class RetainedBytes: Sendable {
 
   package init() {}
 
-  /// Keeps a file's bytes, while there is room.
+  /// Stores a file's bytes if there is room.
   func keep(_ bytes: [UInt8], of location: String) {
     let path = PathKey(location)
     state.withLock { state in
@@ -26,7 +26,7 @@ package final class RetainedBytes: Sendable {
     }
   }
 
-  /// What was read at a path; nil where it isn't kept.
+  /// Returns the bytes read from a path, or nil if they weren't retained.
   func bytes(of location: String) -> [UInt8]? {
     let path = PathKey(location)
     return state.withLock { $0.files[path] }

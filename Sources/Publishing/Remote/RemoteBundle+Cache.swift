@@ -2,12 +2,12 @@ import Manifests
 import System
 
 extension RemoteBundle {
-  /// The bundle as the cache keeps it: version, types with headers, entries.
+  /// The bundle in the cache's format: version, types with headers, entries.
   var cached: [UInt8] {
     Self.cached(Self.cachedEntries(entries), at: version)
   }
 
-  /// What `cached` is of entries that were put together before their version was known.
+  /// Returns the cache's format for entries that were encoded before their version was known.
   static func cached(_ entries: [UInt8], at version: ManifestVersion) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(8 + entries.count)
@@ -16,7 +16,7 @@ extension RemoteBundle {
     return out
   }
 
-  /// The part of `cached` behind the version.
+  /// Encodes the part after the version.
   static func cachedEntries(_ entries: [Entry]) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(entries.count * 160)
@@ -38,7 +38,7 @@ extension RemoteBundle {
     return out
   }
 
-  /// Nil where `bytes` aren't what `cached` wrote.
+  /// Decodes what `cached` wrote; nil for anything else.
   init?(cached bytes: [UInt8]) {
     let read = bytes.withUnsafeBytes { buffer -> RemoteBundle? in
       var reader = ByteReader(buffer)

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// What the origin holds of a bundle.
+/// A bundle as the origin has it.
 package struct RemoteBundle: Hashable, Sendable {
   /// A resource of the bundle.
   package struct Entry: Hashable, Sendable {
@@ -9,13 +9,13 @@ package struct RemoteBundle: Hashable, Sendable {
     package let form: Form
     package let md5: MD5
     package let sha256: SHA256
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int64
 
-    /// What is said of bytes beside the bytes; as the origin wrote it, so that what this version doesn't know counts, too.
+    /// An entry's metadata, verbatim from the origin, so that members unknown to this version count, too.
     package struct Form: Hashable, Sendable {
       package let ctype: String
-      /// Canonical JSON, an object.
+      /// The headers as a canonical JSON object.
       package let headers: String
 
       package static let noHeaders = "{}"
@@ -45,20 +45,20 @@ package struct RemoteBundle: Hashable, Sendable {
     }
   }
 
-  /// The version of the channel in which the bundle changed last; `none`: it never was.
+  /// The channel's version in which the bundle last changed; `none` if it never existed.
   package let version: ManifestVersion
-  /// By URL, each once.
+  /// The entries by URL, each URL once.
   package let entries: [Entry]
 
   package static let none = RemoteBundle(version: .none, entries: [])
 
-  /// Bytes of all entries.
+  /// The size of all entries, in bytes.
   package var bytes: Int64 { entries.clampedSum(\.size) }
 
-  /// A URL, and the entry that it has now; nil: gone.
+  /// A URL with its new entry; nil means removed.
   typealias Change = (url: String, entry: Entry?)
 
-  /// What the entries of an answer say, sorted by URL, each once, as the members of an object are.
+  /// Parses the entries of an answer. They are sorted by URL, each once, like the members of every JSON object.
   /// - Throws: `JSONError` with the member that is missing or wrong.
   static func changes(_ entries: JSONValue) throws(JSONError) -> [Change] {
     guard let entries = entries.object else { throw .member("entries") }
@@ -70,7 +70,7 @@ package struct RemoteBundle: Hashable, Sendable {
     return changes
   }
 
-  /// What it is at `version`, after `changes`, sorted by URL.
+  /// Returns the bundle at `version`, after `changes`, which are sorted by URL.
   func applying(_ changes: [Change], version: ManifestVersion) -> RemoteBundle {
     var merged: [Entry] = []
     merged.reserveCapacity(entries.count + changes.count)

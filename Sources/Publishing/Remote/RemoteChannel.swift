@@ -2,17 +2,17 @@ import Manifests
 import OriginAPI
 import System
 
-/// Reads what a channel's bundles hold, from the cache and the little that changed since.
+/// Reads a channel's bundles, from the cache and the few changes since.
 struct RemoteChannel {
   let api: OriginClient
   private let cache: PublishCache
   let address: ChannelAddress
-  /// What the origin says of it; nil where the first release will make the channel.
+  /// The origin's overview; nil if the first release will create the channel.
   let overview: ChannelOverview?
 
   var exists: Bool { overview != nil }
 
-  /// Bytes that the origin had and lost.
+  /// The contents that the origin has lost.
   var damaged: Set<SHA256> { Set(overview?.damaged ?? []) }
 
   init(_ api: OriginClient, _ cache: PublishCache, _ address: ChannelAddress) throws(PublishError) {
@@ -27,11 +27,10 @@ struct RemoteChannel {
     }
   }
 
-  /// The bundle as it is now.
+  /// Returns the current bundle.
   ///
-  /// What was kept is trusted only where version, number of resources and bytes, and the origin's id,
-  /// are what the origin says: another data folder may answer at the address, or a restored one. Else all is
-  /// asked for anew.
+  /// A cached bundle is trusted only if version, number of resources, bytes and the origin's ID match the origin's: the
+  /// address may now serve another data folder, or a restored one. Otherwise everything is fetched again.
   func bundle(_ name: BundleName, trustsCache: Bool = true) throws(PublishError) -> RemoteBundle {
     guard let overview else { return .none }
     if trustsCache, let expected = overview.bundles.first(where: { $0.name == name }), let kept = cached(name)
@@ -60,7 +59,7 @@ struct RemoteChannel {
   // MARK: Cache
 
   private func key(_ name: BundleName) -> String {
-    // A line break is in none of them.
+    // None of them contains a line break.
     [api.server.text, overview?.origin ?? "", address.app.text, address.channel.text, name.text].joined(
       separator: "\n")
   }
@@ -69,12 +68,12 @@ struct RemoteChannel {
     cache.read(.entries, key(name)).flatMap { RemoteBundle(cached: $0) }
   }
 
-  /// Where what was last seen of a bundle is kept; the origin's id is in it.
+  /// Returns the cache key of a bundle's last seen state, which includes the origin's ID.
   static func stateKey(_ name: BundleName, _ api: OriginClient, _ address: ChannelAddress) -> String {
     [api.server.text, address.app.text, address.channel.text, name.text].joined(separator: "\n")
   }
 
-  /// Keeps that the origin holds what the folders do.
+  /// Caches that the origin has what the folders have.
   func keep(
     _ state: LocalState, at version: ManifestVersion, resources: Int64, bytes: Int64, as name: BundleName
   ) {
@@ -84,13 +83,12 @@ struct RemoteChannel {
     try? cache.write(.states, Self.stateKey(name, api, address), seen.cached)
   }
 
-  /// Keeps what the bundle is since a release.
-  /// - Parameter entries: as `RemoteBundle.cachedEntries` gives them.
+  /// Caches a bundle's content since a release; `entries` come from `RemoteBundle.cachedEntries`.
   func keep(_ entries: [UInt8], at version: ManifestVersion, as name: BundleName) {
     try? cache.write(.entries, key(name), RemoteBundle.cached(entries, at: version))
   }
 
-  /// Keeps what the bundle is now; a cache that can't be written only costs time.
+  /// Caches the current bundle; failing to write the cache only costs time.
   @discardableResult
   func keep(_ bundle: RemoteBundle, as name: BundleName) -> RemoteBundle {
     try? cache.write(.entries, key(name), bundle.cached)

@@ -2,17 +2,17 @@ import BuildCheck
 import Manifests
 import System
 
-/// What makes a bundle: folders and how their files become resources.
+/// The source of a bundle: its folders, and how their files become resources.
 package struct BundleSource: Hashable, Sendable {
-  /// A folder, and the URL that it is published under.
+  /// A folder, and the URL under which it is published.
   package struct Folder: Hashable, Sendable {
     package let path: String
     /// The URL of the folder itself.
     package let baseURL: BaseURL
-    /// Whether it was made of a zip, for this publish alone.
+    /// Whether it was unpacked from a zip, for this publish only.
     var isUnpacked = false
 
-    /// - Parameter path: of a folder, or of a zip that stands for one.
+    /// Creates a folder; `path` may also be a zip's.
     package init(_ path: String, baseURL: BaseURL) {
       self.path = path
       self.baseURL = baseURL
@@ -33,7 +33,7 @@ package struct BundleSource: Hashable, Sendable {
   /// Headers for the files that match a pattern.
   package struct HeaderRule: Hashable, Sendable {
     package let pattern: Glob
-    /// nil: such files don't have it, whatever another rule says.
+    /// The values; nil removes a header, whatever the rules after this one say.
     package let values: [EntryHeaders.Name: EntryHeaders.Value?]
 
     package init(_ pattern: Glob, _ values: [EntryHeaders.Name: EntryHeaders.Value?]) {
@@ -42,13 +42,13 @@ package struct BundleSource: Hashable, Sendable {
     }
   }
 
-  /// A pattern of a settings file, which is there to match something.
+  /// A pattern in a settings file, which should match something.
   package struct WrittenPattern: Hashable, Sendable {
     package let pattern: Glob
-    /// The settings file, and the keys that lead to the pattern.
+    /// The settings file, and the keys of the pattern in it.
     package let file: String
     package let keys: String
-    /// Whether it leaves files out.
+    /// Whether it excludes files.
     package let excludes: Bool
 
     package init(_ pattern: Glob, file: String, keys: String, excludes: Bool) {
@@ -62,13 +62,13 @@ package struct BundleSource: Hashable, Sendable {
   package var name: BundleName
   package var folders: [Folder]
   package var filter: FileFilter
-  /// The first that matches counts, before what the file's ending stands for.
+  /// The first match applies, before the type that the file's extension stands for.
   package var types: [TypeRule]
-  /// Of those that match a file and name a header the first counts.
+  /// For each header, the first match that names it applies.
   package var headers: [HeaderRule]
   /// Whether `dir/index.html` is also the resource `dir/`.
   package var mapsIndex: Bool
-  /// Patterns among the above of which it is told when they match nothing.
+  /// The patterns among these that are reported if they match nothing.
   package var written: [WrittenPattern]
 
   package init(

@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-/// What the folders of a bundle hold, before it is worked out what that means.
+/// The files found in a bundle's folders, not mapped yet.
 struct FoundBundle {
   let source: BundleSource
-  /// Of each of its folders.
+  /// The files of each folder.
   let files: [[SourceFile]]
-  /// Patterns that were written for them and match nothing.
+  /// Written patterns that match nothing.
   let idle: [BundleSource.WrittenPattern]
 
   /// - Throws: `PublishError` of the scan.
@@ -26,16 +26,16 @@ struct FoundBundle {
   }
 }
 
-/// What the folders of a publish hold.
+/// The files found in the folders of a publish.
 struct FoundFiles {
   let bundles: [FoundBundle]
-  /// Of each of them.
+  /// The state of each bundle.
   let states: [LocalState]
 
-  /// - Parameter program: name and version of what publishes.
+  /// Scans the folders; `program` is the publishing program's name and version.
   /// - Throws: `bundleTwice`; `PublishError` of the scan.
   init(_ sources: [BundleSource], program: String = "") throws(PublishError) {
-    // A file that changes once more in the same tick of the clock may keep its times.
+    // A file that changes again in the same tick of the clock may keep its times.
     let settled = (Clock.unixMilliseconds() - HashCache.settling / 1_000_000) * 1_000_000
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.name == source.name }) {
@@ -48,19 +48,18 @@ struct FoundFiles {
   }
 }
 
-/// Everything that decides what a bundle's folders are as resources: how files become some, and each file's path, device,
-/// inode, size, mtime and ctime. A folder's own times stand for nothing. A newer program may know a file's type better, say,
-/// or check more: it looks at everything once.
+/// A digest of everything that determines a bundle's resources: the rules, the program, and each file's path, device, inode,
+/// size, mtime and ctime. A folder's own times don't matter. A newer program may, say, know a file's type better or check
+/// more, so it looks at everything once.
 ///
-/// Where it is what it was when the origin was last seen to hold the same, no file has to be mapped, hashed or compared.
+/// While it equals the state in which the origin was last seen to have the same, no file is mapped, hashed or compared.
 struct LocalState {
   let sha256: SHA256
-  /// Whether every change from now on shows in some file's status; what isn't settled isn't kept.
+  /// Whether any further change will show in some file's status; unsettled states aren't cached.
   let isSettled: Bool
 
-  /// - Parameters:
-  ///   - program: name and version of what publishes.
-  ///   - settled: nanoseconds since 1970; a ctime that is later may stand for more than one state.
+  /// Computes the state. `program` is the publishing program's name and version; a ctime after `settled`, in nanoseconds since
+  /// 1970, may stand for more than one state.
   init(_ source: BundleSource, _ files: [[SourceFile]], program: String, settled: Int64) {
     var hasher = SHA256Hasher()
     var buffer: [UInt8] = []
@@ -86,7 +85,7 @@ struct LocalState {
     self.isSettled = isSettled
   }
 
-  /// Everything that is said of how files become resources.
+  /// Encodes the rules by which files become resources.
   private static func rules(_ source: BundleSource) -> [UInt8] {
     var out: [UInt8] = []
     func append(_ texts: [String]) {
@@ -105,14 +104,14 @@ struct LocalState {
   }
 }
 
-/// What was last seen: a state of the folders, and what the origin held as the same.
+/// A state of the folders, and what the origin had when it was last seen to have the same.
 struct ScanState: Equatable {
   let local: SHA256
-  /// The origin's id.
+  /// The origin's ID.
   let origin: String
   let version: ManifestVersion
   let resources: Int64
-  /// Bytes of all resources.
+  /// The size of all resources, in bytes.
   let bytes: Int64
 
   init(local: SHA256, origin: String, version: ManifestVersion, resources: Int64, bytes: Int64) {
@@ -123,7 +122,7 @@ struct ScanState: Equatable {
     self.bytes = bytes
   }
 
-  /// Nil where `cached` didn't write it.
+  /// Decodes what `cached` wrote; nil for anything else.
   init?(cached: [UInt8]) {
     let read = cached.withUnsafeBytes { buffer -> ScanState? in
       var reader = ByteReader(buffer)

@@ -1,6 +1,6 @@
 import Manifests
 
-/// A file and the URL it is published under.
+/// A file and the URL under which it is published.
 package struct MappedFile: Hashable, Sendable {
   package let url: ResourceURL
   package let ctype: ContentType
@@ -8,15 +8,15 @@ package struct MappedFile: Hashable, Sendable {
   package let file: SourceFile
 }
 
-/// Gives each file its URLs, its content type and its headers.
+/// Assigns each file its URLs, content type and headers.
 package enum Mapping {
-  /// The files of all folders of `bundle` by URL.
+  /// Returns the files in all folders of `bundle` by URL.
   /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
   package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
     try files(of: FoundBundle(bundle))
   }
 
-  /// The same where the files of each folder are found already.
+  /// As above, for folders already scanned.
   static func files(of bundle: FoundBundle) throws(PublishError) -> [MappedFile] {
     let source = bundle.source
     var mapped: [MappedFile] = []
@@ -36,7 +36,7 @@ package enum Mapping {
     return mapped
   }
 
-  /// Where a file is found: as itself and, if asked for, as the index of its folder.
+  /// Returns the paths of a file: its own and, if wanted, that of the folder whose index it is.
   static func paths(_ path: String, mapsIndex: Bool) -> [String] {
     let index = "index.html"
     guard mapsIndex, path == index || path.hasSuffix("/" + index) else { return [path] }
@@ -64,7 +64,7 @@ package enum Mapping {
     }
   }
 
-  /// The URLs that match another one, each group once, by URL. `files` are sorted by URL.
+  /// Returns the groups of matching URLs, each once, by URL. `files` are sorted by URL.
   static func duplicates(_ files: [MappedFile]) -> [PublishError.Duplicate] {
     let keyed = files.map { (key: $0.url.matchKey, file: $0) }
     let sorted =

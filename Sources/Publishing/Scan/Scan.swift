@@ -1,12 +1,12 @@
 import BuildCheck
 import System
 
-/// Walks a folder that is to be published: several folders at a time, since each file is asked for its status.
+/// Walks a folder to be published: several folders at a time, since each file's status is read.
 package final class Scan: Sendable {
   private let filter: FileFilter
-  /// The root without links, to tell which links leave it.
+  /// The root with links resolved, to detect links that leave it.
   private let realRoot: String
-  /// Patterns that have left nothing out so far.
+  /// Patterns that haven't excluded anything yet.
   private let idle: Locked<[Glob]>
   private let hasPatterns: Bool
   private let work = Monitor(Work())
@@ -16,21 +16,21 @@ package final class Scan: Sendable {
     let inode: UInt64
   }
 
-  /// A folder that is found and not yet read.
+  /// A folder that was found but not read yet.
   private struct Task {
-    /// Its place in `Work.found`.
+    /// Its index in `Work.found`.
     let number: Int
     let location: String
-    /// Before the names in it.
+    /// The prefix of the names in it.
     let prefix: String
-    /// It and the folders above it, to tell links that lead in circles.
+    /// It and its parents, to detect circular links.
     let open: [FolderID]
   }
 
-  /// What a name in a folder is to the publish.
+  /// What a name in a folder turned out to be.
   private enum Item {
     case file(SourceFile)
-    /// By its place in `Work.found`.
+    /// A folder, by its index in `Work.found`.
     case folder(Int)
     case refused(PublishError)
   }
@@ -38,7 +38,7 @@ package final class Scan: Sendable {
   private struct Work {
     var waiting: [Task] = []
     var running = 0
-    /// What each folder holds, in the order of the names.
+    /// The contents of each folder, in the order of the names.
     var found: [[Item]] = []
   }
 
@@ -49,10 +49,10 @@ package final class Scan: Sendable {
     hasPatterns = !idle.isEmpty
   }
 
-  /// The files of `folder` that `filter` lets through, always in the same order: each folder's names by their
-  /// bytes. Links to files and folders inside it are followed.
-  /// - Throws: `PublishError`: what isn't a folder, holds nothing to publish, can't be read, or isn't a file; a
-  ///   link that leads nowhere, out of the folder or in a circle; a name that isn't UTF-8.
+  /// Returns the files of `folder` that `filter` includes, in a stable order: each folder's names by their bytes. Links to
+  /// files and folders inside it are followed.
+  /// - Throws: `PublishError`: the folder isn't one, or has nothing to publish; something can't be read, or isn't a file; a
+  ///   link is dangling, circular or leads out of the folder; a name isn't UTF-8.
   package static func files(in folder: String, _ filter: FileFilter = FileFilter()) throws(PublishError)
     -> [SourceFile]
   {
@@ -60,7 +60,7 @@ package final class Scan: Sendable {
     return try files(in: folder, filter, idle: &idle)
   }
 
-  /// The same; `idle` loses the patterns that match something there, let through or not.
+  /// As above; removes the patterns from `idle` that match something, included or not.
   static func files(in folder: String, _ filter: FileFilter, idle: inout [Glob]) throws(PublishError)
     -> [SourceFile]
   {
@@ -145,7 +145,7 @@ package final class Scan: Sendable {
       let item = try take(base + entry.name, task.prefix + entry.name, entry.status, in: task)
       if let item { items.append(item) }
     }
-    // It stands behind those that were found before it, and what follows is of no interest.
+    // It comes after what was found before it; what follows doesn't matter.
     if let unreadable { items.append(.refused(.notUTF8(base + unreadable))) }
     return items
   }
@@ -180,7 +180,7 @@ package final class Scan: Sendable {
     }
   }
 
-  /// What a link leads to, when that lies inside the root.
+  /// Returns the status of a link's target if that is inside the root.
   private func follow(_ location: String) throws(PublishError) -> FileStatus {
     let target: String
     do {
@@ -212,11 +212,11 @@ extension Scan.FolderID {
   fileprivate init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
 }
 
-/// A file that is to be published.
+/// A file to be published.
 package struct SourceFile: Hashable, Sendable {
-  /// How it is opened and named in messages: the folder as given, then `path`.
+  /// The path to open it and to name it in messages: the folder as given, then `path`.
   package let location: String
-  /// Below the published folder, names apart by `/`.
+  /// The path below the published folder, with `/` as the separator.
   package let path: String
   package let status: FileStatus
 }

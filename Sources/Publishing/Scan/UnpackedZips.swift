@@ -1,16 +1,17 @@
 import Archive
 import System
 
-/// Bundles whose zips were unpacked, so that they are folders like others; the folders are gone with it.
+/// Bundles with their zips unpacked into folders, which are removed with this object.
 final class UnpackedZips {
-  /// With a folder in the place of each zip.
+  /// The bundles, with a folder in place of each zip.
   private(set) var bundles: [BundleSource]
   private var made: [ScratchFolder] = []
 
-  /// What a desktop's archiver adds beside the files that were packed.
+  /// What macOS's archiver adds to the packed files.
   private static let foreign = "__MACOSX/"
 
-  /// - Throws: `archive`, where a zip can't be read or is refused; `unreadable`.
+  /// Unpacks the zips of `bundles`.
+  /// - Throws: `archive` if a zip can't be read or is refused; `unreadable`.
   init(_ bundles: [BundleSource]) throws(PublishError) {
     self.bundles = bundles
     for (index, bundle) in bundles.enumerated() {
@@ -22,7 +23,7 @@ final class UnpackedZips {
     }
   }
 
-  /// Whether a file is to be taken for a zip: by its name, or by how it begins.
+  /// Whether a file is taken for a zip, by its name or its first bytes.
   private static func isZip(_ path: String) throws(PublishError) -> Bool {
     do {
       guard try Kernel.status(path)?.kind == .file else { return false }
@@ -45,7 +46,7 @@ final class UnpackedZips {
     do throws(SystemError) {
       let root = try ScratchFolder("xcache")
       made.append(root)
-      // The zip's own name stays in the path, since messages name files by it.
+      // Keeps the zip's name in the path, since messages name files by it.
       folder = "\(root.path)/\(name)"
       try Kernel.makeFolder(folder, mode: 0o700)
       file = try ArchiveFile(zip.path)

@@ -3,7 +3,7 @@ import Manifests
 import OriginAPI
 import System
 
-/// The requests of one upload, shared among threads.
+/// The requests of one upload, shared by several threads.
 final class UploadJob: Sendable {
   private struct State {
     var rest: ArraySlice<UploadPlan.Unit>
@@ -18,11 +18,10 @@ final class UploadJob: Sendable {
   private let progress: @Sendable (Int64) -> Void
   private let state: Locked<State>
 
-  /// Sends `files`, each content once, over several kept connections; a file of any size takes the memory of a buffer.
-  /// After a failure no new request begins.
-  /// - Parameters:
-  ///   - kept: what was read of them before.
-  ///   - progress: called with the bytes sent so far, from any thread.
+  /// Sends `files`, each content once, over several persistent connections; whatever its size, a file takes only a buffer's
+  /// memory. After a failure no further request is started.
+  ///
+  /// `kept` has the bytes of files that were read before; `progress` is called from any thread with the bytes sent so far.
   static func send(
     _ files: [HashedFile], _ kept: RetainedBytes, _ api: OriginClient,
     _ progress: @escaping @Sendable (Int64) -> Void
@@ -45,7 +44,7 @@ final class UploadJob: Sendable {
 
   private var failure: PublishError? { state.withLock { $0.failure } }
 
-  /// Makes requests until none is left or one failed.
+  /// Sends requests until none is left or one has failed.
   private func run() {
     while let unit = take() {
       do {
@@ -60,8 +59,8 @@ final class UploadJob: Sendable {
     state.withLock { $0.failure == nil ? $0.rest.popFirst() : nil }
   }
 
-  /// A body that arrives broken is sent once more, unless its file changed. The files of a pack are sent alone then: so it
-  /// shows which of them doesn't arrive as it is.
+  /// Sends a body, and once more if it arrives damaged, unless its file changed. The files of a pack are then sent on their
+  /// own, which shows which of them arrives damaged.
   private func send(_ unit: UploadPlan.Unit) throws(PublishError) {
     if try arrives(unit) { return }
     for file in unit.files where try !arrives(.file(file)) {
@@ -69,8 +68,8 @@ final class UploadJob: Sendable {
     }
   }
 
-  /// Sends a body.
-  /// - Returns: false where other bytes arrived, though no file changed.
+  /// Sends a body once.
+  /// - Returns: false if other bytes arrived, though no file changed.
   private func arrives(_ unit: UploadPlan.Unit) throws(PublishError) -> Bool {
     do {
       try attempt(unit)
@@ -101,13 +100,13 @@ final class UploadJob: Sendable {
       call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
       call.body = .bytes(try pack(files))
     }
-    // After the last byte the origin may still have to write gigabytes.
+    // After the last byte, the origin may still have to write gigabytes.
     call.timeouts.stall = 120
     call.watch = { [self] more in tell(more) }
     _ = try PublishError.asking { () throws(OriginError) in try api.send(call) }
   }
 
-  /// False once another request failed, which stops this one.
+  /// Reports progress; returns false, which stops this request, once another one has failed.
   private func tell(_ more: Int64) -> Bool {
     let (sent, shouldContinue) = state.withLock { state in
       state.sent += more
@@ -124,7 +123,7 @@ final class UploadJob: Sendable {
     init(_ source: SourceFile) throws(PublishError) { reader = try FileReader(source) }
   }
 
-  /// The file's bytes, read as they are sent.
+  /// Returns a body that reads the file as it is sent.
   private static func body(_ file: HashedFile) throws(PublishError) -> HTTPBody {
     let open = try OpenFile(file.source)
     try open.reader.check(file.source.status)
@@ -135,7 +134,7 @@ final class UploadJob: Sendable {
     }
   }
 
-  /// `<sha256> <md5> <size>`, a line feed and the bytes, for each file.
+  /// Packs `<sha256> <md5> <size>`, a line feed and the bytes of each file.
   private func pack(_ files: [HashedFile]) throws(PublishError) -> [UInt8] {
     var pack: [UInt8] = []
     pack.reserveCapacity(files.reduce(0) { $0 + Int($1.digest.size) + 128 })
@@ -157,7 +156,7 @@ final class UploadJob: Sendable {
     return pack
   }
 
-  /// Passes while a file that was read is as it was.
+  /// Checks that a file that was read hasn't changed.
   private static func check(_ source: SourceFile) throws(PublishError) {
     let now: FileStatus?
     do {

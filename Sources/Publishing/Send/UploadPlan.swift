@@ -1,25 +1,23 @@
 import Manifests
 
-/// Groups the files that the origin lacks into requests: small ones packed, large ones alone.
+/// Groups the files that the origin lacks into requests: small ones packed together, large ones on their own.
 struct UploadPlan {
   enum Unit: Sendable {
     case file(HashedFile)
     case pack([HashedFile])
   }
 
-  /// Files below this many bytes are packed: a request each would cost more than their bytes.
+  /// Files smaller than this are packed: individual requests would cost more than their bytes.
   static let packed: Int64 = 65_536
-  /// Bytes of a pack, which is held in memory: at most this, and at least `packFloor` where there is as much.
+  /// The maximum size of a pack, which is held in memory; `packFloor` is the minimum, if there is as much.
   static let packCeiling: Int64 = 4 << 20
   static let packFloor: Int64 = 256 << 10
 
-  /// Files by falling size, then packs: what takes longest begins first.
+  /// Files from the largest down, then packs: what takes longest starts first.
   let units: [Unit]
   let bytes: Int64
 
-  /// - Parameters:
-  ///   - files: each content once.
-  ///   - connections: among how many the packs are to be shared out.
+  /// Plans the upload of `files`, each content once, and divides the packs among `connections`.
   init(_ files: [HashedFile], connections: Int) {
     let (large, small) = files.reduce(into: ([HashedFile](), [HashedFile]())) { parts, file in
       if file.digest.size < UploadPlan.packed { parts.1.append(file) } else { parts.0.append(file) }
@@ -34,7 +32,7 @@ struct UploadPlan {
         filled = 0
       }
       packs[packs.count - 1].append(file)
-      // Each file also costs a line that names it.
+      // Each file also needs a header line.
       filled += file.digest.size + 128
     }
     units = large.sorted { $0.digest.size > $1.digest.size }.map { .file($0) } + packs.map { .pack($0) }

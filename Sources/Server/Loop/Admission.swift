@@ -2,7 +2,7 @@ import HTTP
 import Synchronization
 import System
 
-/// Counts the connections of all loops, and those of each address, against their limits.
+/// Limits the number of connections, over all loops and per address.
 final class Admission: Sendable {
   private let limit: Int
   private let limitPerAddress: Int
@@ -21,7 +21,7 @@ final class Admission: Sendable {
     case refused
   }
 
-  /// Lets a new connection in, or not. One that was let in has to `leave`.
+  /// Admits or refuses a new connection. An admitted one must `leave`.
   func enter(_ peer: PeerAddress) -> Verdict {
     guard open.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
       open.wrappingSubtract(1, ordering: .relaxed)

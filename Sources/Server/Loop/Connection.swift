@@ -3,38 +3,38 @@ import Platform
 import System
 import TLS
 
-/// One client's connection, owned by one loop: its socket, and what is on its way in either direction.
+/// A client's connection, owned by one loop: its socket, and the data in flight in both directions.
 ///
-/// What is to be done with it `http` decides. While it is idle it holds no buffer: heads are read into the loop's memory,
-/// and only what is left over of them is kept here.
+/// `http` decides what to do. An idle connection has no buffer: heads are read into the loop's memory, and only unused
+/// input is kept here.
 final class Connection {
   let descriptor: Descriptor
-  /// Names the connection in epoll and in messages; never used again for another one.
+  /// Identifies the connection in epoll and in messages; never reused.
   let token: UInt64
   let peer: PeerAddress
-  /// Held to the limit per address.
+  /// Whether it counts towards the limit per address.
   let isCounted: Bool
-  /// It was over a limit, and only lingers.
+  /// Whether it was over a limit, and only lingers.
   let isRefused: Bool
   var http: HTTPConnection
-  /// Between the socket and what is read and sent, where the server speaks TLS.
+  /// The TLS session, if the server uses TLS.
   var tls: TLSSession?
 
-  /// What was read and not used yet.
-  var stash: [UInt8] = []
+  /// Input that was read but not used yet.
+  var savedInput: [UInt8] = []
   var upload: Upload?
-  /// When the head of the request at hand was complete.
+  /// When the current request's head was complete.
   var start: UInt64 = 0
-  /// The words of its access line, where lines are written.
+  /// The request's part of the access line, if there is an access log.
   var logged: LogRequest?
 
   var queue = WriteQueue()
-  /// Answers that the kernel hasn't whole.
+  /// Answers that haven't been handed to the kernel completely.
   var pending = PendingAnswers()
-  /// It used up its turn with work left.
-  var takesTurn = false
-  /// When the loop looks at the deadline next.
-  var lookAt = UInt64.max
+  /// Whether it used up its turn with work left.
+  var hasYielded = false
+  /// When the loop will next check the deadline.
+  var nextCheck = UInt64.max
 
   init(
     _ descriptor: consuming Descriptor, token: UInt64, peer: PeerAddress, counted: Bool = false,
@@ -51,15 +51,15 @@ final class Connection {
 
   var isClosed: Bool { http.isClosed }
 
-  /// Bytes that the kernel has sent, or will send, and the client hasn't acknowledged.
+  /// The number of bytes that the kernel has sent, or will send, and the client hasn't acknowledged.
   var unacknowledged: UInt64 { UInt64(Kernel.unacknowledged(descriptor.raw)) }
 }
 
-/// What a client hasn't taken yet, in order.
+/// What is still to be sent to a client, in order.
 struct WriteQueue {
   private var segments: [BodySegment] = []
   private var first = 0
-  /// What stands in the place of a segment that was sent.
+  /// Replaces a segment that was sent.
   private static let sent = BodySegment.bytes(SharedBytes([]), 0..<0)
 
   var isEmpty: Bool { first == segments.count }
@@ -71,7 +71,7 @@ struct WriteQueue {
     if segment.count > 0 { segments.append(segment) }
   }
 
-  /// Puts bytes before everything else.
+  /// Inserts bytes before everything else.
   mutating func prepend(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count > 0 else { return }
     let copy = SharedBytes(bytes.bytes)
@@ -79,13 +79,13 @@ struct WriteQueue {
     first = 0
   }
 
-  /// Adds a copy of bytes behind everything else.
+  /// Appends a copy of bytes.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     let copy = SharedBytes(bytes.bytes)
     append(.bytes(copy, 0..<copy.count))
   }
 
-  /// Takes `count` sent bytes from the front.
+  /// Removes `count` sent bytes from the front.
   mutating func remove(_ count: Int) {
     var left = UInt64(count)
     while left > 0, let segment = next {
@@ -94,21 +94,21 @@ struct WriteQueue {
         return
       }
       left &-= segment.count
-      // Its bytes may have been made for this client alone.
+      // Its bytes may have been produced for this client only.
       segments[first] = Self.sent
       first &+= 1
     }
     if isEmpty { removeAll() }
   }
 
-  /// Forgets everything, and its memory.
+  /// Removes everything and frees the memory.
   mutating func removeAll() {
     segments = []
     first = 0
   }
 
-  /// Copies what comes next behind what `buffer` has, until that is full; gives the file that doesn't have its bytes, where one
-  /// doesn't.
+  /// Copies the next bytes to the end of `buffer`, until that is full; returns a file that lacks its announced bytes, if
+  /// any.
   mutating func copy(into buffer: RecordBuffer) -> FileBody? {
     for index in first..<segments.count {
       if buffer.space.isEmpty { return nil }
@@ -126,18 +126,18 @@ struct WriteQueue {
     return nil
   }
 
-  /// Bytes that a call lists before it has no more of them made. A client that takes nothing keeps them, so it is less than
-  /// what a socket may take: one piece of a manifest is about 50 KB.
-  private static let madeAtOnce = 32 << 10
+  /// How many bytes a call lists before it stops producing more. A client that reads nothing keeps them in memory, so it is
+  /// less than a socket takes: one piece of a manifest is about 50 KB.
+  private static let maxProduced = 32 << 10
 
-  /// Lists the pieces of memory that come next, up to the first file; true when that comes right behind them. Those that
-  /// are still to be made are made here, as many as the call may take.
+  /// Lists the next pieces of memory, up to the first file; returns true if a file comes right after them. Pieces yet to be
+  /// produced are produced here, as many as one call may send.
   mutating func gather(into pieces: inout GatherList) -> Bool {
     var listed = 0
     for index in first..<segments.count {
       if pieces.isFull { return false }
       if case .made(let bytes) = segments[index] {
-        guard listed < Self.madeAtOnce else { return false }
+        guard listed < Self.maxProduced else { return false }
         segments[index] = .bytes(bytes.make(), 0..<bytes.count)
       }
       guard case .bytes(let bytes, let range) = segments[index] else { return true }

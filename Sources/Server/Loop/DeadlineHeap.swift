@@ -1,7 +1,7 @@
-/// The next times at which connections are looked at, soonest first.
+/// The times at which connections must be checked next, soonest first.
 ///
-/// Lazy: a connection's real deadline is its own; an entry only says when to look. So a request that moves the
-/// deadline back costs nothing here. Those of closed connections stay until their time, or until `keep`.
+/// Lazy: a connection keeps its actual deadline; an entry only says when to check. So a request that extends the deadline
+/// costs nothing here. Entries of closed connections stay until their time, or until `keep`.
 struct DeadlineHeap {
   struct Entry {
     let time: UInt64
@@ -12,7 +12,7 @@ struct DeadlineHeap {
 
   var count: Int { entries.count }
 
-  /// The soonest time; nil when there is none.
+  /// The soonest time, or nil if there is none.
   var next: UInt64? { entries.first?.time }
 
   mutating func insert(_ entry: Entry) {
@@ -26,15 +26,15 @@ struct DeadlineHeap {
     }
   }
 
-  /// Forgets the entries that aren't `wanted`.
+  /// Removes the entries that aren't `wanted`.
   mutating func keep(_ wanted: (Entry) -> Bool) {
     let all = entries
     entries = []
-    // Soonest first, more or less: few have far to rise.
+    // They are roughly in order, so few have far to rise.
     for entry in all where wanted(entry) { insert(entry) }
   }
 
-  /// Takes the soonest entry if its time is over.
+  /// Removes and returns the soonest entry if its time has come.
   mutating func pop(_ now: UInt64) -> Entry? {
     guard let first = entries.first, first.time <= now else { return nil }
     let last = entries.removeLast()

@@ -3,22 +3,22 @@ import Platform
 import System
 
 extension EventLoop {
-  /// How long accepting pauses when no descriptor is left.
+  /// How long accepting pauses, in nanoseconds, when no descriptor is left.
   private static let pause: UInt64 = 100_000_000
 
-  /// Takes one waiting connection: those that wait behind it wake this loop or another again.
+  /// Accepts one waiting connection; others that are waiting wake this loop or another one again.
   func accept() {
     repeat {
       switch Kernel.accept(context.listener.raw) {
       case .connection(let descriptor, let address): assign(descriptor, address)
       case .lost: break
       case .none: return
-      case .exhausted: return outOfDescriptors()
+      case .exhausted: return handleDescriptorExhaustion()
       }
     } while isDraining
   }
 
-  /// Gives the connection to this loop, or to one that has clearly fewer.
+  /// Gives the connection to this loop, or to another that has clearly fewer.
   private func assign(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
     if !isDraining, let other = context.lessBusy(than: index) {
       context.mailboxes[other].post(.adopt(descriptor: descriptor.release(), address))
@@ -27,7 +27,7 @@ extension EventLoop {
     }
   }
 
-  /// Begins to serve a connection, or refuses it.
+  /// Starts serving a connection, or refuses it.
   func open(_ descriptor: consuming Descriptor, _ address: SocketAddress) {
     metrics.accepted.add(1)
     let peer = PeerAddress(high: address.high, low: address.low)
@@ -35,7 +35,7 @@ extension EventLoop {
       return refuse(descriptor, peer)
     }
     let session = tls?.session(on: descriptor.raw)
-    // Without memory for a session this client can't be served.
+    // This client can't be served without memory for a session.
     if tls != nil, session == nil { return context.admission.leave(peer, counted: counted) }
     let token = claimToken()
     let connection = Connection(
@@ -43,12 +43,12 @@ extension EventLoop {
       http: HTTPConnection(rules, now, handshakes: session != nil))
     if isDraining { connection.http.drain() }
     place(connection)
-    // The first request is often there already, and its answer often the last: then nothing is watched.
+    // Often the first request has already arrived, and its answer is the last: then epoll isn't needed.
     drive(connection)
     watch(connection)
   }
 
-  /// Has epoll tell of what comes; what came already, it tells at once.
+  /// Registers the connection with epoll, which reports pending events at once.
   private func watch(_ connection: Connection) {
     guard !connection.isClosed else { return }
     do throws(SystemError) {
@@ -60,8 +60,8 @@ extension EventLoop {
     }
   }
 
-  /// Answers 503 to a connection over a limit; the others go on. Under TLS it is closed: a handshake for each would cost the
-  /// others more than these clients do.
+  /// Answers a connection over a limit with 503, without disturbing others. Under TLS it is closed: a handshake for each
+  /// would cost the others more than these clients do.
   private func refuse(_ descriptor: consuming Descriptor, _ peer: PeerAddress) {
     metrics.refused.add(1)
     if tls != nil { return }
@@ -80,9 +80,9 @@ extension EventLoop {
     watch(connection)
   }
 
-  /// Tells one client with the spare descriptor that there are no more, then waits a moment: the listener
-  /// stays ready, and looking at it again at once would spin.
-  private func outOfDescriptors() {
+  /// Uses the spare descriptor to tell one client that there are no more, then pauses: the listener stays ready, and
+  /// polling it again at once would spin.
+  private func handleDescriptorExhaustion() {
     metrics.refused.add(1)
     if spare != nil {
       spare = nil
@@ -111,7 +111,7 @@ extension EventLoop {
     do throws(SystemError) {
       try Kernel.unwatch(context.listener.raw, in: epoll)
     } catch {
-      // Only a listener that isn't watched can't be unwatched, and then there is nothing to do.
+      // This fails only if the listener isn't watched, and then there is nothing to do.
     }
   }
 

@@ -1,12 +1,12 @@
 import HTTP
 import System
 
-/// Renders answers, and counts them when their last byte is with the kernel, or their client is gone.
+/// Renders answers, and counts them once the kernel has their last byte, or their client is gone.
 extension EventLoop {
-  /// Bodies up to this size are copied behind their heads and sent with one call.
+  /// Bodies up to this size, in bytes, are copied after their heads and sent in one call.
   private static let copyLimit = 32_768
 
-  /// Renders an answer; it is sent with the next flush.
+  /// Renders an answer; the next flush sends it.
   func respond(_ response: Response, to connection: Connection, closing: Bool = false) {
     let announcement = connection.http.answer(closing: closing || response.closes, now)
     let before = outbox.count
@@ -28,8 +28,8 @@ extension EventLoop {
     }
   }
 
-  /// The outbox is sent before the queue; where something waits in the queue already, the bytes from `start` on go
-  /// behind it. What was in the outbox before them stays: it goes before what waits.
+  /// The outbox is sent before the queue. If something is already in the queue, the bytes from `start` on are moved to its
+  /// end; earlier bytes of the outbox stay, since they precede the queue.
   func queueOutbox(from start: Int, _ connection: Connection) {
     guard !connection.queue.isEmpty else { return }
     connection.queue.append(UnsafeRawBufferPointer(rebasing: outbox.address[start...]))
@@ -52,30 +52,30 @@ extension EventLoop {
     }
   }
 
-  /// The answer for a status of the server's own.
+  /// Returns the server's own answer for a status.
   func error(_ status: Status, path: String? = nil, _ fields: [(StaticString, String)] = []) -> Response {
     let body = context.configuration.errorBody(status, path)
     return Response(status, contentType: body.contentType, body.text, fields)
   }
 
-  /// 503, with the word to come again in a moment.
+  /// Returns a 503 that asks the client to retry soon.
   func overload() -> Response {
     error(.serviceUnavailable, [("Retry-After", "5"), ("Cache-Control", "no-store")])
   }
 
   // MARK: Counting
 
-  /// All answers of a connection are sent, or never will be.
+  /// Counts all answers of a connection: they have been sent, or never will be.
   func conclude(_ connection: Connection) {
     guard answered.count > 0 || !connection.pending.isEmpty else { return }
     let end = Clock.monotonicNanoseconds()
-    // In the usual case nothing was postponed and nothing is logged.
+    // Usually nothing was postponed and there is no access log.
     if connection.pending.isEmpty, log == nil { return answered.empty(into: metrics, now: end) }
     answered.empty(into: &connection.pending, &lines)
     count(connection, upTo: .max, end)
   }
 
-  /// Not all of them are: those that are not are kept with the connection.
+  /// Counts the answers that have been sent and keeps the others with the connection.
   func postpone(_ connection: Connection) {
     answered.empty(into: &connection.pending, &lines)
     count(connection, upTo: connection.http.sent, Clock.monotonicNanoseconds())

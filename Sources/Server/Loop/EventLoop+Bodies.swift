@@ -2,7 +2,7 @@ import HTTP
 import Platform
 import System
 
-/// Moves requests' bodies to their receivers, which live on workers.
+/// Passes request bodies to their receivers, which run on workers.
 extension EventLoop {
   /// Begins to stream a request's body to a receiver.
   func receive(
@@ -16,7 +16,7 @@ extension EventLoop {
     connection.upload = Upload(receiver: StreamingUpload(make, on: pool))
   }
 
-  /// Reads a body of known length into the chunk itself.
+  /// Reads a body of known length directly into the chunk.
   func readBody(_ connection: Connection, upTo count: Int) {
     let space = UnsafeMutableRawBufferPointer(rebasing: chunk(of: connection).space.prefix(count))
     if let tls = connection.tls { return readBody(connection, tls, into: space) }
@@ -36,7 +36,7 @@ extension EventLoop {
     chunk(of: connection).append(UnsafeRawBufferPointer(workspace.input.memory(range)).bytes)
   }
 
-  /// The chunk that is being filled.
+  /// Returns the chunk that is being filled.
   private func chunk(of connection: Connection) -> BodyChunk {
     if let chunk = connection.upload?.filling { return chunk }
     let chunk = BodyChunk(capacity: connection.http.pieceSize)
@@ -44,25 +44,25 @@ extension EventLoop {
     return chunk
   }
 
-  /// Gives a worker what has arrived.
+  /// Passes what has arrived to a worker.
   func deliver(_ connection: Connection, last: Bool) {
     guard let upload = connection.upload else { return close(connection) }
     let (receiver, chunk) = (upload.receiver, upload.filling)
     let (token, mailbox) = (connection.token, mailbox)
     let taken = receiver.pool.submit(always: upload.wasBegun) {
-      let response = receiver.take(chunk, last: last)
-      mailbox.post(.taken(token: token, receiver, response))
+      let response = receiver.consume(chunk, last: last)
+      mailbox.post(.consumed(token: token, receiver, response))
     }
     guard taken else {
-      // No worker has time, and nothing of the body was used.
+      // All workers are busy, and nothing of the body was used.
       connection.upload = nil
       return respond(overload(), to: connection, closing: true)
     }
     connection.upload = Upload(receiver: receiver, filling: nil, isBusy: true, wasBegun: true)
   }
 
-  /// A worker took a piece of a body; `connection` is nil when its client has gone.
-  func takeProgress(of receiver: StreamingUpload, _ response: Response?, _ connection: Connection?) {
+  /// Called when a worker has processed a piece of a body; `connection` is nil if its client has gone.
+  func handleProgress(of receiver: StreamingUpload, _ response: Response?, _ connection: Connection?) {
     guard let connection, connection.upload?.receiver === receiver else {
       if response == nil { abort(receiver) }
       return
@@ -77,7 +77,7 @@ extension EventLoop {
     drive(connection)
   }
 
-  /// Tells a client that asked to send its body.
+  /// Tells a client waiting for 100 Continue to send its body.
   func sendContinue(_ connection: Connection) {
     let interim: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
     let before = outbox.count
@@ -86,13 +86,13 @@ extension EventLoop {
     queueOutbox(from: before, connection)
   }
 
-  /// Answers a body that will not be completed.
+  /// Answers a request whose body won't be completed.
   func abandonBody(_ connection: Connection, _ status: Status) {
     abandonUpload(of: connection)
     respond(error(status), to: connection, closing: true)
   }
 
-  /// Lets go of a body that will not be completed.
+  /// Drops a body that won't be completed.
   func abandonUpload(of connection: Connection) {
     guard let upload = connection.upload else { return }
     connection.upload = nil
@@ -101,7 +101,7 @@ extension EventLoop {
   }
 
   private func abort(_ receiver: StreamingUpload) {
-    // A pool that has stopped takes nothing: then the receiver aborts when it is let go of.
+    // A pool that has stopped takes no jobs: the receiver then aborts when it is deallocated.
     _ = receiver.pool.submit(always: true) { receiver.abort() }
   }
 }

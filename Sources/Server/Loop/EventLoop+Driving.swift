@@ -2,21 +2,21 @@ import HTTP
 import Platform
 import System
 
-/// Carries out what a connection decides.
+/// Carries out a connection's decisions.
 extension EventLoop {
-  /// Reads of one connection before the others have their turn.
-  private static let turn = 4
+  /// How many reads a connection gets before others have their turn.
+  private static let maxReads = 4
 
   /// Does what can be done for a connection, until it has to wait.
   func drive(_ connection: Connection) {
-    takeUp(connection)
+    restoreInput(connection)
     act(connection.http.next(&workspace, now), for: connection)
   }
 
-  /// Does what the connection's deadline has brought.
+  /// Acts on the connection's expired deadline.
   func timeOut(_ connection: Connection) {
     guard now >= connection.http.deadline else { return schedule(connection) }
-    takeUp(connection)
+    restoreInput(connection)
     let phase = connection.http.phase
     let action = connection.http.timedOut(unacknowledged: connection.unacknowledged, &workspace, now)
     if phase == .handshaking, action == .close { metrics.failedHandshakes.add(1) }
@@ -33,28 +33,28 @@ extension EventLoop {
     while true {
       switch action {
       case .read:
-        // A worker that is slower bounds what is read of a body.
+        // For a body, reads are limited by the slower worker.
         if connection.upload == nil { reads += 1 }
-        guard reads <= EventLoop.turn else { return takeTurn(connection) }
+        guard reads <= EventLoop.maxReads else { return yieldTurn(connection) }
         read(connection)
       case .dispatch(let head): dispatch(head, connection)
-      case .flush: guard flush(connection) else { return takeTurn(connection) }
+      case .flush: guard flush(connection) else { return yieldTurn(connection) }
       case .wait:
-        putAside(connection)
+        saveInput(connection)
         return schedule(connection)
       case .close:
         connection.tls?.sendCloseNotify()
         workspace.input.removeAll()
         return close(connection)
-      default: actMore(action, for: connection)
+      default: actRarely(action, for: connection)
       }
       action = connection.http.next(&workspace, now)
     }
   }
 
-  /// The actions that a poll doesn't take; apart, so that it doesn't save registers for them.
+  /// The actions that a poll doesn't need; separate, so that polls don't save registers for them.
   @inline(never)
-  private func actMore(_ action: HTTPConnection.Action, for connection: Connection) {
+  private func actRarely(_ action: HTTPConnection.Action, for connection: Connection) {
     switch action {
     case .handshake: handshake(connection)
     case .refuse(let status): refuse(connection, status)
@@ -72,25 +72,25 @@ extension EventLoop {
     }
   }
 
-  /// Has the connection's input in the workspace.
-  private func takeUp(_ connection: Connection) {
-    guard !connection.stash.isEmpty else { return }
-    workspace.input.restore(connection.stash)
-    connection.stash = []
+  /// Moves the connection's input into the workspace.
+  private func restoreInput(_ connection: Connection) {
+    guard !connection.savedInput.isEmpty else { return }
+    workspace.input.restore(connection.savedInput)
+    connection.savedInput = []
   }
 
-  /// Has the workspace empty for other connections.
-  private func putAside(_ connection: Connection) {
-    if !workspace.input.isEmpty { connection.stash = workspace.input.takeAll() }
+  /// Empties the workspace for other connections.
+  private func saveInput(_ connection: Connection) {
+    if !workspace.input.isEmpty { connection.savedInput = workspace.input.takeAll() }
   }
 
-  /// The connection goes on when the others have had their turn; its time runs also where it never has to wait.
-  private func takeTurn(_ connection: Connection) {
-    putAside(connection)
+  /// Lets the connection continue after the others have had their turn; its deadline applies even if it never has to wait.
+  private func yieldTurn(_ connection: Connection) {
+    saveInput(connection)
     schedule(connection)
-    guard !connection.takesTurn else { return }
-    connection.takesTurn = true
-    again.append(connection.token)
+    guard !connection.hasYielded else { return }
+    connection.hasYielded = true
+    yielded.append(connection.token)
   }
 
   private func read(_ connection: Connection) {
@@ -138,12 +138,12 @@ extension EventLoop {
     }
   }
 
-  /// The workers that do the blocking work for a request.
+  /// Returns the workers that do the blocking work for a request.
   private func pool(for request: borrowing Request) -> WorkerPool {
     handler.usesReservedWorkers(request) ? context.reservedPool : context.pool
   }
 
-  /// Has the answer made by a worker.
+  /// Lets a worker make the answer.
   private func makeLater(
     _ work: @escaping @Sendable () -> Response, _ pool: WorkerPool, _ connection: Connection
   ) {
@@ -153,17 +153,17 @@ extension EventLoop {
     connection.http.wait()
   }
 
-  /// A worker made the answer.
-  func takeAnswer(_ response: Response, of connection: Connection) {
+  /// Called when a worker has made the answer.
+  func handleAnswer(_ response: Response, of connection: Connection) {
     respond(response, to: connection)
     drive(connection)
   }
 
-  /// Answers what can't be read as a request, or is too slow to become one.
+  /// Answers input that can't be parsed as a request, or that arrives too slowly.
   private func refuse(_ connection: Connection, _ status: Status) {
     connection.start = now
     if log != nil {
-      // As far as it could be read.
+      // As far as it was parsed.
       let bytes = UnsafeRawBufferPointer(workspace.input.unused).bytes
       connection.logged = LogRequest(workspace.parser.head, in: bytes, from: connection.peer)
     }

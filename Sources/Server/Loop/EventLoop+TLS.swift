@@ -3,9 +3,9 @@ import Platform
 import System
 import TLS
 
-/// What is done otherwise where the server speaks TLS: a session stands between a connection and its socket.
+/// What differs if the server uses TLS: a session between a connection and its socket.
 extension EventLoop {
-  /// Goes on with a connection's handshake.
+  /// Continues a connection's handshake.
   func handshake(_ connection: Connection) {
     guard let tls = connection.tls else { return close(connection) }
     switch tls.handshake() {
@@ -14,8 +14,8 @@ extension EventLoop {
       if isResumed { metrics.resumed.add(1) }
       connection.http.handshaken(more: tls.mayHaveMore, now)
     case .needsInput: connection.http.nothingToRead()
-    case .needsRoom: connection.http.outputIsFull()
-    case .turnOver: readLater(connection)
+    case .needsSpace: connection.http.outputIsFull()
+    case .budgetSpent: readLater(connection)
     case .plainText:
       metrics.failedHandshakes.add(1)
       connection.tls = nil
@@ -29,7 +29,7 @@ extension EventLoop {
     }
   }
 
-  /// Tells a client that sent plain HTTP what this port speaks; it understands nothing else.
+  /// Tells a client that sent plain HTTP, in plain HTTP, that this port uses TLS.
   private func refusePlainText(_ connection: Connection) {
     connection.start = now
     connection.http.handshaken(more: true, now)
@@ -38,9 +38,9 @@ extension EventLoop {
       Response(.badRequest, contentType: "text/plain; charset=utf-8", text), to: connection, closing: true)
   }
 
-  /// Reads what the client said, to where heads are read.
+  /// Reads a client's data to where heads are read.
   func read(_ connection: Connection, _ tls: TLSSession, into space: UnsafeMutableRawBufferPointer) {
-    // Nobody looks any more at what comes after the last answer.
+    // What comes after the last answer is no longer looked at.
     if connection.http.phase == .lingering { return drop(connection, into: space) }
     let received = tls.receive(into: space)
     guard case .bytes(let count) = received else { return readNothing(received, connection) }
@@ -61,18 +61,18 @@ extension EventLoop {
   private func readNothing(_ received: TLSSession.Transfer, _ connection: Connection) {
     switch received {
     case .bytes, .wouldBlock: connection.http.nothingToRead()
-    case .turnOver: readLater(connection)
+    case .budgetSpent: readLater(connection)
     case .end: connection.http.inputEnded()
     case .broken: close(connection)
     }
   }
 
-  /// Much came, and nothing of it was the client's own words: it is read on when the others have had their turn.
+  /// Much was read without any application data: reading continues after the others have had their turn.
   private func readLater(_ connection: Connection) {
     connection.http.nothingToRead()
-    guard !connection.takesTurn else { return }
-    connection.takesTurn = true
-    again.append(connection.token)
+    guard !connection.hasYielded else { return }
+    connection.hasYielded = true
+    yielded.append(connection.token)
   }
 
   private func drop(_ connection: Connection, into space: UnsafeMutableRawBufferPointer) {
@@ -88,10 +88,10 @@ extension EventLoop {
 
   // MARK: Sending
 
-  /// Sends the outbox and then the queue, record by record; false when the connection's turn is over.
+  /// Sends the outbox and then the queue, record by record; false if the connection's turn is over.
   ///
-  /// A record that found no room has to be offered again with the same bytes first. So it always begins with the front of
-  /// what is to be sent, and takes as much of it as it can.
+  /// A record that didn't fit must be retried with the same bytes. So a record always begins at the front of the data to be
+  /// sent and takes as much of it as possible.
   func flushRecords(_ connection: Connection, _ tls: TLSSession) -> Bool {
     var first = outbox.address
     var budget = EventLoop.turnSize
@@ -114,7 +114,7 @@ extension EventLoop {
     return budget > 0
   }
 
-  /// What is to be sent next, one byte at least; nil where a file doesn't have its bytes.
+  /// Returns the bytes to be sent next, at least one; nil if a file lacks its bytes.
   private func nextRecords(
     _ connection: Connection, _ first: UnsafeRawBufferPointer
   ) -> UnsafeRawBufferPointer? {
@@ -128,11 +128,11 @@ extension EventLoop {
     records.removeAll()
     records.append(first)
     guard let short = connection.queue.copy(into: records) else { return records.bytes }
-    tell(of: short)
+    reportMissingBytes(of: short)
     return nil
   }
 
-  /// Sends bytes as records until the socket has room for no more; how many, or nil where the connection is gone.
+  /// Sends bytes as records until the socket is full; returns how many were sent, or nil if the connection is gone.
   private func sendRecords(
     _ bytes: UnsafeRawBufferPointer, _ connection: Connection, _ tls: TLSSession
   ) -> Int? {
@@ -144,7 +144,7 @@ extension EventLoop {
       case .wouldBlock:
         connection.http.outputIsFull()
         return done
-      case .end, .turnOver, .broken: return nil
+      case .end, .budgetSpent, .broken: return nil
       }
     }
     return done

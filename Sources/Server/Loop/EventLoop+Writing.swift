@@ -3,10 +3,10 @@ import Platform
 import System
 
 extension EventLoop {
-  /// Bytes of files sent to one connection before the others have their turn.
+  /// How many bytes of files are sent to one connection before others have their turn.
   static let turnSize = 1 << 20
 
-  /// Sends what was answered; false when the connection's turn is over.
+  /// Sends pending answers; false if the connection's turn is over.
   func flush(_ connection: Connection) -> Bool {
     let turnIsOver = !send(connection)
     outbox.removeAll(keeping: EventLoop.outboxSize)
@@ -42,7 +42,7 @@ extension EventLoop {
     return true
   }
 
-  /// Sends the outbox and then the queue, memory gathered into one call and files by the kernel; false when the
+  /// Sends the outbox and then the queue, gathering memory into one call and leaving files to the kernel; false if the
   /// connection's turn is over.
   private func flushQueue(_ connection: Connection) -> Bool {
     var first = outbox.address
@@ -73,7 +73,7 @@ extension EventLoop {
       let count = Int(min(file.count, UInt64(EventLoop.turnSize)))
       budget -= count
       let transfer = Kernel.sendFile(file.descriptor, at: file.offset, count: count, to: socket)
-      if transfer == .end { tell(of: file) }
+      if transfer == .end { reportMissingBytes(of: file) }
       return transfer
     }
     pieces.removeAll()
@@ -82,9 +82,9 @@ extension EventLoop {
     return Kernel.send(socket, pieces, more: fileFollows)
   }
 
-  /// Tells whoever keeps a file open that it doesn't have the bytes that its answer announced. The client sees that by the
-  /// end of the connection; nobody else would.
-  func tell(of file: FileBody) {
+  /// Tells the owner of an open file that it lacks bytes that its answer announced. The client sees the connection end
+  /// early; nothing else would notice.
+  func reportMissingBytes(of file: FileBody) {
     _ = context.pool.submit(always: true) { file.owner.bytesAreMissing() }
   }
 

@@ -3,43 +3,42 @@ import Platform
 import System
 import TLS
 
-/// Moves bytes between the sockets of its connections and one handler, on one thread.
+/// Moves bytes between the sockets of its connections and one handler, on a single thread.
 ///
-/// Sockets are watched edge-triggered and registered once: a connection's `HTTPConnection` remembers whether it can be
-/// read and written and decides what is done, and the loop does it. Nothing here is touched by another thread but the
-/// mailbox.
+/// Sockets are edge-triggered and registered once: a connection's `HTTPConnection` remembers whether it can be read and
+/// written and decides what to do, and the loop does it. Other threads use nothing here except the mailbox.
 final class EventLoop {
   let index: Int
   let context: ServerContext
   let handler: any Handler
   let metrics: LoopMetrics
   let trustsProxies: Bool
-  /// Begins TLS with its clients, where the server speaks it.
+  /// Starts TLS with clients, if the server uses it.
   let tls: TLSAcceptor?
   let mailbox: Mailbox
-  /// What epoll says of a connection with a new request.
-  private let usual = EpollEvents([.readable, .writable]).rawValue
-  /// Its epoll's number; the mailbox holds it.
+  /// The events that epoll reports for a connection with a new request.
+  private let readableAndWritable = EpollEvents([.readable, .writable]).rawValue
+  /// The descriptor of its epoll, which the mailbox owns.
   let epoll: Int32
 
-  /// Where the input of the connection that is being driven is read.
+  /// Holds the input of the connection being driven.
   var workspace = ConnectionWorkspace()
-  /// What each connection is held to.
+  /// The rules for each connection.
   let rules: ConnectionRules
   var pieces = GatherList(capacity: 64)
-  /// Where records are put together, where the server speaks TLS.
+  /// Where records are assembled, if the server uses TLS.
   let records: RecordBuffer?
   private var events = EpollBatch(capacity: 256)
 
-  /// Answers of the connection that is being driven, until they are sent together.
+  /// Answers of the connection being driven, until they are sent together.
   var outbox = SendBuffer(capacity: EventLoop.outboxSize)
-  /// Answers in the outbox, by status, whose latency is measured when they are sent.
+  /// The answers in the outbox, whose latency is measured when they are sent.
   var answered = AnswerTally()
-  /// Their access lines, where these are written.
+  /// Their access lines, if there is an access log.
   var lines: [AccessLine] = []
   let writer: ResponseWriter
   var log: LogBuffer?
-  /// The loop will look at the log in time.
+  /// Whether a flush of the log is scheduled.
   var isLogScheduled = false
 
   var connections: [Connection?] = []
@@ -48,16 +47,16 @@ final class EventLoop {
   private(set) var openCount = 0
   var deadlines = DeadlineHeap()
   /// Connections that used up their turn with work left.
-  var again: [UInt64] = []
-  /// Connections that a limit refused and that aren't closed yet.
+  var yielded: [UInt64] = []
+  /// The number of connections that were refused by a limit and aren't closed yet.
   var refusedCount = 0
 
-  /// Nanoseconds of the monotonic clock when the present round began.
+  /// When the current round began, in monotonic nanoseconds.
   var now = Clock.monotonicNanoseconds()
-  /// When the second of the Date field is over.
+  /// When the Date field's second ends.
   private var secondEnds: UInt64 = 0
   var isAccepting = true
-  /// A descriptor to give up, so that a client can be refused when no other is left.
+  /// A descriptor to release, so that a client can be refused when no other is left.
   var spare: Descriptor?
   private(set) var drainDeadline: UInt64?
 
@@ -88,15 +87,15 @@ final class EventLoop {
 
   var isDraining: Bool { drainDeadline != nil }
 
-  /// Runs until a stop message, and then until the last answer is sent or its time is over.
+  /// Runs until a stop message, and then until the last answer is sent or the grace period ends.
   func run() {
     while true {
       if let end = drainDeadline, openCount == 0 || now >= end { break }
       round()
     }
     for connection in connections { if let connection { close(connection) } }
-    // A connection that another loop passed on too late has nobody else to close it.
-    for case .adopt(let descriptor, _) in mailbox.take() { _ = Descriptor(owning: descriptor) }
+    // Connections that another loop passed on too late must be closed here.
+    for case .adopt(let descriptor, _) in mailbox.drain() { _ = Descriptor(owning: descriptor) }
     log?.flush()
   }
 
@@ -106,15 +105,15 @@ final class EventLoop {
     if now >= secondEnds { tick() }
     for index in 0..<count {
       let event = events[index]
-      take(event.events, token: event.token)
+      handle(event.events, token: event.token)
     }
-    let turns = again
-    if !turns.isEmpty {
-      again = []
-      for token in turns {
+    let tokens = yielded
+    if !tokens.isEmpty {
+      yielded = []
+      for token in tokens {
         guard let connection = connection(token) else { continue }
-        connection.takesTurn = false
-        // What its last turn left may be unread in the socket.
+        connection.hasYielded = false
+        // The last turn may have left unread data in the socket.
         if connection.tls != nil { connection.http.becameReadable() }
         drive(connection)
       }
@@ -122,33 +121,33 @@ final class EventLoop {
     if let next = deadlines.next, next <= now { expire() }
   }
 
-  /// Has the Date field rendered for the second that begins, and finds out when that ends.
+  /// Renders the Date field for the new second and determines when that ends.
   private func tick() {
     let milliseconds = Clock.unixMilliseconds()
     writer.tick(milliseconds / 1000)
     secondEnds = now &+ UInt64(1000 - milliseconds % 1000) * 1_000_000
   }
 
-  /// How long to wait for events at most, in milliseconds.
+  /// The longest time to wait for events, in milliseconds.
   private var waitTimeout: Int32 {
-    if !again.isEmpty { return 0 }
+    if !yielded.isEmpty { return 0 }
     let next = min(deadlines.next ?? .max, drainDeadline ?? .max)
     guard next != .max else { return -1 }
     guard next > now else { return 0 }
     return Int32(min((next &- now &+ 999_999) / 1_000_000, 60_000))
   }
 
-  private func take(_ events: EpollEvents, token: UInt64) {
+  private func handle(_ events: EpollEvents, token: UInt64) {
     switch token {
     case Token.listener: accept()
-    case Token.mailbox: for message in mailbox.take() { take(message) }
+    case Token.mailbox: for message in mailbox.drain() { handle(message) }
     default:
-      if let connection = connection(token) { take(events, of: connection) }
+      if let connection = connection(token) { handle(events, of: connection) }
     }
   }
 
-  private func take(_ events: EpollEvents, of connection: Connection) {
-    if events.rawValue == usual {
+  private func handle(_ events: EpollEvents, of connection: Connection) {
+    if events.rawValue == readableAndWritable {
       connection.http.becameReadable()
       connection.http.becameWritable()
       return drive(connection)
@@ -159,21 +158,21 @@ final class EventLoop {
     if events.contains(.peerDone) || events.contains(.hangUp) { connection.http.peerFinished() }
     if events.contains(.writable) {
       connection.http.becameWritable()
-      // A read under TLS may have waited for room to write.
+      // A read under TLS may have waited for space to write.
       if connection.tls != nil { connection.http.becameReadable() }
     }
     drive(connection)
   }
 
-  private func take(_ message: Message) {
+  private func handle(_ message: Message) {
     switch message {
     case .answer(let token, let response):
-      if let connection = connection(token) { takeAnswer(response, of: connection) }
-    case .taken(let token, let receiver, let response):
-      takeProgress(of: receiver, response, connection(token))
+      if let connection = connection(token) { handleAnswer(response, of: connection) }
+    case .consumed(let token, let receiver, let response):
+      handleProgress(of: receiver, response, connection(token))
     case .adopt(let descriptor, let address):
       open(Descriptor(owning: descriptor), address)
-    case .handOverLines(let done):
+    case .flushLog(let done):
       log?.flush()
       done()
     case .stop(let deadline):
@@ -191,7 +190,7 @@ final class EventLoop {
     return connection
   }
 
-  /// Makes a place for a connection, and the token that names it.
+  /// Reserves a slot for a connection and returns the token that identifies it.
   func claimToken() -> UInt64 {
     generation &+= 1
     let slot: Int
@@ -210,7 +209,7 @@ final class EventLoop {
     metrics.open.add(1)
   }
 
-  /// Ends a connection at once; a body that was half received is dropped.
+  /// Closes a connection at once; a partly received body is dropped.
   func close(_ connection: Connection) {
     guard !connection.isClosed else { return }
     connection.http.closed()
@@ -222,9 +221,9 @@ final class EventLoop {
     freeSlots.append(slot)
     openCount -= 1
     metrics.open.subtract(1)
-    // A thousand connections a second would leave 75,000 entries behind.
+    // A thousand connections per second would leave 75,000 entries behind.
     if deadlines.count > 2 * openCount + 64 {
-      deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.lookAt == $0.time }
+      deadlines.keep { $0.token >= Token.log || self.connection($0.token)?.nextCheck == $0.time }
     }
     if connection.isRefused {
       refusedCount -= 1
@@ -235,11 +234,11 @@ final class EventLoop {
 
   // MARK: Time
 
-  /// Sees to it that the loop looks at the connection's deadline in time.
+  /// Makes sure that the loop checks the connection's deadline in time.
   func schedule(_ connection: Connection) {
     let deadline = connection.http.deadline
-    guard deadline < connection.lookAt else { return }
-    connection.lookAt = deadline
+    guard deadline < connection.nextCheck else { return }
+    connection.nextCheck = deadline
     deadlines.insert(DeadlineHeap.Entry(time: deadline, token: connection.token))
   }
 
@@ -251,8 +250,8 @@ final class EventLoop {
         isLogScheduled = false
         log?.flush()
       default:
-        guard let connection = connection(entry.token), connection.lookAt == entry.time else { continue }
-        connection.lookAt = .max
+        guard let connection = connection(entry.token), connection.nextCheck == entry.time else { continue }
+        connection.nextCheck = .max
         timeOut(connection)
       }
     }
@@ -263,7 +262,7 @@ final class EventLoop {
   private func drain(until deadline: UInt64) {
     guard drainDeadline == nil else { return }
     drainDeadline = deadline
-    // Clients that are connected already are still served; nobody else gets in.
+    // Clients that are already connected are still served; no others are accepted.
     accept()
     if isAccepting { stopAccepting() }
     Kernel.stopListening(context.listener.raw)

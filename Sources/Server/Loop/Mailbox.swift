@@ -2,25 +2,25 @@ import HTTP
 import Platform
 import System
 
-/// What other threads tell a loop.
+/// Messages from other threads to a loop.
 enum Message: Sendable {
   /// A worker made the answer.
   case answer(token: UInt64, Response)
-  /// A worker took a piece of a body; with an answer when it was the last it takes.
-  case taken(token: UInt64, StreamingUpload, Response?)
+  /// A worker took a piece of a body; has the answer if it takes no more.
+  case consumed(token: UInt64, StreamingUpload, Response?)
   /// A connection that another loop accepted.
   case adopt(descriptor: Int32, SocketAddress)
-  /// The access lines that the loop has are to be handed over; `done` is told when they are.
-  case handOverLines(done: @Sendable () -> Void)
-  /// The server stops: answers in flight until `deadline`, a monotonic time.
+  /// Hand over the access lines collected so far; `done` is called afterwards.
+  case flushLog(done: @Sendable () -> Void)
+  /// The server is stopping: answers in flight have until `deadline`, a monotonic time.
   case stop(deadline: UInt64)
 }
 
-/// A loop's epoll and letter box: other threads put messages in, the loop wakes and takes them all.
+/// A loop's epoll and message queue: other threads post messages, the loop wakes up and takes them all.
 final class Mailbox: Sendable {
   private let messages = Locked<[Message]>([])
   private let counter: Descriptor
-  /// Watches the counter and the listener from the start.
+  /// Watches the counter and the listener from the beginning.
   let epoll: Descriptor
 
   init(listener: borrowing Descriptor) throws(SystemError) {
@@ -30,7 +30,7 @@ final class Mailbox: Sendable {
     try watch(listener: listener.raw)
   }
 
-  /// Watches for new connections, of which each wakes one of the loops.
+  /// Watches the listener; each new connection wakes one of the loops.
   func watch(listener: Int32) throws(SystemError) {
     try Kernel.watch(listener, [.readable, .exclusive], token: EventLoop.Token.listener, in: epoll.raw)
   }
@@ -48,8 +48,8 @@ final class Mailbox: Sendable {
     if first { Kernel.raise(counter.raw) }
   }
 
-  /// Every message so far, oldest first.
-  func take() -> [Message] {
+  /// Returns all messages so far, oldest first.
+  func drain() -> [Message] {
     Kernel.reset(counter.raw)
     return messages.withLock { messages in
       let all = messages

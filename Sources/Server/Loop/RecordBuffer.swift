@@ -3,10 +3,10 @@ import Platform
 import System
 import TLS
 
-/// Where one loop puts together what its next TLS records carry: a head and the beginning of its body share one, and files
-/// are read here, since the kernel can't send them itself.
+/// Where a loop assembles its next TLS records: a head and the beginning of its body share one, and files are read here,
+/// since the kernel can't send them directly.
 final class RecordBuffer {
-  /// Four records: a file is read in pieces of so much.
+  /// Four records: the size of the pieces in which a file is read.
   private static let capacity = 4 * TLSSession.recordSize
 
   private let memory: UnsafeMutableRawBufferPointer
@@ -16,22 +16,22 @@ final class RecordBuffer {
 
   deinit { memory.deallocate() }
 
-  /// What was put in; good until the next change.
+  /// The buffered bytes; valid until the next change.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-  /// The part that isn't filled.
+  /// The unused part.
   var space: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[count...]) }
 
   func removeAll() { count = 0 }
 
-  /// Adds as many of the bytes as there is room for.
+  /// Appends as many of the bytes as fit.
   func append(_ bytes: UnsafeRawBufferPointer) {
     let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(space.count))
     space.copyMemory(from: part)
     count &+= part.count
   }
 
-  /// Adds as many bytes of a file as there is room for; false where it hasn't as many.
+  /// Appends as many bytes of a file as fit; false if the file lacks them.
   func append(_ file: FileBody) -> Bool {
     var done: UInt64 = 0
     while done < file.count, !space.isEmpty {

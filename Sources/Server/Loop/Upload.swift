@@ -1,20 +1,20 @@
 import HTTP
 import Synchronization
 
-/// A loop's side of a body that is being received.
+/// A loop's state of a body that is being received.
 struct Upload {
   let receiver: StreamingUpload
-  /// What arrived and isn't with a worker yet.
+  /// What has arrived but hasn't been passed to a worker yet.
   var filling: BodyChunk?
-  /// A worker has a piece.
+  /// Whether a worker is processing a piece.
   var isBusy = false
-  /// A worker has had a piece.
+  /// Whether a worker has been given a piece.
   var wasBegun = false
 }
 
 /// A piece of a body on its way from a loop to a worker.
 final class BodyChunk: @unchecked Sendable {
-  // Unchecked: the loop fills it, then a worker reads it; it is never with both.
+  // Unchecked: the loop fills it, then a worker reads it; never both at once.
   private let memory: UnsafeMutableRawBufferPointer
   private(set) var count = 0
 
@@ -29,28 +29,28 @@ final class BodyChunk: @unchecked Sendable {
     }
   }
 
-  /// The part that isn't filled.
+  /// The unused part.
   var space: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[count...]) }
 
-  /// `extra` bytes were written into `space`.
+  /// Records that `extra` bytes were written into `space`.
   func filled(_ extra: Int) { count = min(count &+ extra, memory.count) }
 
-  /// Adds bytes, which fit.
+  /// Appends bytes, which must fit.
   func append(_ bytes: RawSpan) {
     bytes.withUnsafeBytes { space.copyMemory(from: $0) }
     filled(bytes.byteCount)
   }
 }
 
-/// A body receiver with its life: made, fed and ended on worker threads, one job at a time.
+/// A body receiver and its lifetime: created, fed and ended on worker threads, one job at a time.
 final class StreamingUpload: @unchecked Sendable {
-  // Unchecked: `receiver` and `ended` are touched by one worker job at a time; the loop submits the next one
-  // when the last has reported back.
+  // Unchecked: only one worker job at a time uses `receiver` and `ended`; the loop submits the next one after the previous
+  // one has reported back.
   private let make: @Sendable () -> any BodyReceiver
   private var receiver: (any BodyReceiver)?
   private var ended = false
   private let cancelled = Atomic(false)
-  /// Whose workers it lives on.
+  /// The workers that it runs on.
   let pool: WorkerPool
 
   init(_ make: @escaping @Sendable () -> any BodyReceiver, on pool: WorkerPool) {
@@ -58,11 +58,11 @@ final class StreamingUpload: @unchecked Sendable {
     self.pool = pool
   }
 
-  /// A receiver that nobody told the end is told here, at the latest.
+  /// Aborts a receiver that hasn't been ended otherwise.
   deinit { abort() }
 
-  /// Gives the receiver the next piece, or asks whether it wants any; the answer, when it takes no more.
-  func take(_ chunk: BodyChunk?, last: Bool) -> Response? {
+  /// Passes the next piece to the receiver, or asks whether it wants any; returns the answer if it takes no more.
+  func consume(_ chunk: BodyChunk?, last: Bool) -> Response? {
     let receiver = self.receiver ?? make()
     self.receiver = receiver
     if let chunk, chunk.count > 0 {
@@ -75,7 +75,7 @@ final class StreamingUpload: @unchecked Sendable {
     return nil
   }
 
-  /// Tells the receiver that the rest will not come.
+  /// Tells the receiver that the rest won't arrive.
   func abort() {
     guard !ended else { return }
     ended = true
@@ -83,7 +83,7 @@ final class StreamingUpload: @unchecked Sendable {
     receiver = nil
   }
 
-  /// Asks the job that is running now to abort at its end.
+  /// Makes the running job abort when it finishes.
   func cancel() { cancelled.store(true, ordering: .releasing) }
 
   private func finish(_ receiver: any BodyReceiver) -> Response {

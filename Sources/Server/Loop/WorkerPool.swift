@@ -1,6 +1,6 @@
 import System
 
-/// A few threads that do what would block a loop, in the order it was asked for.
+/// Threads for work that would block a loop; jobs run in the order in which they were submitted.
 package final class WorkerPool: Sendable {
   private struct State {
     var jobs: [(@Sendable () -> Void)?] = []
@@ -14,7 +14,7 @@ package final class WorkerPool: Sendable {
       let job = jobs[first]
       jobs[first] = nil
       first += 1
-      // Emptied places are removed in bulk, so that a pop costs the same whatever waits.
+      // Emptied slots are removed in bulk, so that the cost of a pop doesn't depend on the queue's length.
       if first >= 64, first * 2 >= jobs.count {
         jobs.removeFirst(first)
         first = 0
@@ -30,7 +30,7 @@ package final class WorkerPool: Sendable {
   private let limit: Int
   private let threads: [OSThread]
 
-  /// Starts `count` threads; `limit` jobs may wait.
+  /// Starts `count` threads; up to `limit` jobs may wait.
   package init(threads count: Int, limit: Int, name: String = "worker") throws(SystemError) {
     let state = Monitor(State())
     self.state = state
@@ -47,9 +47,7 @@ package final class WorkerPool: Sendable {
     self.threads = threads
   }
 
-  /// Puts a job in the queue; false when that is full.
-  ///
-  /// - Parameter always: for work that was begun: it is taken even then.
+  /// Queues a job; false if the queue is full. `always` takes a job that continues earlier work even then.
   package func submit(always: Bool = false, _ job: @escaping @Sendable () -> Void) -> Bool {
     state.signalling { state in
       guard !state.stopped, always || state.count < limit else { return false }
@@ -58,7 +56,7 @@ package final class WorkerPool: Sendable {
     }
   }
 
-  /// Does what waits, then ends the threads. Only the first call does it.
+  /// Runs the remaining jobs, then ends the threads. Later calls do nothing.
   package func stop() {
     let isFirst = state.broadcasting { state in
       defer { state.stopped = true }

@@ -1,20 +1,20 @@
 import Manifests
 
-/// Polls that reported one version of a channel.
+/// The number of polls that reported one version of a channel.
 package struct PollCount: Hashable, Sendable {
-  /// The channel's row.
+  /// The channel's id.
   package let channel: Int64
-  /// 0: none was reported; -1: one that isn't kept.
+  /// The version; 0 if none was reported, -1 for versions that aren't kept.
   package let version: Int64
-  /// How many.
+  /// The number of polls.
   package let polls: Int
 
-  /// What a device without a manifest reports.
+  /// The version of a device without a manifest.
   package static let none: Int64 = 0
-  /// Versions that are not kept, all together.
+  /// All versions that aren't kept.
   package static let other: Int64 = -1
 
-  /// So many polls of a version.
+  /// Creates a count.
   package init(channel: Int64, version: Int64, polls: Int) {
     self.channel = channel
     self.version = version
@@ -22,29 +22,29 @@ package struct PollCount: Hashable, Sendable {
   }
 }
 
-/// Which versions a channel's polls reported over some hours.
+/// The versions that a channel's polls reported over some hours.
 package struct Adoption: Hashable, Sendable {
   /// The polls that reported one version.
   package struct Share: Hashable, Sendable {
     /// As in `PollCount`.
     package let version: Int64
-    /// How many.
+    /// The number of polls.
     package let polls: Int
   }
 
-  /// Newest version first; the last two may be `PollCount.none` and `.other`.
+  /// The shares, newest version first; the last two may be `PollCount.none` and `.other`.
   package let shares: [Share]
 
-  /// How many there were in all.
+  /// The number of all polls.
   package var polls: Int { shares.reduce(0) { $0 + $1.polls } }
 }
 
 extension Store {
-  /// Versions of one hour, or of a day of the past, that are told apart; gc goes by at most 100 of them.
-  static let versionsToldApart = 128
+  /// The most versions that are counted separately in an hour, or in a day of the past; gc considers at most 100.
+  static let maxSeparateVersions = 128
 
-  /// Adds polls to the hour that it is, the most frequent versions first. Versions that are not kept count as `other`, as do
-  /// those that are too many.
+  /// Adds polls to the current hour, the most frequent versions first. Versions that aren't kept, or are too many,
+  /// count as `other`.
   package func count(_ polls: [PollCount]) throws(StoreError) {
     if polls.isEmpty { return }
     let now = clock()
@@ -52,7 +52,8 @@ extension Store {
       let hour = now / 3_600_000
       for count in polls.sorted(by: { ($1.polls, $0.version) < ($0.polls, $1.version) }) where count.polls > 0
       {
-        let version = try db.toldApart(try db.counted(count.version, in: count.channel), hour, count.channel)
+        let version = try db.countedSeparately(
+          try db.counted(count.version, in: count.channel), hour, count.channel)
         try db.run(
           """
           INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
@@ -63,7 +64,7 @@ extension Store {
     }
   }
 
-  /// What the polls of the last `hours` hours reported, this one among them.
+  /// What the polls of the last `hours` hours reported, including the current one.
   package func adoption(of channel: ChannelInfo, hours: Int) throws(StoreError) -> Adoption {
     let first = clock() / 3_600_000 - Int64(hours) + 1
     return try connections.reading { (db) throws(StoreError) in
@@ -77,8 +78,8 @@ extension Store {
     }
   }
 
-  /// The channels that were polled in the last `hours` hours, this one among them: those polled last come first, and
-  /// of these the most polled.
+  /// The channels that were polled in the last `hours` hours, including the current one: the latest polled first, and
+  /// of those the most polled.
   package func polledChannels(hours: Int) throws(StoreError) -> [Int64] {
     let first = clock() / 3_600_000 - Int64(hours) + 1
     return try connections.reading { (db) throws(StoreError) in
@@ -91,8 +92,8 @@ extension Store {
     }
   }
 
-  /// The kept versions that at least one in a hundred of last week's polls reported, newest first: deltas against
-  /// them are worth making (DESIGN §5).
+  /// The kept versions that at least one in a hundred of last week's polls reported, newest first. Deltas against them
+  /// are worth making (ARCHITECTURE.md, "Deltas").
   package func commonVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     let week = try adoption(of: channel, hours: 7 * 24)
     return week.shares.filter { $0.version > 0 && $0.polls * 100 >= week.polls }.map {
@@ -102,7 +103,7 @@ extension Store {
 }
 
 extension Database {
-  /// Forgets polls and failures that were counted more than 90 days ago, and the answers of more than a day ago.
+  /// Deletes polls and failures counted more than 90 days ago, and answers from more than a day ago.
   func forgetCounts(before now: Int64) throws(StoreError) {
     let hour = now / 3_600_000 - 90 * 24
     try run("DELETE FROM poll_count WHERE hour < ?", hour)
@@ -112,21 +113,23 @@ extension Database {
     try forgetAnswers(now: now)
   }
 
-  /// The version that counts for what was reported.
+  /// The version that a reported version counts as.
   func counted(_ version: Int64, in channel: Int64) throws(StoreError) -> Int64 {
     if version == PollCount.none { return version }
     guard version > 0, try isKept(ManifestVersion(version), in: channel) else { return PollCount.other }
     return version
   }
 
-  /// The version itself, where it has a row in that hour or there is room for one.
-  fileprivate func toldApart(_ version: Int64, _ hour: Int64, _ channel: Int64) throws(StoreError) -> Int64 {
+  /// The version itself if it has a row in that hour or there may be another row, otherwise `other`.
+  fileprivate func countedSeparately(_ version: Int64, _ hour: Int64, _ channel: Int64) throws(StoreError)
+    -> Int64
+  {
     guard version != PollCount.other else { return version }
     let known = try first(
       "SELECT count(*), count(*) FILTER (WHERE version = ?3) FROM poll_count WHERE channel_id = ?1 AND hour = ?2",
       channel, hour, version
     ) { (rows: $0.get(0, as: Int.self), own: $0.get(1, as: Int.self)) }
     guard let known, known.own == 0 else { return version }
-    return known.rows < Store.versionsToldApart ? version : PollCount.other
+    return known.rows < Store.maxSeparateVersions ? version : PollCount.other
   }
 }

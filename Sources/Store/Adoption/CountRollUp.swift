@@ -1,11 +1,11 @@
 import Manifests
 
 extension Store {
-  /// Days for which counts are kept by the hour.
+  /// The days for which counts are kept by the hour.
   static let daysByHour: Int64 = 8
 
-  /// Takes the hours of the oldest day that is due together into one row per version and reason.
-  /// - Returns: whether there was such a day; another one may be due.
+  /// Merges the hours of the oldest due day into one row per version and reason.
+  /// - Returns: whether a day was due; another one may be.
   @discardableResult
   package func rollUpCounts() throws(StoreError) -> Bool {
     let due = clock() / 86_400_000 - Self.daysByHour
@@ -19,7 +19,7 @@ extension Store {
         SELECT min(hour) FROM (SELECT min(hour) AS hour FROM poll_count WHERE hour > ?1
           UNION ALL SELECT min(hour) FROM failure_hour WHERE hour > ?1)
         """, after)
-      // Days without a row are passed over.
+      // Days without rows are skipped.
       let day = min((oldest ?? nil).map { $0 / 24 } ?? due, due)
       try db.rollUpPolls(ofDay: day)
       try db.rollUpFailures(ofDay: day)
@@ -32,7 +32,7 @@ extension Store {
 }
 
 extension Database {
-  /// The last day (since 1970) whose hours were taken together; nil: none yet.
+  /// The last day (since 1970) whose hours were merged; nil if there is none yet.
   fileprivate func countedThrough() throws(StoreError) -> Int64? {
     try value(Int64.self, "SELECT through FROM counted_day")
   }
@@ -47,7 +47,7 @@ extension Database {
     }
     let (first, end) = (day * 24, day * 24 + 24)
     var sums: [Sum] = []
-    // The most frequent versions of a channel first; what is beyond the bound is added to `other`, its last.
+    // A channel's most frequent versions come first; those beyond the limit are added to `other`, which comes last.
     try each(
       """
       SELECT channel_id, version, sum(polls), sum(max(hours, 1)), max(hour) FROM poll_count
@@ -59,11 +59,11 @@ extension Database {
         Sum(channel: row.get(0), version: row.get(1), polls: row.get(2), hours: row.get(3), last: row.get(4)))
     }
     var kept: [Sum] = []
-    var told = 0
+    var separate = 0
     for sum in sums {
-      if kept.last?.channel != sum.channel { told = 0 }
-      told += 1
-      if told <= Store.versionsToldApart {
+      if kept.last?.channel != sum.channel { separate = 0 }
+      separate += 1
+      if separate <= Store.maxSeparateVersions {
         kept.append(sum)
       } else if let place = kept.indices.last, kept[place].version == PollCount.other {
         kept[place].polls += sum.polls

@@ -1,8 +1,8 @@
-/// How far apart the points of a chart are.
+/// The distance between the points of a chart.
 package enum SeriesStep: String, Sendable, CaseIterable {
   case hour, day, week
 
-  /// Hours from one point to the next.
+  /// The hours from one point to the next.
   package var hours: Int64 {
     switch self {
     case .hour: 1
@@ -14,33 +14,33 @@ package enum SeriesStep: String, Sendable, CaseIterable {
   /// 1 January 1970 was a Thursday, and weeks begin on Monday.
   private var shift: Int64 { self == .week ? 72 : 0 }
 
-  /// The number of the point that an hour (since 1970) belongs to.
+  /// The point that an hour (since 1970) belongs to.
   func point(ofHour hour: Int64) -> Int64 { (hour + shift) / hours }
 
   /// The first hour of a point.
   func hour(ofPoint point: Int64) -> Int64 { point * hours - shift }
 }
 
-/// What was counted of one kind, from one point of a chart to the next.
+/// The count of one kind between one point of a chart and the next.
 package struct SeriesCount<Kind: Hashable & Sendable>: Hashable, Sendable {
-  /// Which point, 0 being the oldest.
+  /// The point; 0 is the oldest.
   package let point: Int
-  /// What it was.
+  /// What was counted.
   package let kind: Kind
-  /// How many.
+  /// The number.
   package let count: Int
 }
 
 /// Counts over time.
 package struct CountSeries<Kind: Hashable & Sendable>: Sendable {
-  /// When the first point begins, in milliseconds since 1970; the last one is not over.
+  /// When the first point begins, in milliseconds since 1970; the last point isn't over yet.
   package let start: Int64
-  /// What isn't named at a point was not there.
+  /// The counts; kinds that aren't listed at a point are 0.
   package let counts: [SeriesCount<Kind>]
 }
 
 extension Store {
-  /// The polls of the last points by the version that they reported.
+  /// The polls of the last `points` points, by the version that they reported.
   package func pollSeries(of channel: ChannelInfo, _ step: SeriesStep, points: Int) throws(StoreError)
     -> CountSeries<Int64>
   {
@@ -56,7 +56,7 @@ extension Store {
     return CountSeries(counts, step, first, points)
   }
 
-  /// The failures of the last points by their reason.
+  /// The failures of the last `points` points, by reason.
   package func failureSeries(of channel: ChannelInfo, _ step: SeriesStep, points: Int) throws(StoreError)
     -> CountSeries<String>
   {
@@ -74,14 +74,14 @@ extension Store {
 }
 
 extension CountSeries {
-  /// - Parameter hours: what was counted, `point` being the hour.
+  /// Sums counts by point; in `hours`, `point` is the hour.
   fileprivate init(
     _ hours: [(point: Int64, kind: Kind, count: Int)], _ step: SeriesStep, _ first: Int64, _ points: Int
   ) {
     var sums = [[Kind: Int]](repeating: [:], count: points)
     for hour in hours {
       let point = Int(step.point(ofHour: hour.point) - first)
-      // A clock that was set back leaves hours that have not come.
+      // If the clock was set back, there are hours in the future.
       guard point < points else { continue }
       sums[point][hour.kind, default: 0] += hour.count
     }

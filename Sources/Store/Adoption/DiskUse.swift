@@ -1,19 +1,19 @@
 import System
 
-/// The disk under a data folder at one moment, in bytes.
+/// The disk that holds a data folder at one time, in bytes.
 package struct DiskUse: Hashable, Sendable {
   /// Milliseconds since 1970.
   package let at: Int64
-  /// Of the file system.
+  /// The size of the file system.
   package let size: Int64
-  /// What is free of it for the server.
+  /// The space that is free for the server.
   package let available: Int64
-  /// Of files that releases name, and of what was made of them.
+  /// The size of the files that releases name and of those derived from them.
   package let stored: Int64
 }
 
 extension Store {
-  /// The disk as it is now.
+  /// The current state of the disk.
   package func diskUse() throws(StoreError) -> DiskUse {
     let space: DiskSpace
     do {
@@ -25,8 +25,8 @@ extension Store {
       at: clock(), size: space.size, available: space.available, stored: try scrubState().bytes)
   }
 
-  /// Notes the disk as it is now for its hour.
-  package func noteDiskUse() throws(StoreError) {
+  /// Records the current state of the disk for this hour.
+  package func recordDiskUse() throws(StoreError) {
     let use = try diskUse()
     try connections.transaction { (db) throws(StoreError) in
       try db.run(
@@ -37,7 +37,7 @@ extension Store {
     }
   }
 
-  /// The disk of the last `hours` hours, oldest first, as far as it was noted.
+  /// The recorded states of the disk in the last `hours` hours, oldest first.
   package func diskUses(hours: Int) throws(StoreError) -> [DiskUse] {
     let first = clock() / 3_600_000 - Int64(hours) + 1
     return try connections.reading { (db) throws(StoreError) in

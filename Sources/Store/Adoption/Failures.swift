@@ -2,36 +2,36 @@ import Manifests
 
 /// What went wrong on a device.
 package enum FailureReason: String, Sendable, CaseIterable {
-  /// A file or document could not be fetched.
+  /// A file or document couldn't be fetched.
   case download
-  /// The server said that it isn't there.
+  /// The server answered that it doesn't exist.
   case notFound = "not-found"
-  /// The bytes had another size or hash than the manifest says.
+  /// The bytes didn't have the size or hash in the manifest.
   case integrity
-  /// A patch or a delta didn't lead to the digest that was promised.
+  /// A patch or delta didn't result in the promised digest.
   case patch
-  /// A document could not be read.
+  /// A document couldn't be parsed.
   case manifest
-  /// The device had no room.
+  /// The device had no space.
   case storage
   case timeout
   case other
 }
 
-/// Failures of one kind that devices told.
+/// Failures of one kind that devices reported.
 package struct FailureCount: Hashable, Sendable {
-  /// The channel's row.
+  /// The channel's id.
   package let channel: Int64
-  /// The version that the device was going to, or had; as in `PollCount`.
+  /// The version that the device had or was updating to; as in `PollCount`.
   package let version: Int64
   /// What went wrong.
   package let reason: FailureReason
-  /// Empty: not told, or not one of the channel's.
+  /// The URL; empty if none was reported, or it isn't one of the channel's.
   package let url: String
-  /// How many.
+  /// The number of failures.
   package let failures: Int
 
-  /// So many failures of one kind.
+  /// Creates a count.
   package init(channel: Int64, version: Int64, reason: FailureReason, url: String, failures: Int) {
     self.channel = channel
     self.version = version
@@ -42,10 +42,10 @@ package struct FailureCount: Hashable, Sendable {
 }
 
 extension Store {
-  /// URLs that are told apart for each version, reason and day; further ones count together.
+  /// The most URLs that are counted separately for each version, reason and day; others are counted together.
   package static let urlsOfFailures = 20
 
-  /// Adds failures to the day that it is.
+  /// Adds failures to the current day and hour.
   package func count(_ failures: [FailureCount]) throws(StoreError) {
     if failures.isEmpty { return }
     let now = clock()
@@ -63,12 +63,12 @@ extension Store {
           INSERT INTO failure_count (channel_id, day, version, reason, url, failures) VALUES (?, ?, ?, ?, ?, ?)
           ON CONFLICT DO UPDATE SET failures = failures + excluded.failures
           """, failure.channel, day, version, failure.reason.rawValue,
-          try db.told(failure, version, day), failure.failures)
+          try db.countedURL(failure, version, day), failure.failures)
       }
     }
   }
 
-  /// The failures of the last `days` days, those of the newest version first, then the most frequent.
+  /// The failures of the last `days` days, newest version first, then the most frequent.
   package func failures(of channel: ChannelInfo, days: Int) throws(StoreError) -> [FailureCount] {
     let first = clock() / 86_400_000 - Int64(days) + 1
     return try connections.reading { (db) throws(StoreError) in
@@ -87,8 +87,9 @@ extension Store {
 }
 
 extension Database {
-  /// The URL that a failure is counted under: one of the channel's, and not one too many.
-  fileprivate func told(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError) -> String
+  /// The URL that a failure is counted under: empty if it isn't one of the channel's or there are too many.
+  fileprivate func countedURL(_ failure: FailureCount, _ version: Int64, _ day: Int64) throws(StoreError)
+    -> String
   {
     if failure.url.isEmpty { return "" }
     let isKnown =

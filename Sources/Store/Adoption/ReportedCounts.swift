@@ -2,14 +2,14 @@ import Manifests
 
 /// What devices counted while they had one version of a channel.
 package struct ReportedCounts: Hashable, Sendable {
-  /// The channel's row.
+  /// The channel's id.
   package let channel: Int64
-  /// What they had.
+  /// The version that the devices had.
   package let version: ManifestVersion
-  /// What happened, over all of them.
+  /// The sums over all devices.
   package let counts: DeviceCounts
 
-  /// So many events of one version.
+  /// Creates counts of a version.
   package init(channel: Int64, version: ManifestVersion, counts: DeviceCounts) {
     self.channel = channel
     self.version = version
@@ -18,10 +18,10 @@ package struct ReportedCounts: Hashable, Sendable {
 }
 
 extension Store {
-  /// A count goes no further: numbers in JSON are integers up to 2^53−1 (DESIGN §3).
-  private static let mostCounted: Int64 = 1 << 53 - 1
+  /// The limit of a count: numbers in JSON are integers up to 2^53−1 (docs/protocol.md §1).
+  private static let maxCount: Int64 = 1 << 53 - 1
 
-  /// Adds what devices counted; of versions that aren't kept, nothing. It goes with its version.
+  /// Adds what devices counted, except for versions that aren't kept. Counts are deleted with their version.
   package func count(_ reports: [ReportedCounts]) throws(StoreError) {
     if reports.isEmpty { return }
     try connections.transaction { (db) throws(StoreError) in
@@ -32,14 +32,16 @@ extension Store {
             """
             INSERT INTO device_count (channel_id, version, name, count) VALUES (?1, ?2, ?3, min(?4, ?5))
             ON CONFLICT DO UPDATE SET count = min(count + excluded.count, ?5)
-            """, report.channel, report.version.number, count.name, times, Self.mostCounted)
+            """, report.channel, report.version.number, count.name, times, Self.maxCount)
         }
       }
     }
   }
 
   /// What devices counted, newest version first.
-  /// - Parameter limit: versions of which anything was counted, at most.
+  /// - Parameters:
+  ///   - channel: the channel.
+  ///   - limit: the most versions to return.
   package func reported(of channel: ChannelInfo, limit: Int) throws(StoreError) -> [ReportedCounts] {
     let rows = try connections.reading { (db) throws(StoreError) in
       try db.all(
@@ -51,7 +53,7 @@ extension Store {
     }
     var reported: [ManifestVersion: DeviceCounts] = [:]
     for row in rows {
-      // A name that only a newer program knows.
+      // Only a newer program knows this name.
       guard let count = DeviceCount(name: row.name) else { continue }
       reported[row.version, default: DeviceCounts()].add(count, row.count)
     }

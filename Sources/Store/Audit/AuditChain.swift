@@ -1,31 +1,31 @@
-/// Follows the trail from its first row and finds the first place where it was changed.
+/// Verifies the trail from its first row and finds the first place where it was changed.
 package struct AuditChain: Sendable {
-  /// What is wrong with a trail, at the first row where it shows.
+  /// What is wrong with a trail, at the first row that shows it.
   package enum Break: Hashable, Sendable {
-    /// The row's hash isn't that of its words after the row before: one of both was altered, or rows changed places.
+    /// The row's hash doesn't fit its content and the row before: one of them was altered, or rows were swapped.
     case altered(Int64)
-    /// The row isn't there, though a later one or a receipt names it.
+    /// The row is missing, though a later row or a receipt refers to it.
     case missing(Int64)
-    /// The row stands after one with a higher number.
+    /// The row comes after one with a higher number.
     case reordered(Int64)
-    /// A receipt says that the row had another hash: all from some row on was written anew.
+    /// A receipt has another hash for the row: the trail was rewritten from some row on.
     case rewritten(Int64)
   }
 
-  /// The newest row that is right.
+  /// The newest correct row.
   package private(set) var head = AuditHead.none
-  /// What is wrong; nil: nothing so far.
+  /// What is wrong; nil if nothing was found so far.
   package private(set) var found: Break?
-  /// Receipts that are still to be met, the lowest row first.
+  /// Receipts whose rows haven't come yet, by row.
   private var receipts: [AuditHead]
 
-  /// A trail from its first row on, which must have these receipts.
+  /// Creates a verifier of a trail from its first row on, which has to match these receipts.
   package init(receipts: [AuditHead] = []) {
     self.receipts = receipts.sorted { $0.row < $1.row }
   }
 
-  /// Takes the next row; nothing more after the first break.
-  package mutating func take(_ row: AuditRow) {
+  /// Verifies the next row; does nothing after the first break.
+  package mutating func append(_ row: AuditRow) {
     guard found == nil else { return }
     guard row.id == head.row + 1 else {
       found = row.id > head.row ? .missing(head.row + 1) : .reordered(row.id)
@@ -42,14 +42,14 @@ package struct AuditChain: Sendable {
     }
   }
 
-  /// What is wrong after the last row; nil: nothing, and every receipt is in the trail.
+  /// What is wrong after the last row; nil if nothing is, and every receipt is in the trail.
   package func finish() -> Break? {
     found ?? receipts.first.map { _ in .missing(head.row + 1) }
   }
 }
 
 extension AuditChain.Break: CustomStringConvertible {
-  /// In words.
+  /// What is wrong, in words.
   package var description: String {
     switch self {
     case .altered(let row): "row \(row) was changed, or doesn't follow the row before it"
@@ -60,7 +60,7 @@ extension AuditChain.Break: CustomStringConvertible {
     }
   }
 
-  /// The row where it shows.
+  /// The row that shows it.
   package var row: Int64 {
     switch self {
     case .altered(let row), .missing(let row), .reordered(let row), .rewritten(let row): row

@@ -3,38 +3,38 @@ import System
 
 /// Who acts, and from where.
 package struct Actor: Hashable, Sendable {
-  /// The name of the token that was shown.
+  /// The name of the token that was used.
   package let name: String
-  /// The network address that the request came from; empty where none did.
+  /// The network address of the request; empty if it didn't come over a network.
   package let address: String
-  /// Why, where an act has no member of its own for that; the trail tells it.
+  /// The reason, for an act without a member of its own for it; it goes into the trail.
   package var reason: String?
 
-  /// Someone by name and address.
+  /// Creates an actor.
   package init(name: String, address: String, reason: String? = nil) {
     self.name = name
     self.address = address
     self.reason = reason
   }
 
-  /// Someone with the data folder in hand, or the program itself.
+  /// Someone with access to the data folder, or the program itself.
   package static let local = Actor(name: "local", address: "")
 }
 
-/// An act that changes something, before it has its place in the trail.
-package struct AuditAct: Sendable {
-  /// What was done: `publish`, `token.create`, …
+/// An act that changes something, before it becomes a row of the trail.
+package struct AuditEvent: Sendable {
+  /// The kind of act: `publish`, `token.create`, …
   package let name: String
-  /// The app that it is about; nil: none, or all.
+  /// The app concerned; nil: none, or all.
   package var app: AppName?
-  /// The channel that it is about; nil: none, or all.
+  /// The channel concerned; nil: none, or all.
   package var channel: ChannelName?
-  /// What was asked for. Never a token's text.
+  /// What was requested. Never a token's text.
   package var parameters: JSONValue
-  /// What came of it. Never a token's text.
+  /// The result. Never a token's text.
   package var result: JSONValue
 
-  /// An act with what was asked for, and what came of it.
+  /// Creates an act.
   package init(
     _ name: String, app: AppName? = nil, channel: ChannelName? = nil, parameters: JSONValue = [:],
     result: JSONValue = [:]
@@ -47,30 +47,30 @@ package struct AuditAct: Sendable {
   }
 }
 
-/// One row of the trail.
+/// One row of the audit trail.
 package struct AuditRow: Hashable, Sendable {
-  /// Its number: 1, 2, 3, …
+  /// The row's number: 1, 2, 3, …
   package let id: Int64
   /// Milliseconds since 1970.
   package let at: Int64
   /// Who acted.
   package let author: String
-  /// Where from; empty where no network was.
+  /// The network address; empty if the act didn't come over a network.
   package let address: String
-  /// What was done.
+  /// The kind of act.
   package let act: String
-  /// As in `AuditAct`.
+  /// As in `AuditEvent`.
   package let app: String?
-  /// As in `AuditAct`.
+  /// As in `AuditEvent`.
   package let channel: String?
-  /// Canonical JSON, as it was hashed.
+  /// What was requested, as the canonical JSON that was hashed.
   package let parameters: String
-  /// The same of what came of it.
+  /// The result, as the canonical JSON that was hashed.
   package let result: String
-  /// sha256 of the hash before and this row.
+  /// The SHA-256 of the previous row's hash and this row.
   package let hash: SHA256
 
-  /// What the hash is made of, beside the hash before: the row as canonical JSON.
+  /// What is hashed besides the previous hash: the row as canonical JSON.
   var hashed: [UInt8] {
     let row: JSONValue = [
       "act": .string(act), "address": .string(address), "app": app.map { .string($0) } ?? .null,
@@ -80,20 +80,20 @@ package struct AuditRow: Hashable, Sendable {
     return row.canonical
   }
 
-  /// The hash that belongs to this row where `before` is that of the row before.
+  /// The hash of this row if `before` is that of the previous row.
   package func hash(after before: SHA256) -> SHA256 {
     SHA256.of(before.bytes + hashed)
   }
 }
 
-/// The newest row of the trail and its hash: whoever keeps it can tell later whether history was changed.
+/// The newest row of the trail and its hash. Whoever keeps it can tell later whether history was changed.
 package struct AuditHead: Hashable, Sendable {
   /// The row's number.
   package let row: Int64
   /// Its hash.
   package let hash: SHA256
 
-  /// A row by its number and hash.
+  /// Creates a head.
   package init(row: Int64, hash: SHA256) {
     self.row = row
     self.hash = hash
@@ -102,10 +102,10 @@ package struct AuditHead: Hashable, Sendable {
   /// The head of an empty trail.
   package static let none = AuditHead(row: 0, hash: SHA256.zero)
 
-  /// `17:ab12…`, as receipts have it.
+  /// The form that receipts have: `17:ab12…`.
   package var text: String { "\(row):\(hash.hex)" }
 
-  /// Reads what `text` gives; nil for anything else.
+  /// Parses a receipt; nil for any other text.
   package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let row = Int64(parts[0]), (1..<1 << 53).contains(row),
@@ -118,7 +118,7 @@ package struct AuditHead: Hashable, Sendable {
 }
 
 extension SHA256 {
-  /// 32 zero bytes: what the first row follows.
+  /// 32 zero bytes: the hash before the first row.
   static var zero: SHA256 {
     let zeros = [UInt8](repeating: 0, count: byteCount)
     return SHA256(bytes: zeros.span.bytes) ?? SHA256.of([])
@@ -126,7 +126,7 @@ extension SHA256 {
 }
 
 extension AuditRow {
-  /// A row as an export has it: what its hash is made of, and the hash.
+  /// The row as exported: what is hashed, and the hash.
   package var json: JSONValue {
     [
       "act": .string(act), "address": .string(address), "app": app.map { .string($0) } ?? .null,
@@ -136,6 +136,7 @@ extension AuditRow {
     ]
   }
 
+  /// Parses an exported row.
   /// - Throws: `member`, naming what is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
     guard let id = json["id"]?.integer else { throw .member("id") }

@@ -1,22 +1,22 @@
 import Manifests
 import System
 
-/// Which rows of the trail are meant; nil: whatever it is.
+/// Selects rows of the audit trail; nil members match any row.
 package struct AuditFilter: Sendable {
-  /// Who acted.
+  /// The author.
   package var author: String?
-  /// `publish`, or the first part of a name: `token` for `token.create` and `token.revoke`.
+  /// The kind of act, or its first part: `token` for `token.create` and `token.revoke`.
   package var act: String?
-  /// The app that an act was about.
+  /// The app concerned.
   package var app: String?
-  /// The same of the channel.
+  /// The channel concerned.
   package var channel: String?
-  /// Milliseconds since 1970; the first one belongs to it.
+  /// Milliseconds since 1970, inclusive.
   package var since: Int64?
-  /// The first one after it.
+  /// Milliseconds since 1970, exclusive.
   package var until: Int64?
 
-  /// All rows.
+  /// Creates a filter that matches all rows.
   package init() {}
 }
 
@@ -33,7 +33,7 @@ extension Store {
     }
   }
 
-  /// The newest `limit` rows below `before` that a filter lets through, newest first.
+  /// The newest `limit` rows below `before` that match a filter, newest first.
   package func auditLog(_ filter: AuditFilter, limit: Int, before: Int64? = nil) throws(StoreError)
     -> [AuditRow]
   {
@@ -52,7 +52,7 @@ extension Store {
     }
   }
 
-  /// The row that tells of a release; nil where its rows came with a restore.
+  /// The row of a release; nil if the release came with a restore.
   package func receipt(of release: ReleaseRecord, in channel: ChannelInfo) throws(StoreError) -> AuditHead? {
     try connections.reading { (db) throws(StoreError) in
       try db.first(
@@ -70,13 +70,13 @@ extension Store {
     }
   }
 
-  /// Follows the whole trail; what is wrong with it, and the newest row that is right.
+  /// Verifies the whole trail; returns what is wrong with it, and its newest correct row.
   package func verifyAudit(receipts: [AuditHead] = []) throws(StoreError) -> (AuditChain.Break?, AuditHead) {
     var chain = AuditChain(receipts: receipts)
     while chain.found == nil {
       let rows = try auditRows(after: chain.head.row, limit: 1000)
       if rows.isEmpty { break }
-      for row in rows { chain.take(row) }
+      for row in rows { chain.append(row) }
     }
     return (chain.finish(), chain.head)
   }
@@ -90,11 +90,9 @@ extension Database {
     } ?? .none
   }
 
-  /// Writes an act down, in the transaction that carries it out: there is no act without its row, and no row without
-  /// its act.
-  /// - Parameter now: milliseconds since 1970.
+  /// Writes an act to the trail, in the transaction that carries it out, so that neither exists without the other.
   @discardableResult
-  func audit(_ act: AuditAct, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
+  func audit(_ act: AuditEvent, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
     let before = try auditHead()
     let id = before.row + 1
     var asked = act.parameters
@@ -144,6 +142,6 @@ extension AuditRow {
 }
 
 extension Statement {
-  /// The hash of a row of the trail; one of another size, which only a damaged file holds, is zeros: no row's hash.
+  /// The hash of a row of the trail. A hash of another size, which only a damaged file holds, reads as zeros, which no row has.
   fileprivate func hash(_ column: Int32) -> SHA256 { withBytes(column) { SHA256(bytes: $0) } ?? .zero }
 }

@@ -5,44 +5,45 @@ import System
 package struct BackupReport: Sendable {
   /// Files that were copied.
   package internal(set) var copied = 0
-  /// The bytes of those.
+  /// The bytes of the copied files.
   package internal(set) var copiedBytes: Int64 = 0
-  /// Files that were there from an earlier run.
+  /// Files that existed from an earlier run.
   package internal(set) var kept = 0
-  /// Files of an earlier run that nothing names any more.
+  /// Files of an earlier run that were no longer needed and were removed.
   package internal(set) var removed = 0
-  /// Bytes of the database.
+  /// The size of the database in bytes.
   package internal(set) var databaseBytes: Int64 = 0
-  /// Files from an earlier run that were read back.
+  /// Files of an earlier run that were read back.
   package internal(set) var verified = 0
-  /// Those of them that were bad and copied anew.
+  /// Files among them that were bad and were copied again.
   package internal(set) var repaired = 0
-  /// Files that were missing or had other bytes at the source, and were left out.
+  /// Files that were missing or damaged at the source and were left out.
   package internal(set) var damaged: [SHA256] = []
-  /// The live URLs that have those bytes: publishing them again brings them back.
+  /// The live URLs that have those bytes. Publishing them again restores the bytes.
   package internal(set) var damagedURLs: [DamagedURL] = []
 }
 
 extension Store {
-  /// Copies everything that can't be made again into `path`; an earlier backup there becomes this one.
+  /// Copies everything that can't be rebuilt to `path`; an earlier backup there is updated.
   ///
-  /// It runs beside the process that has the data folder. A lease keeps gc from removing what is copied; nothing
-  /// that is copied ever changes, so no read transaction is needed. Files are shared where the file system can do
-  /// that and copied elsewhere, never linked: a write into one copy must not reach the other.
+  /// It can run alongside the process that has the data folder. A lease keeps gc from removing what is copied; copied
+  /// files never change, so no read transaction is needed. Files are cloned if the file system supports that and copied
+  /// otherwise, never hard-linked: a write to one copy must not reach the other.
   ///
-  /// Each copy is read back. What is there from an earlier run is read back again within a week (``RecheckPlan``), and
-  /// copied anew where it is bad. A file that is bad at the source is left out, and a good copy of it stays.
+  /// Each copy is read back. Files from an earlier run are read back again within a week (``RecheckPlan``), and copied
+  /// again if they are bad. A file that is bad at the source is left out, and a good copy of it stays.
   ///
   /// - Parameters:
-  ///   - verify: read back all that is there from an earlier run.
-  ///   - progress: is told bytes done, and of how many.
-  /// - Throws: `foreignBackup`, `inUse`, `damagedDatabase`, `diskFull`, …; the backup from before is whole then.
+  ///   - path: the backup's folder.
+  ///   - verify: whether to read back all files from an earlier run.
+  ///   - progress: called with the bytes done, and of how many.
+  /// - Throws: `foreignBackup`, `inUse`, `damagedDatabase`, `diskFull`, …; the earlier backup is still complete then.
   package func backUp(
     to path: String, verify: Bool = false, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
     let target = BackupFolder(path)
     try refuseForeign(target)
-    let lock = try target.take()
+    let lock = try target.lock()
     defer { withExtendedLifetime(lock) {} }
     if let id = try target.originID(), try id != originID() { throw .foreignBackup(path: path) }
     try target.removePartialDatabase()
@@ -72,10 +73,10 @@ extension Store {
     let plan = RecheckPlan(try target.checks(), at: now, all: verify)
     var done: Int64 = 0
     var batch = FileBatch()
-    // One transaction, not one for each row; a run that ends before it leaves the backup from before.
+    // A single transaction; a run that ends before the commit leaves the earlier backup.
     try copy.run("BEGIN")
     for blob in blobs {
-      try lease.goOn()
+      try lease.renewIfDue()
       try step("backup")
       let checkedAt = try copyBlob(blob, to: target, plan, &batch, &report)
       try BlobRow.mark(blob.sha256, isWhole: checkedAt != nil, at: checkedAt ?? now, in: copy)
@@ -83,7 +84,7 @@ extension Store {
       progress(done, all)
     }
     try copy.run("COMMIT")
-    report.damagedURLs = try copy.places(of: report.damaged)
+    report.damagedURLs = try copy.damagedURLs(of: report.damaged)
     try copyZips(to: target, &batch, &report)
     try step("backup")
     try StoreError.disk { () throws(SystemError) in
@@ -104,7 +105,7 @@ extension Store {
     return report
   }
 
-  /// Brings one file, and says when its copy was read back; nil: it is whole at neither place.
+  /// Copies a file if necessary, and returns when its copy was read back; nil if neither file is whole.
   private func copyBlob(
     _ blob: BlobFile, to target: BackupFolder, _ plan: RecheckPlan, _ batch: inout FileBatch,
     _ report: inout BackupReport
@@ -139,7 +140,7 @@ extension Store {
     return nil
   }
 
-  /// Zips of updates are kept since they are never made again.
+  /// Zips of updates are copied, because they are never rebuilt.
   private func copyZips(to target: BackupFolder, _ batch: inout FileBatch, _ report: inout BackupReport)
     throws(StoreError)
   {
@@ -152,13 +153,13 @@ extension Store {
 
   private func refuseForeign(_ target: BackupFolder) throws(StoreError) {
     let (own, other) = try StoreError.disk { () throws(SystemError) -> (String, String) in
-      // A folder that is still to be made is where its first one above is.
+      // A folder that doesn't exist yet is located by its first existing parent.
       var path = target.folder.path
       while try Kernel.status(path) == nil { path = DurableFile.parent(of: path) }
       return (try Kernel.realPath(folder.path), try Kernel.realPath(path))
     }
     if own == other || other.hasPrefix(own + "/") { throw .foreignBackup(path: target.folder.path) }
-    try target.refuseOthers()
+    try target.refuseUnrelatedFiles()
   }
 
   private func note(_ report: BackupReport, _ target: BackupFolder, _ count: Int, _ bytes: Int64)
@@ -175,10 +176,10 @@ extension Store {
 }
 
 extension Database {
-  /// - Throws: `damagedDatabase`, for the file that this is a copy of.
+  /// - Throws: `damagedDatabase`, with the path of the file that this is a copy of.
   func refuseDamaged(_ path: String) throws(StoreError) {
     var found = try structureFindings(deep: true).map(\.text)
-    // Rows of a file that is torn may be anything.
+    // Rows of a damaged file may be anything.
     if found.isEmpty { found = try digestFindings() + scriptFindings().map(\.text) }
     if !found.isEmpty { throw .damagedDatabase(path: path, found) }
   }

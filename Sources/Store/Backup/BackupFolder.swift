@@ -1,10 +1,10 @@
 import Manifests
 import System
 
-/// A folder that holds a copy of an origin's data, laid out as a data folder is.
+/// A folder that holds a copy of an origin's data, laid out like a data folder.
 ///
-/// `xcache.db` is renamed into place once every file that it names is on the disk, so that a run that is stopped
-/// at any moment leaves the copy from before; `backup.json` tells of the run that ended last.
+/// `xcache.db` is renamed into place once every file that it names is on the disk, so that a run that is interrupted at
+/// any time leaves the earlier copy. `backup.json` describes the last finished run.
 struct BackupFolder {
   let folder: DataFolder
 
@@ -13,8 +13,8 @@ struct BackupFolder {
   var notes: String { folder.path + "/backup.json" }
   var partialDatabase: String { folder.database + ".part" }
 
-  /// Takes the folder for this run alone; makes it where it is missing.
-  func take() throws(StoreError) -> FileLock {
+  /// Locks the folder for this run; creates it if it is missing.
+  func lock() throws(StoreError) -> FileLock {
     let lock = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(folder.path, mode: 0o750)
       return try FileLock.take(folder.lock)
@@ -24,7 +24,7 @@ struct BackupFolder {
     return lock
   }
 
-  /// The id of the origin whose data it holds; nil where it holds none.
+  /// The id of the origin whose data it holds; nil if it holds none.
   func originID() throws(StoreError) -> String? {
     guard try StoreError.disk({ () throws(SystemError) in try Kernel.status(folder.database) }) != nil else {
       return nil
@@ -32,11 +32,11 @@ struct BackupFolder {
     return try Database(path: folder.database, .reading).value(String.self, "SELECT id FROM origin")
   }
 
-  /// Puts a finished database into its place, with every byte before it on the disk.
+  /// Moves a finished database into place, after everything it depends on is on the disk.
   func install() throws(StoreError) {
     try StoreError.disk { () throws(SystemError) in
       try sync()
-      // What SQLite left of the database before belongs to no other.
+      // Files that SQLite left of the previous database don't belong to the new one.
       for ending in ["-wal", "-shm"] { try Kernel.remove(folder.database + ending) }
       try Kernel.rename(partialDatabase, to: folder.database)
       try Kernel.syncFolder(folder.path)
@@ -55,39 +55,39 @@ struct BackupFolder {
 }
 
 extension BackupFolder {
-  /// - Throws: `badBackupPlace` for what somebody else has in the folder.
-  func refuseOthers() throws(StoreError) {
+  /// - Throws: `badBackupPlace` if something else is in the folder.
+  func refuseUnrelatedFiles() throws(StoreError) {
     let path = folder.path
-    let (copy, isOthers) = try StoreError.disk { () throws(SystemError) in
-      (try Folder.holder(of: "mirror.json", from: path), try hasOthersBlobs())
+    let (copy, isUnrelated) = try StoreError.disk { () throws(SystemError) in
+      (try Folder.holder(of: "mirror.json", from: path), try hasUnrelatedBlobs())
     }
     if let copy {
       throw .badBackupPlace(
         path: path,
         reason: "\(copy) is a static copy that the web may read, and a backup has tokens and names")
     }
-    if isOthers {
+    if isUnrelated {
       throw .badBackupPlace(path: path, reason: "it has files in blobs, and isn't a backup")
     }
-    if let other = try StoreError.disk({ () throws(SystemError) in try others() }) {
+    if let other = try StoreError.disk({ () throws(SystemError) in try unrelatedFile() }) {
       throw .badBackupPlace(path: path, reason: "it holds other files, such as \(other), and no backup")
     }
   }
 
-  /// The name of a file that no run of `backup` makes, in a folder that holds no backup: a web build, say, which would be
-  /// published with the tokens of the origin in it.
-  private func others() throws(SystemError) -> String? {
+  /// The name of a file that no run of `backup` creates, in a folder that holds no backup: a web build, say, which
+  /// would be published along with the origin's tokens.
+  private func unrelatedFile() throws(SystemError) -> String? {
     for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return nil }
     guard try Kernel.status(folder.path)?.kind == .folder else { return nil }
     let made = [folder.lock, folder.blobs].map { $0.dropFirst(folder.path.count + 1) }
     return try Folder.textNames(folder.path).sorted().first { name in
-      // What a file system of its own has.
+      // Present in the root of a file system.
       name != "lost+found" && !made.contains(name[...])
     }
   }
 
-  /// Whether files are in `blobs` of which no run of `backup` can be the cause: each makes a database first.
-  private func hasOthersBlobs() throws(SystemError) -> Bool {
+  /// Whether `blobs` has files that can't come from a run of `backup`, which creates a database first.
+  private func hasUnrelatedBlobs() throws(SystemError) -> Bool {
     for own in [folder.database, notes, partialDatabase] where try Kernel.status(own) != nil { return false }
     guard let blobs = try Kernel.status(folder.blobs) else { return false }
     if blobs.kind != .folder { return true }
@@ -100,7 +100,7 @@ extension BackupFolder {
     return false
   }
 
-  /// A blob's file; nil where there is none, or none that can be read.
+  /// Opens a blob's file; nil if there is none, or it can't be read.
   func openBlob(_ sha256: SHA256) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
       return try FileBatch.open(folder.blob(sha256))
@@ -111,8 +111,8 @@ extension BackupFolder {
 }
 
 extension BackupFolder {
-  /// Removes blobs that `keeping` doesn't name, and what runs that were ended left of some; nothing else.
-  /// - Returns: how many.
+  /// Removes blobs that `keeping` doesn't contain and partial files of interrupted runs; nothing else.
+  /// - Returns: how many files were removed.
   func sweep(keeping: Set<SHA256>) throws(StoreError) -> Int {
     var removed = 0
     try StoreError.disk { () throws(SystemError) in

@@ -2,11 +2,11 @@ import System
 
 /// Which files of an earlier run a backup reads back.
 ///
-/// Each is read back at least once a week however often backups run: a run reads the share of all bytes that the time
-/// since the run before is of a week, the files first that were not read for longest, and every file whose week is over.
-/// A file that was written to since it was read back is read, too. What was read when is in the backup's database.
+/// Each is read back at least once a week however often backups run. A run reads the share of all bytes that the time
+/// since the previous run is of a week, starting with the files that have waited longest, and every file whose week is
+/// over. A file that was written to since it was read back is read, too. The times are in the backup's database.
 struct RecheckPlan {
-  /// A file of the backup, and when it was read back, in milliseconds since 1970.
+  /// A file of the backup, and when it was last read back, in milliseconds since 1970.
   struct Check {
     let sha256: SHA256
     let size: Int64
@@ -15,40 +15,39 @@ struct RecheckPlan {
 
   static let week: Int64 = 7 * 24 * 3600 * 1000
 
-  /// When those were read back that need not be read now.
-  private var rested: [SHA256: Int64] = [:]
+  /// When the files that needn't be read now were read back.
+  private var notDue: [SHA256: Int64] = [:]
 
   /// - Parameters:
-  ///   - checks: of the run before.
+  ///   - checks: the files of the previous run.
   ///   - now: milliseconds since 1970.
-  ///   - all: read everything.
+  ///   - all: whether to read everything.
   init(_ checks: [Check], at now: Int64, all: Bool) {
     guard !all, let last = checks.map(\.at).max() else { return }
     let bytes = checks.reduce(0.0) { $0 + Double($1.size) }
     var due = bytes * min(1, Double(max(0, now - last)) / Double(Self.week))
     for check in checks.sorted(by: { $0.at < $1.at }) {
-      // A clock that was set back says nothing.
+      // A time in the future, from before the clock was set back, says nothing.
       let isOver = now - check.at > Self.week || check.at > now
       if isOver || due > 0 {
         due -= Double(check.size)
       } else {
-        rested[check.sha256] = check.at
+        notDue[check.sha256] = check.at
       }
     }
   }
 
-  /// When a file was read back; nil: it is to be read now.
-  /// - Parameter modified: when its bytes were last written, in milliseconds since 1970.
+  /// When a file was read back, unless it was modified since; nil if it has to be read now. Times are in milliseconds since 1970.
   func checkedAt(_ sha256: SHA256, modified: Int64) -> Int64? {
-    rested[sha256].flatMap { modified <= $0 + Self.slack ? $0 : nil }
+    notDue[sha256].flatMap { modified <= $0 + Self.slack ? $0 : nil }
   }
 
-  /// The file gets its name after it was read back; clocks of file systems are coarse, too.
+  /// A file is renamed after it was read back, and file system clocks are coarse.
   private static let slack: Int64 = 5000
 }
 
 extension BackupFolder {
-  /// When the files of the run before were read back; none where there was none, or its database can't tell.
+  /// When the files of the previous run were read back; empty if there was none, or its database can't tell.
   func checks() throws(StoreError) -> [RecheckPlan.Check] {
     guard try StoreError.disk({ () throws(SystemError) in try Kernel.status(folder.database) }) != nil else {
       return []
@@ -58,12 +57,12 @@ extension BackupFolder {
         "SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL"
       ) { RecheckPlan.Check(sha256: $0.get(0), size: $0.get(1), at: $0.get(2)) }
     } catch {
-      // From before that was noted, or damaged: everything is read.
+      // The database is older than these times, or damaged: everything is read.
       return []
     }
   }
 
-  /// Whether a file's bytes are those of its name.
+  /// Whether a file's bytes match its name.
   func isWhole(_ sha256: SHA256) throws(SystemError) -> Bool {
     do throws(SystemError) {
       return switch try DiskDigest.of(folder.blob(sha256), shouldContinue: { _ in true }) {

@@ -1,6 +1,6 @@
 import System
 
-/// A small file in memory, and what its sender says of it.
+/// A small file in memory, and its sender's claim about it.
 package struct SmallFile: Sendable {
   package let claim: BlobClaim
   package let bytes: ArraySlice<UInt8>
@@ -11,12 +11,13 @@ package struct SmallFile: Sendable {
   }
 }
 
-// Many small files that arrive together. Their bytes are checked before any file is made, so each is written under the name
-// that it keeps: open, write, close. There are 256 folders, so several senders seldom wait for one another, and a release has
-// nothing to rename. Half a file that a crash or a full disk leaves there counts for nothing: no row names it, files from
-// before the start count once they were hashed again, and who finds the name taken renames the right file over it.
+// Many small files that arrive together. Their bytes are checked before any file is created, so each is written under
+// its final name: open, write, close. With 256 folders, concurrent senders seldom wait for one another, and a release
+// has nothing to rename. A partial file left by a crash or a full disk does no harm: no row names it, files from before
+// the start count only after they are hashed again, and a writer that finds the name taken renames a complete file over
+// it.
 extension BlobStore {
-  /// Stores the files in turn, up to the first that isn't what its sender says; those before it are kept.
+  /// Stores the files in order, up to the first whose bytes don't match its claim; those before it are kept.
   /// - Throws: `digestMismatch`; `diskFull` or `system`.
   func receive(_ files: [SmallFile]) throws(StoreError) {
     var whole: [WholeFile] = []
@@ -39,7 +40,7 @@ extension BlobStore {
 
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
-    try checkRoom(for: files.reduce(0) { $0 + $1.digest.size })
+    try checkSpace(for: files.reduce(0) { $0 + $1.digest.size })
     let digests = files.map(\.digest.sha256)
     try reserve(digests)
     let rows = try connections.reading { (db) throws(StoreError) in
@@ -51,8 +52,8 @@ extension BlobStore {
       for (file, isQuarantined) in zip(files, rows) where isQuarantined != false {
         let sha256 = file.digest.sha256
         if state.arrived(sha256) != nil { continue }
-        // One that is there from before the start, that another sender is writing, or that gc is about to remove is replaced
-        // by renaming.
+        // A file from before the start, one that another sender is writing, or one that gc is about to remove is
+        // replaced by renaming.
         if isQuarantined == nil, !state.unchecked.contains(sha256), !state.isLeaving(sha256),
           state.arriving.insert(sha256).inserted
         {
@@ -70,25 +71,25 @@ extension BlobStore {
     }
     writeback.made(written.made.count)
     if let failure = written.failure {
-      // On a full disk the part of a file that found room is the rest of it, which a start may need. What has the name is
-      // never removed from under a release that placed other bytes there meanwhile.
+      // On a full disk, the partial file takes the last of the space, which a start may need. A file is never removed
+      // if a release has placed other bytes under its name meanwhile.
       if let half = written.half { _ = try? removeUnreleased(half, isReserved: true) }
       throw StoreError(failure)
     }
     for file in others + written.taken { try storeAlone(file) }
   }
 
-  /// What came of the making of files.
+  /// The outcome of creating files.
   private struct Written {
     var made: [WholeFile] = []
-    /// Those whose name something has that isn't known.
+    /// Files whose name is taken by something unknown.
     var taken: [WholeFile] = []
-    /// One that was begun, and can't be ended.
+    /// A file that was begun and couldn't be completed.
     var half: SHA256?
     var failure: SystemError?
   }
 
-  /// Makes the files, as many as the disk takes.
+  /// Creates the files, as many as the disk takes.
   private func write(_ files: [WholeFile]) -> Written {
     var written = Written()
     written.made.reserveCapacity(files.count)
@@ -112,20 +113,20 @@ extension BlobStore {
     return written
   }
 
-  /// Has the process that comes after this one look under `blobs/` for what no release took; where that can't be written, it
-  /// is sent again.
+  /// Makes the next process look under `blobs/` for files that no release used. If the mark can't be written,
+  /// those files are sent again.
   private func markUnreleased() {
     let now = clock()
     let isDue = state.withLock { state in
-      if now - state.markedAt < Self.betweenMarks { return false }
+      if now - state.markedAt < Self.markInterval { return false }
       state.markedAt = now
       return true
     }
     if isDue { _ = try? Kernel.open(folder.unreleased, [.write, .create, .truncate], mode: 0o640) }
   }
 
-  /// A mark's time is that of the newest file, or up to so much older: 1 h, in milliseconds.
-  static let betweenMarks = gracePeriod / 24
+  /// A mark's time may be older than that of the newest file by up to 1 h, in milliseconds.
+  static let markInterval = gracePeriod / 24
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

@@ -1,8 +1,8 @@
 import System
 
 extension BlobStore {
-  /// Gives back the room of what is known of files no more: a table keeps what it once needed, and after a release of
-  /// 100,000 files that would be some 50 MB.
+  /// Frees the unused capacity of the tables about files: a table keeps the most it ever needed, some 50 MB after a
+  /// release of 100,000 files.
   func releaseMemory() {
     state.withLock { state in
       state.whole.shrink()
@@ -16,7 +16,7 @@ extension BlobStore {
 }
 
 extension Dictionary {
-  /// Moves into a smaller table where most of it is empty.
+  /// Moves into a smaller table if most of this one is empty.
   mutating func shrink() {
     guard capacity > 1024, count < capacity / 4 else { return }
     var next = Dictionary(minimumCapacity: count)

@@ -1,19 +1,19 @@
 import Manifests
 import System
 
-// The order that makes guarantee 1 hold (an acknowledged publish survives power loss):
-//   1. the bytes of each new file are on the disk (fsync each, or one syncfs for many);
-//   2. each that hasn't its name under blobs/ yet is renamed to it;
-//   3. those names are on the disk (fsync of the folders, or syncfs, which has been done in 1 where there was nothing in 2);
+// The order of steps by which an acknowledged publish survives power loss:
+//   1. the bytes of each new file are on the disk (one fsync per file, or one syncfs for many);
+//   2. each file that isn't under blobs/ yet is renamed to its name there;
+//   3. the names are on the disk (fsync of the folders, or syncfs, which step 1 did if step 2 had nothing to do);
 //   4. only then the SQLite transaction with the blobs' rows and the release commits, and is synced itself.
-// So what a row names is whole. A power cut before 4 leaves files that no row names, half ones among them: the publisher is
-// told nothing, and sends again.
+// So whatever a row names is whole. A power cut before step 4 leaves files that no row names, some of them partial: the
+// publisher gets no answer, and sends again.
 extension BlobStore {
-  /// Above this many files one syncfs beats an fsync of each (20,000 small files: 1.6 s against 11.9).
-  private static let fewFiles = 32
+  /// Above this number of files, one syncfs is faster than an fsync of each (20,000 small files: 1.6 s against 11.9).
+  private static let maxSyncedSingly = 32
 
-  /// Makes whole files durable under `blobs/`.
-  /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, and nothing counts as placed.
+  /// Makes received files durable under `blobs/`.
+  /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, after which none counts as placed.
   func place(_ digests: [SHA256]) throws(StoreError) {
     let (waiting, unnamed) = state.withLock { state in
       let waiting = digests.filter { state.placed[$0] == nil }
@@ -30,11 +30,11 @@ extension BlobStore {
       }
     }
     awaitRemoval(of: waiting)
-    let many = waiting.count > Self.fewFiles
+    let many = waiting.count > Self.maxSyncedSingly
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
-    var gone = try StoreError.disk { () throws(SystemError) in try lost(waiting) }
+    var gone = try StoreError.disk { () throws(SystemError) in try vanished(waiting) }
     let absent = try StoreError.disk { () throws(SystemError) in try rename(unnamed) }
-    for sha256 in absent where try !othersHavePlaced(sha256) { gone.append(sha256) }
+    for sha256 in absent where try !isPlacedByAnother(sha256) { gone.append(sha256) }
     guard gone.isEmpty else {
       state.withLock { state in gone.forEach { state.forgetWhole($0) } }
       throw .missingBlobs(gone)
@@ -54,7 +54,7 @@ extension BlobStore {
     }
   }
 
-  /// Waits while files of these names are being removed; none is from then on, since these count as being placed.
+  /// Waits while files of these names are being removed. No removal can start after that, because these count as being placed.
   private func awaitRemoval(of digests: [SHA256]) {
     while state.withLock({ state in
       !(state.beingRemoved.isEmpty && state.leaving.isEmpty) && digests.contains(where: state.isLeaving)
@@ -63,14 +63,14 @@ extension BlobStore {
     }
   }
 
-  /// Those that were made under `blobs/` and aren't there any more, or not with all their bytes: somebody else had a hand in
-  /// it, and the release must not name them.
-  private func lost(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
+  /// The files created under `blobs/` that have since disappeared or changed size. Something else touched them, so the
+  /// release must not name them.
+  private func vanished(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
     let named = state.withLock { state in digests.compactMap { state.named[$0] } }
     let lost = Locked<[SHA256]>([])
-    let parts = (named.count + Self.atOnce - 1) / Self.atOnce
+    let parts = (named.count + Self.batchSize - 1) / Self.batchSize
     try Parallel.forEach(parts, threads: Environment.cores) { [folder] (part) throws(SystemError) in
-      for digest in named[part * Self.atOnce..<min(named.count, (part + 1) * Self.atOnce)] {
+      for digest in named[part * Self.batchSize..<min(named.count, (part + 1) * Self.batchSize)] {
         let status = try Kernel.status(folder.blob(digest.sha256))
         if status?.kind != .file || status?.size != digest.size { lost.withLock { $0.append(digest.sha256) } }
       }
@@ -78,11 +78,12 @@ extension BlobStore {
     return lost.withLock { $0 }
   }
 
-  /// Renames whole files to their names under `blobs/`; gives those that aren't there.
+  /// Renames received files to their names under `blobs/`.
+  /// - Returns: the digests of those that don't exist.
   private func rename(_ digests: [SHA256]) throws(SystemError) -> [SHA256] {
     var absent: [SHA256] = []
     var renamed: [SHA256] = []
-    // Also where the disk fails half way: the next attempt finds them under their names.
+    // Also if the disk fails halfway: the next attempt finds them under their names.
     defer {
       state.withLock { state in
         for sha256 in renamed {
@@ -101,7 +102,7 @@ extension BlobStore {
     return absent
   }
 
-  /// Renames a file; a folder in its place is someone's, and set aside.
+  /// Renames a file. A folder in the target's place isn't this program's, and is moved to `quarantine/`.
   func move(_ path: String, to place: String, as name: String) throws(SystemError) {
     do {
       try disk.rename(path, to: place)
@@ -111,9 +112,9 @@ extension BlobStore {
     }
   }
 
-  /// Whether another release that needs the same bytes was quicker; its file's name is made durable once more. A name alone says
-  /// nothing: what stands there may have been left by a crash.
-  private func othersHavePlaced(_ sha256: SHA256) throws(StoreError) -> Bool {
+  /// Whether another release that needs the same bytes placed the file first; then its name is made durable once more.
+  /// That the name exists isn't enough, because a crash may have left that file.
+  private func isPlacedByAnother(_ sha256: SHA256) throws(StoreError) -> Bool {
     let isPlaced = state.withLock { $0.placed[sha256] != nil || $0.placing[sha256, default: 0] > 1 }
     let isGood = try row(of: sha256).map { !$0.isQuarantined } ?? false
     guard isPlaced || isGood else { return false }
@@ -125,7 +126,7 @@ extension BlobStore {
       let hasName = state.withLock { $0.named[sha256] != nil }
       let path = hasName ? folder.blob(sha256) : folder.whole(sha256)
       do {
-        // Of a pipe that was put into its place, too: fsync(2) refuses that.
+        // Non-blocking in case a pipe was put in its place; fsync(2) refuses that.
         guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { continue }
         try disk.sync(file, path: path)
       } catch {
@@ -144,34 +145,36 @@ extension BlobStore {
     }
   }
 
-  /// Forgets files whose bytes may not have reached the disk: fsync(2) reports a lost write once, so a second try
-  /// would pass over bytes that aren't there. Those under `blobs/` stay, until gc or until others take their names.
+  /// Forgets files whose bytes may not have reached the disk: fsync(2) reports a lost write once, so a second attempt
+  /// would overlook the missing bytes. Files under `blobs/` stay until gc removes them or others replace them.
   private func drop(_ digests: [SHA256]) {
     state.withLock { state in digests.forEach { state.forgetWhole($0) } }
     for sha256 in digests { try? Kernel.remove(folder.whole(sha256)) }
   }
 }
 
-// What a release asks of the blobs.
+// What a release asks about blobs.
 extension BlobStore {
-  /// Which bytes a release needs beyond those that rows name.
+  /// The bytes that a release needs beyond those that rows name.
   struct Survey {
-    /// Arrived, not yet durable or without a row.
+    /// Arrived, but not yet durable or without a row.
     var waiting: [SHA256] = []
-    /// To be sent.
+    /// Still to be sent.
     var missing: [SHA256] = []
   }
 
-  /// Looks up each content's bytes.
-  /// - Parameter rowsRead: called between the look at the rows and the one at what waits for a row; for tests.
-  /// - Throws: `contentMismatch` where a claim differs from what is stored or arrived.
+  /// Looks up where each content's bytes are.
+  /// - Parameters:
+  ///   - contents: the contents of the release, with their URLs.
+  ///   - rowsRead: called between reading the rows and reading what waits for a row; for tests.
+  /// - Throws: `contentMismatch` if a claim differs from what is stored or arrived.
   func survey(
     _ contents: [(url: ResourceURL, content: ResourceContent)], rowsRead: () -> Void = {}
   ) throws(StoreError) -> Survey {
     var seen: Set<SHA256> = []
     let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
     let stamp = try reserve(digests)
-    // What arrived a moment ago has no row, or has it from a release that came just now: then it is renamed once more.
+    // A file that arrived a moment ago has no row, or has one from a release that was just made: then it is placed once more.
     var known = arrived(digests)
     var survey = Survey()
     survey.waiting = digests.filter { known[$0] != nil }
@@ -187,8 +190,8 @@ extension BlobStore {
       }
     }
     if !survey.missing.isEmpty {
-      // Another release may have given them rows between the two looks: what was placed is forgotten after its row
-      // is there, so that a second look at the rows finds it.
+      // Another release may have given them rows in between. A placed file is forgotten only after its row exists, so a
+      // second look at the rows finds it.
       known.merge(try stored(survey.missing)) { first, _ in first }
       survey.missing.removeAll { known[$0] != nil }
     }
@@ -199,14 +202,14 @@ extension BlobStore {
     return survey
   }
 
-  /// The digests of those that were checked since the start and wait for a row.
+  /// The digests of files that were checked since the start and wait for a row.
   func arrived(_ digests: [SHA256]) -> [SHA256: FileDigest] {
     var known: [SHA256: FileDigest] = [:]
     var rest = digests[...]
     while !rest.isEmpty {
-      // Downloads wait for this lock, too.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      // Downloads also wait for this lock.
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
         if state.named.isEmpty, state.whole.isEmpty, state.placed.isEmpty { return }
         for sha256 in some { known[sha256] = state.arrived(sha256) }
@@ -215,8 +218,8 @@ extension BlobStore {
     return known
   }
 
-  /// The digests of those that rows name and whose files are there with all their bytes. What somebody removed or cut short
-  /// is set aside, and counts as missing from then on: a release that named it would be acknowledged for nothing.
+  /// The digests of blobs that have rows and whose files exist with the right size. A file that was removed or
+  /// truncated goes to quarantine and counts as missing from then on: no release that names it may be acknowledged.
   func stored(_ digests: some Sequence<SHA256>) throws(StoreError) -> [SHA256: FileDigest] {
     var known = try connections.reading { (db) throws(StoreError) in
       var known: [SHA256: FileDigest] = [:]
@@ -229,7 +232,7 @@ extension BlobStore {
       while true {
         let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(folder.blob(sha256)) }
         if let there, there.kind == .file, there.size == digest.size { break }
-        // Where the right bytes came meanwhile, another file has the name now.
+        // If the right bytes came meanwhile, another file has the name now.
         guard try quarantine(sha256, inode: there?.inode) else { continue }
         known[sha256] = nil
         break
@@ -238,17 +241,17 @@ extension BlobStore {
     return known
   }
 
-  /// What is durable under `blobs/` and has no row yet.
+  /// The digest of a file that is durable under `blobs/` and has no row yet.
   func placed(_ sha256: SHA256) -> FileDigest? { state.withLock { $0.placed[sha256] } }
 
-  /// The same of many.
+  /// The digests of files that are durable under `blobs/` and have no row yet.
   func placed(_ digests: Set<SHA256>) -> [SHA256: FileDigest] {
     var found: [SHA256: FileDigest] = [:]
     var rest = Array(digests)[...]
     while !rest.isEmpty {
-      // Downloads wait for this lock, too.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      // Downloads also wait for this lock.
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
         if state.placed.isEmpty { return }
         for sha256 in some { found[sha256] = state.placed[sha256] }
@@ -257,7 +260,7 @@ extension BlobStore {
     return found
   }
 
-  /// Forgets what rows name from now on.
+  /// Forgets placed files that now have rows.
   func forgetPlaced(_ digests: [SHA256]) {
     state.withLock { state in digests.forEach { state.placed[$0] = nil } }
   }

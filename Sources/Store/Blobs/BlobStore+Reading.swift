@@ -2,38 +2,40 @@ import System
 
 /// An open blob whose bytes were checked against its name since the start of this process.
 package struct StoredBlob: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
 
-  /// Gives the file away.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 
 extension BlobStore {
-  /// A blob's row as it is now; nil where it has none.
+  /// A blob's current row; nil if it has none.
   func row(of sha256: SHA256) throws(StoreError) -> BlobRow? {
     try connections.reading { (db) throws(StoreError) in try BlobRow.find(sha256, in: db) }
   }
 
-  /// Opens a blob; the first time since the start its bytes are hashed (guarantee 7).
-  /// - Throws: `unknownBlob`; `corruptBlob` when its bytes are others, and it is set aside.
+  /// Opens a blob. The first time since the start, its bytes are hashed.
+  /// - Throws: `unknownBlob`; `corruptBlob` if its bytes don't match its name, after moving it to quarantine.
   func open(_ sha256: SHA256) throws(StoreError) -> StoredBlob {
     try open(sha256, verified: state.withLock { $0.verified[sha256] })
   }
 
-  /// Opens a blob whose bytes are hashed now, before something is made of them.
-  /// - Throws: as above.
+  /// Opens a blob and hashes its bytes now, before something is made from them.
+  /// - Throws: as `open(_:)`.
   func openChecked(_ sha256: SHA256) throws(StoreError) -> StoredBlob { try open(sha256, verified: nil) }
 
-  /// - Parameter verified: bytes that the file had when it was hashed; with others it is hashed again. nil: in any case.
+  /// - Parameters:
+  ///   - sha256: the blob's name.
+  ///   - verified: the size of the file when it was last hashed; with another size it is hashed again. nil to always hash it.
   private func open(_ sha256: SHA256, verified: Int64?) throws(StoreError) -> StoredBlob {
     while true {
       let found = try StoreError.disk { () throws(SystemError) in try Kernel.openFile(folder.blob(sha256)) }
       switch consume found {
       case .missing:
-        guard try absent(sha256) else { continue }
+        guard try isMissing(sha256) else { continue }
       case .other(let inode):
         guard try row(of: sha256) != nil else { throw .unknownBlob(sha256) }
         guard try quarantine(sha256, inode: inode) else { continue }
@@ -42,31 +44,33 @@ extension BlobStore {
         if isGood {
           return StoredBlob(file: file, size: status.size)
         }
-        // Where the right bytes came meanwhile, another file has the name now.
+        // If the right bytes came meanwhile, another file has the name now.
         guard try quarantine(sha256, inode: status.inode) else { continue }
       }
       throw .corruptBlob(sha256)
     }
   }
 
-  /// Marks the row of a blob whose file isn't there; false where it is there by now.
-  /// - Throws: `unknownBlob` where no row says that it should be.
-  private func absent(_ sha256: SHA256) throws(StoreError) -> Bool {
+  /// Marks the row of a blob whose file is missing; returns false if the file exists by now.
+  /// - Throws: `unknownBlob` if no row says that it should exist.
+  private func isMissing(_ sha256: SHA256) throws(StoreError) -> Bool {
     guard let row = try row(of: sha256) else { throw .unknownBlob(sha256) }
     if row.isQuarantined { return true }
     return try quarantine(sha256, inode: nil)
   }
 
-  /// Sets a bad blob aside and marks its row, so that it counts as missing and can be sent again.
+  /// Moves a bad blob to quarantine and marks its row, so that it counts as missing and can be sent again.
   ///
-  /// - Parameter inode: of what was found bad, a file or what stands in its place; nil where none was there.
-  /// - Returns: false where another file has its name by now, because the right bytes came meanwhile.
+  /// - Parameters:
+  ///   - sha256: the blob's name.
+  ///   - inode: the inode of what was found bad, whether or not it is a file; nil if nothing was there.
+  /// - Returns: false if another file has the name by now, because the right bytes came meanwhile.
   func quarantine(_ sha256: SHA256, inode: UInt64?) throws(StoreError) -> Bool {
     let now = clock()
     let path = folder.blob(sha256)
-    // Setting aside is for the process that has the folder, whose loops may have the file open.
+    // Only the process that has the folder quarantines files, because its loops may have them open.
     if isSecondary { return true }
-    // First of all: from here on nobody opens it unhashed, whatever fails below.
+    // Before anything else: from here on nobody opens it unhashed, whatever fails below.
     state.withLock { state in
       state.verified[sha256] = nil
       state.named[sha256] = nil
@@ -74,7 +78,7 @@ extension BlobStore {
     return try connections.writing { (db) throws(StoreError) in
       let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
       guard there == inode else { return false }
-      // Loops that have the file open let go of it, also where the disk takes no more writes.
+      // Loops that have the file open close it, even if the disk takes no more writes.
       defer { changes.blobIsBad() }
       try BlobRow.markDamaged(sha256, at: now, in: db)
       if inode != nil {
@@ -86,7 +90,7 @@ extension BlobStore {
     }
   }
 
-  /// Whether the bytes of a blob's file are those of its name.
+  /// Whether the bytes of a blob's file match its name.
   private func isWhole(_ sha256: SHA256, _ file: borrowing Descriptor, size: Int64) throws(StoreError) -> Bool
   {
     do {
@@ -101,9 +105,9 @@ extension BlobStore {
   }
 }
 
-// What a check-up asks of the files; it changes nothing.
+// What `xcache doctor` asks about files; it changes nothing.
 extension BlobStore {
-  /// What is wrong with a blob's file; nil where nothing is.
+  /// What is wrong with a blob's file; nil if nothing is.
   func problem(_ sha256: SHA256, size: Int64, deep: Bool) throws(StoreError) -> String? {
     let path = folder.blob(sha256)
     do {
@@ -124,8 +128,8 @@ extension BlobStore {
     }
   }
 
-  /// Whether a blob is still meant to be good.
-  func counts(_ sha256: SHA256) throws(StoreError) -> Bool {
+  /// Whether a blob still counts as good.
+  func isGood(_ sha256: SHA256) throws(StoreError) -> Bool {
     try row(of: sha256).map { !$0.isQuarantined } ?? false
   }
 

@@ -1,20 +1,20 @@
 import System
 
-// How bytes go that nothing needs, while others may be about to need them again.
+// How unneeded files are removed while others may be about to need them again.
 //
-// A publisher is told that bytes are there, and commits a release with them later: what it was told is a reservation,
-// which gc keeps for a while. Rows are removed while gc's thread has the one connection that writes; whoever makes a
-// reservation at that moment waits for the end of it, and then looks. Before that connection is given back, the files of
-// those rows are marked as beingRemoved, but for those that a release is placing: a release that comes to place one later
-// waits until it is gone. So the files themselves go beside releases.
+// A publisher is told that bytes are stored, and commits a release with them later: what it was told is a reservation,
+// which gc respects for a while. Rows are removed while gc's thread has the one writing connection; whoever makes a
+// reservation at that moment waits until that is over, and then looks. Before that connection is given back, the files
+// of those rows are marked as beingRemoved, except those that a release is placing. A release that places one later
+// waits until it is gone, so the files can be removed concurrently with releases.
 extension BlobStore {
-  /// How long a reservation lasts whose release doesn't come: 1 h, in milliseconds.
+  /// How long a reservation lasts if its release doesn't come: 1 h, in milliseconds.
   static let reservationTime: Int64 = 3600 * 1000
 
-  /// Promises that those of `digests` whose bytes are stored stay for now; made before looking whether they are.
-  /// - Returns: what `withdraw` knows these reservations by.
+  /// Promises that those of `digests` that are stored stay for now. Call this before checking whether they are.
+  /// - Returns: the stamp that `withdraw` takes.
   @discardableResult
-  func reserve(_ digests: some Swift.Collection<SHA256>) throws(StoreError) -> Int64 {
+  func reserve(_ digests: some Collection<SHA256>) throws(StoreError) -> Int64 {
     activity.withLock { $0.note(clock()) }
     let stamp = state.withLock { state in
       state.lastReservation = max(clock(), state.lastReservation + 1)
@@ -23,9 +23,9 @@ extension BlobStore {
     var isRemoving = false
     var rest = digests[...]
     while !rest.isEmpty {
-      // Downloads wait for this lock, too.
-      let some = rest.prefix(Self.atOnce)
-      rest = rest.dropFirst(Self.atOnce)
+      // Downloads also wait for this lock.
+      let some = rest.prefix(Self.batchSize)
+      rest = rest.dropFirst(Self.batchSize)
       let removing = state.withLock { state in
         for sha256 in some { state.reserved[sha256] = stamp }
         return state.isRemoving
@@ -36,25 +36,25 @@ extension BlobStore {
     return stamp
   }
 
-  /// Takes reservations back of which the bytes turned out not to be stored, unless others made them again since: who names
-  /// digests that nobody has keeps no memory.
+  /// Withdraws the reservations of bytes that turned out not to be stored, unless others have renewed them. So naming
+  /// digests that nobody has uses no memory.
   func withdraw(_ digests: some Sequence<SHA256>, _ stamp: Int64) {
     state.withLock { state in
       for sha256 in digests where state.reserved[sha256] == stamp { state.reserved[sha256] = nil }
     }
   }
 
-  /// Digests that are looked up with the lock held once.
-  static let atOnce = 1000
+  /// Digests that are looked up per acquisition of the lock.
+  static let batchSize = 1000
 
-  /// Ends reservations: their release is made.
+  /// Ends the reservations of a release that was made.
   func releaseReservations(_ digests: some Sequence<SHA256>) {
     state.withLock { state in for sha256 in digests { state.reserved[sha256] = nil } }
   }
 
-  /// Removes blobs that no resource names: their rows, as one transaction; the files are then for `unlink`.
-  /// - Returns: those whose rows are gone, and how many stay for a reservation.
-  func removeRows(of digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError)
+  /// Deletes the rows of blobs that no resource names, in one transaction; `unlink` then removes the files.
+  /// - Returns: the blobs whose rows were deleted, and how many stay because they are reserved.
+  func removeRows(of digests: some Collection<SHA256>, now: Int64) throws(StoreError)
     -> (removed: Set<SHA256>, reserved: Int)
   {
     try connections.urgently { (db) throws(StoreError) in
@@ -74,11 +74,10 @@ extension BlobStore {
     }
   }
 
-  /// Marks files under `blobs/` that no row names: placed for a release that was refused a day ago or by a process
-  /// that is no more, or left by a removal that was cut off. They are then for `unlink`.
-  /// - Returns: those that go, with their sizes.
-  func markOrphans(_ digests: some Swift.Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64]
-  {
+  /// Marks files under `blobs/` that no row names: placed for a release that was refused a day ago or by a process that
+  /// has ended, or left by an interrupted removal. `unlink` then removes them.
+  /// - Returns: the marked files, with their sizes.
+  func markOrphans(_ digests: some Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64] {
     try connections.writing { (db) throws(StoreError) in
       // No release can commit while this thread has the connection.
       try db.refuseLeased(now: now)
@@ -96,8 +95,8 @@ extension BlobStore {
     }
   }
 
-  /// Forgets reservations that ran out.
-  /// Those of publishes that go on stay, a day at most: a large one on a slow line may take longer than `reservationTime`.
+  /// Forgets reservations that ran out. Those of publishes in progress stay, up to a day: a large publish over a slow
+  /// connection may take longer than `reservationTime`.
   func expireReservations(now: Int64) {
     var limit = now - Self.reservationTime
     let activity = activity.withLock { $0 }
@@ -107,9 +106,9 @@ extension BlobStore {
     state.withLock { state in state.reserved = state.reserved.filter { $0.value > limit } }
   }
 
-  /// Marks files as beingRemoved, but for those that a release is about to count on; called with the writing connection.
+  /// Marks files as beingRemoved, except those that a release is about to use; called with the writing connection.
   @discardableResult
-  private func markForRemoval(_ digests: some Swift.Collection<SHA256>) -> Set<SHA256> {
+  private func markForRemoval(_ digests: some Collection<SHA256>) -> Set<SHA256> {
     state.withLock { state in
       let beingRemoved = digests.filter {
         state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
@@ -123,13 +122,13 @@ extension BlobStore {
 
   /// Removes the files that are marked as beingRemoved.
   ///
-  /// On file systems mounted with `discard` each waits for the disk (measured: 0.8 ms), one behind the other; several
-  /// threads wait at once (0.1 ms). What fails stays on the disk, an orphan for the next round.
+  /// On file systems mounted with `discard`, each removal waits for the disk (measured: 0.8 ms); with several threads
+  /// the waits overlap (0.1 ms). A file whose removal fails stays on the disk, an orphan for the next round.
   func unlink() throws(StoreError) {
     let beingRemoved = Array(state.withLock { $0.beingRemoved })
     defer { state.withLock { $0.beingRemoved.subtract(beingRemoved) } }
     try StoreError.disk { () throws(SystemError) in
-      let threads = min(Self.mostThreads, 1 + beingRemoved.count / Self.filesForAThread)
+      let threads = min(Self.maxThreads, 1 + beingRemoved.count / Self.filesPerThread)
       try Parallel.forEach(beingRemoved.count, threads: threads) { [self] (index) throws(SystemError) in
         try disk.before("unlink", folder.blob(beingRemoved[index]))
         try folder.remove(folder.blob(beingRemoved[index]), as: beingRemoved[index].hex, now: clock())
@@ -137,11 +136,11 @@ extension BlobStore {
     }
   }
 
-  /// Removes files that were made under `blobs/` before `limit`, in milliseconds since 1970, and that no release took; not
-  /// those that a publisher was told are there.
+  /// Removes files that were created under `blobs/` before `limit`, in milliseconds since 1970, and that no release
+  /// used, except those that a publisher was told are stored.
   /// - Returns: their sizes.
   func sweepNamed(before limit: Int64) throws(StoreError) -> [Int64] {
-    let left = try leftNames(before: limit)
+    let left = try leftoverFiles(before: limit)
     var sizes: [Int64] = []
     var areGone = true
     for sha256 in state.withLock({ Array($0.named.keys) }) + (left ?? []) {
@@ -159,29 +158,31 @@ extension BlobStore {
     return sizes
   }
 
-  /// Files under `blobs/` that no row names and this process knows nothing of; nil where none is to be looked for: no process
-  /// left its mark, or some of what the mark is about is younger than `limit`.
-  private func leftNames(before limit: Int64) throws(StoreError) -> [SHA256]? {
+  /// Files under `blobs/` that no row names and this process doesn't know; nil if there is nothing to look for, because
+  /// no process left its mark or the mark covers files younger than `limit`.
+  private func leftoverFiles(before limit: Int64) throws(StoreError) -> [SHA256]? {
     let mark = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.unreleased) }
-    guard let mark, mark.modified / 1_000_000 <= limit - Self.betweenMarks else { return nil }
-    // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
+    guard let mark, mark.modified / 1_000_000 <= limit - Self.markInterval else { return nil }
+    // List the files before reading the rows: a file without a row then belongs to no acknowledged release.
     let files = try files()
     let rows = try connections.reading(BlobRow.names)
     return state.withLock { state in files.filter { !rows.contains($0) && state.named[$0] == nil } }
   }
 
-  /// Removes the mark, unless files are being made again.
+  /// Removes the mark, unless files are being created again.
   private func removeMark(before limit: Int64) throws(StoreError) {
     try StoreError.disk { () throws(SystemError) in
       try state.withLock { (state) throws(SystemError) in
-        if state.markedAt <= limit - Self.betweenMarks { try Kernel.remove(folder.unreleased) }
+        if state.markedAt <= limit - Self.markInterval { try Kernel.remove(folder.unreleased) }
       }
     }
   }
 
-  /// Removes a file under `blobs/` that no release took, unless somebody counts on it; whoever places one of its name from
-  /// here on waits until it is gone.
-  /// - Parameter isReserved: whether it goes though a publisher was told that its bytes are there, somewhere else.
+  /// Removes a file under `blobs/` that no release used, unless something depends on it. Whoever places a file of that
+  /// name from here on waits until it is gone.
+  /// - Parameters:
+  ///   - sha256: the file's name.
+  ///   - isReserved: whether to remove it even if a publisher was told that its bytes are stored, which then are elsewhere.
   /// - Returns: whether it is gone.
   func removeUnreleased(_ sha256: SHA256, isReserved: Bool = false) throws(StoreError) -> Bool {
     let isFree = state.withLock { state in
@@ -203,10 +204,10 @@ extension BlobStore {
     return true
   }
 
-  private static let filesForAThread = 50
-  private static let mostThreads = 8
+  private static let filesPerThread = 50
+  private static let maxThreads = 8
 
-  /// Removes files, not folders, that were set aside as damaged and are whole again, or that nothing names.
+  /// Removes files, but not folders, from quarantine that are whole again or that nothing names.
   /// - Returns: their sizes.
   func sweepQuarantine() throws(StoreError) -> [Int64] {
     var sizes: [Int64] = []
@@ -216,7 +217,7 @@ extension BlobStore {
       try StoreError.disk { () throws(SystemError) in
         let path = "\(folder.quarantine)/\(name)"
         let status = try Kernel.status(path, followLinks: false)
-        // What somebody put into a blob's place isn't this program's to remove.
+        // A folder that was put in a blob's place isn't this program's to remove.
         guard status?.kind != .folder else { return }
         sizes.append(status?.size ?? 0)
         try Kernel.remove(path)

@@ -1,15 +1,15 @@
 import System
 
-/// What a sender says of a file before its bytes arrive.
+/// A sender's claim about a file, made before its bytes arrive.
 package struct BlobClaim: Hashable, Sendable {
-  /// By this digest they are stored.
+  /// The digest under which the bytes are stored.
   package let sha256: SHA256
-  /// The digest that manifests tell.
+  /// The digest that manifests contain.
   package let md5: MD5
-  /// Bytes; nil where the sender doesn't know yet.
+  /// The number of bytes; nil if the sender doesn't know yet.
   package let size: Int64?
 
-  /// What the sender says.
+  /// Creates a claim.
   package init(sha256: SHA256, md5: MD5, size: Int64? = nil) {
     self.sha256 = sha256
     self.md5 = md5
@@ -21,9 +21,9 @@ package struct BlobClaim: Hashable, Sendable {
   }
 }
 
-/// A file that is arriving: its bytes go to the disk and through both hashes as they come.
+/// A file that is being received: its bytes are written to the disk and hashed as they come.
 ///
-/// Letting go of it before `finish` drops what arrived.
+/// Releasing it before `finish` discards what arrived.
 package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has one owner, as all of it
   private let store: BlobStore
   private let claim: BlobClaim
@@ -54,8 +54,8 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
 
   deinit { if !hasMoved { try? Kernel.remove(path) } }
 
-  /// Takes the next bytes.
-  /// - Throws: `diskFull`, or `digestMismatch` as soon as more arrived than was announced.
+  /// Receives the next bytes.
+  /// - Throws: `diskFull`, or `digestMismatch` as soon as more arrives than was announced.
   package mutating func append(_ bytes: RawSpan) throws(StoreError) {
     received += Int64(bytes.byteCount)
     hasher.update(bytes)
@@ -71,8 +71,8 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     store.activity.withLock { $0.note(store.clock()) }
   }
 
-  /// Ends the file: from now on it counts as present.
-  /// - Throws: `digestMismatch` when its bytes are not those announced; nothing of it is kept.
+  /// Completes the file: from now on it counts as stored.
+  /// - Throws: `digestMismatch` if its bytes aren't the announced ones; nothing of it is kept.
   package consuming func finish() throws(StoreError) -> Result {
     let digest = hasher.finish()
     guard claim.agrees(with: digest) else {
@@ -85,7 +85,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
 }
 
 extension BlobStore {
-  /// Takes over a checked file: whole files wait for their release, and a quarantined blob is whole again.
+  /// Takes over a checked file. It waits for its release; if its blob is quarantined, it replaces the bad file.
   func accept(_ digest: FileDigest, from path: String) throws(StoreError) -> IncomingBlob.Result {
     let sha256 = digest.sha256
     try reserve([sha256])
@@ -99,12 +99,12 @@ extension BlobStore {
       state.forgetWhole(sha256)
       state.whole[sha256] = digest
     }
-    if row != nil { try heal(sha256) }
+    if row != nil { try repair(sha256) }
     return .stored
   }
 
   /// Puts a new file in the place of a quarantined one.
-  private func heal(_ sha256: SHA256) throws(StoreError) {
+  private func repair(_ sha256: SHA256) throws(StoreError) {
     try place([sha256])
     try connections.writing { (db) throws(StoreError) in
       try BlobRow.markWhole(sha256, at: clock(), in: db)
@@ -130,7 +130,7 @@ extension BlobStore {
     return missing
   }
 
-  /// What is known of a file that arrived and has no row yet; nil where there is none.
+  /// The digest of a file that arrived and has no row yet; nil if there is none.
   func waiting(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
     let (known, isUnchecked, mayHaveName) = state.withLock { state in
       (state.arrived(sha256), state.unchecked.contains(sha256), state.hasUncheckedNames)
@@ -140,12 +140,12 @@ extension BlobStore {
     return mayHaveName ? try recheckNamed(sha256) : nil
   }
 
-  /// Hashes a file that an earlier process made under `blobs/` ahead of a release; one that went wrong stays until gc, or
-  /// until the right one takes its name.
+  /// Hashes a file that an earlier process created under `blobs/` before its release. A bad one stays until gc removes
+  /// it or the right one replaces it.
   private func recheckNamed(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
-    // With a row it is another matter.
+    // A file with a row is checked elsewhere.
     guard try row(of: sha256) == nil else { return nil }
-    // What is arriving gc leaves alone.
+    // gc leaves arriving files alone.
     let isFree = state.withLock { state in
       !state.isLeaving(sha256) && state.arriving.insert(sha256).inserted
     }
@@ -157,7 +157,7 @@ extension BlobStore {
         let digest = try DiskDigest.all(of: file)
         return digest.sha256 == sha256 ? digest : nil
       } catch  where error.isDamage {
-        // What can't be read isn't there; it is sent again and takes this one's place.
+        // A file that can't be read counts as missing; it is sent again and replaced.
         return nil
       }
     }
@@ -165,7 +165,7 @@ extension BlobStore {
     return digest
   }
 
-  /// Hashes a whole file from before the start; one that went wrong is removed.
+  /// Hashes a received file from before the start; a bad one is removed.
   private func recheck(_ sha256: SHA256) throws(StoreError) -> FileDigest? {
     let path = folder.whole(sha256)
     let digest = try StoreError.disk { () throws(SystemError) -> FileDigest? in

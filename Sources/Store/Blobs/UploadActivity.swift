@@ -1,37 +1,37 @@
-/// When publishers were at work, as far as what they send and ask tells: which of the files that no release took may be those
-/// of a publish that goes on.
+/// When publishers were at work, as far as their uploads and queries show: it tells which of the files without a
+/// release may belong to a publish in progress.
 struct UploadActivity: Sendable {
-  /// How long nobody sends or asks anything before whatever was going on counts as over: 15 min, in milliseconds. A publish
-  /// asks what is missing, sends, and plans its release without such a pause.
+  /// How long there is no upload or query before a publish counts as over: 15 min, in milliseconds. A publish asks what
+  /// is missing, uploads, and plans its release without such a pause.
   static let pause: Int64 = 15 * 60_000
 
-  /// The first sign of what is going on, or went on last; nil: it may have begun before the start.
+  /// The first sign of the current or latest activity; nil if it may have begun before the start.
   private var begin: Int64?
-  /// The last sign.
+  /// The latest sign.
   private var last: Int64
-  /// An upload found no room since this was last looked at.
-  private(set) var foundNoRoom = false
+  /// Whether an upload found no space since this was last reset.
+  private(set) var ranOutOfSpace = false
 
-  /// - Parameter now: milliseconds since 1970, as all times here.
+  /// - Parameter now: milliseconds since 1970, like all times here.
   init(now: Int64) { last = now }
 
-  /// A publisher sends something, or asks what is there.
+  /// Notes an upload or a query.
   mutating func note(_ now: Int64) {
     if isOver(now) { begin = now }
     last = max(last, now)
   }
 
-  /// An upload found no room.
-  mutating func noteFullDisk() { foundNoRoom = true }
+  /// Notes that an upload found no space.
+  mutating func noteFullDisk() { ranOutOfSpace = true }
 
-  mutating func forgetFullDisk() { foundNoRoom = false }
+  mutating func forgetFullDisk() { ranOutOfSpace = false }
 
-  /// Whether nobody is at work.
+  /// Whether no publish is in progress.
   func isOver(_ now: Int64) -> Bool { now - last > Self.pause }
 
-  /// What arrived until then is of no publish that goes on; nil: all of it may be.
+  /// The time up to which files belong to no publish in progress; nil if all of them may.
   func limit(_ now: Int64) -> Int64? {
-    // A file's time may be a tick of the kernel's clock behind.
+    // A file's time may lag a tick behind the kernel's clock.
     isOver(now) ? now - Self.pause : begin.map { $0 - 1000 }
   }
 }

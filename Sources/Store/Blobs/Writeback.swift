@@ -1,10 +1,10 @@
 import System
 
-/// Has the disk write many small files while others still arrive, so that the release, which waits for the last of them,
-/// finds most of them written.
+/// Writes many small files to the disk while others still arrive, so that the release, which waits for the last of
+/// them, finds most of them written.
 ///
-/// Nothing depends on it: a release syncs the file system all the same, and a failed write is told there, since each open
-/// file is told of it once (syncfs(2)) and this one's is another.
+/// Nothing depends on it: the release syncs the file system anyway, and a failed write is reported there, too, because
+/// each open file gets the error once (syncfs(2)) and this one is separate.
 final class Writeback: Sendable {
   private struct State: Sendable {
     /// Files since the last round.
@@ -15,10 +15,10 @@ final class Writeback: Sendable {
   private let round: @Sendable () -> Void
   private let state = Locked(State())
 
-  /// Files that are worth a round: each ends a transaction of the file system, too.
+  /// Files that are worth a round, because each round also ends a transaction of the file system.
   static let worthIt = 10_000
 
-  /// - Parameter round: has the disk write what was made; called on a thread of its own, one call at a time.
+  /// - Parameter round: writes the created files to the disk; called on its own thread, one call at a time.
   init(_ round: @escaping @Sendable () -> Void) { self.round = round }
 
   convenience init(folder: String) {
@@ -27,7 +27,7 @@ final class Writeback: Sendable {
     }
   }
 
-  /// So many more files were made.
+  /// Notes that more files were created.
   func made(_ files: Int) {
     let begins = state.withLock { state in
       state.files += files

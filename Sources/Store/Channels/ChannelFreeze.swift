@@ -1,31 +1,31 @@
 import Manifests
 
-/// Who froze a channel, when and why.
+/// A freeze of a channel: who froze it, when and why.
 package struct ChannelFreeze: Hashable, Sendable {
-  /// The name of who did.
+  /// The name of whoever froze it.
   package let author: String
   /// Milliseconds since 1970.
   package let at: Int64
-  /// Why no release is to be made.
+  /// Why there should be no release.
   package let reason: String
 }
 
-/// A freeze, and the one whose place it takes.
+/// A new freeze, and the one that it replaces.
 package struct ChannelFreezing: Hashable, Sendable {
-  /// The one that holds now.
+  /// The new freeze.
   package let freeze: ChannelFreeze
-  /// nil: the channel took releases until then.
+  /// The replaced freeze; nil if the channel wasn't frozen.
   package let replaced: ChannelFreeze?
 }
 
-/// A channel and whether it takes releases.
+/// A channel and whether it is frozen.
 package struct ChannelState: Sendable {
-  /// The channel as it is.
+  /// The channel.
   package let channel: ChannelInfo
-  /// nil: it takes releases.
+  /// The freeze; nil if the channel accepts releases.
   package let freeze: ChannelFreeze?
 
-  /// A channel with its freeze.
+  /// Creates a state of a channel and its freeze.
   package init(channel: ChannelInfo, freeze: ChannelFreeze?) {
     self.channel = channel
     self.freeze = freeze
@@ -33,7 +33,7 @@ package struct ChannelState: Sendable {
 }
 
 extension Store {
-  /// Every channel of every app with its freeze, oldest first.
+  /// All channels of all apps with their freezes, oldest first.
   package func channelStates() throws(StoreError) -> [ChannelState] {
     try connections.reading { (db) throws(StoreError) in
       var states: [ChannelState] = []
@@ -44,13 +44,13 @@ extension Store {
     }
   }
 
-  /// The freeze of a channel; nil where it takes releases.
+  /// The freeze of a channel; nil if it accepts releases.
   package func freeze(of channel: ChannelInfo) throws(StoreError) -> ChannelFreeze? {
     try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
   }
 
-  /// From now on the channel refuses releases. Freezing a frozen one tells the new reason.
-  /// - Parameter record: keeps the answer for retries, here and below.
+  /// Freezes a channel, so that it refuses releases. Freezing it again replaces the reason. `record` keeps the answer
+  /// for retries, here and below.
   package func freezeChannel(
     _ app: AppName, _ name: ChannelName, reason: String, by actor: Actor,
     record: AnswerRecord<ChannelFreezing>? = nil
@@ -61,14 +61,14 @@ extension Store {
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
       try db.freeze(channel.id, freeze)
       try db.audit(
-        AuditAct("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
+        AuditEvent("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
         by: actor, now: clock())
       return ChannelFreezing(freeze: freeze, replaced: replaced)
     }
   }
 
-  /// Lets a frozen channel take releases again.
-  /// - Returns: the freeze that is lifted; nil where there was none, and nothing is changed.
+  /// Thaws a frozen channel, so that it accepts releases again.
+  /// - Returns: the freeze that was lifted; nil if there was none, and nothing is changed.
   package func thawChannel(
     _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelFreeze?>? = nil
   ) throws(StoreError) -> ChannelFreeze? {
@@ -77,7 +77,7 @@ extension Store {
       guard let freeze = try db.freeze(of: channel.id) else { return nil }
       try db.thaw(channel.id)
       try db.audit(
-        AuditAct("channel.thaw", app: app, channel: name, result: ["reason": .string(freeze.reason)]),
+        AuditEvent("channel.thaw", app: app, channel: name, result: ["reason": .string(freeze.reason)]),
         by: actor, now: clock())
       return freeze
     }
@@ -85,7 +85,7 @@ extension Store {
 }
 
 extension Database {
-  /// The freeze of a channel; nil where it takes releases.
+  /// The freeze of a channel; nil if it accepts releases.
   func freeze(of channel: Int64) throws(StoreError) -> ChannelFreeze? {
     try first("SELECT author, at, reason FROM freeze WHERE channel_id = ?", channel) {
       ChannelFreeze(author: $0.get(0), at: $0.get(1), reason: $0.get(2))
@@ -100,7 +100,7 @@ extension Database {
       """, channel, freeze.at, freeze.author, freeze.reason)
   }
 
-  /// Forgets the freeze of a channel.
+  /// Deletes the freeze of a channel.
   func thaw(_ channel: Int64) throws(StoreError) {
     try run("DELETE FROM freeze WHERE channel_id = ?", channel)
   }

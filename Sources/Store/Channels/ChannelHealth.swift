@@ -1,27 +1,27 @@
 import Manifests
 
-/// A channel with what somebody who watches all of them needs to know.
+/// A channel with what monitoring needs to know.
 package struct ChannelHealth: Sendable {
-  /// The channel as it is.
+  /// The channel.
   package let channel: ChannelInfo
-  /// Nil: it takes releases.
+  /// The freeze; nil if the channel accepts releases.
   package let freeze: ChannelFreeze?
-  /// What it says beside its manifest.
+  /// The channel's other documents and settings.
   package let extras: ChannelExtras
-  /// Who switched interception off, when and why, where it is off: not who touched the policy since.
+  /// If interception is off, the policy version that switched it off, even if the policy changed since.
   package let killed: DocumentRecord?
-  /// Who made its newest release; nil: there is none.
+  /// The author of its newest release; nil if there is none.
   package let author: String?
-  /// Polls of this clock hour and the one before, by the version that they reported.
+  /// Polls of this clock hour and the previous one, by the version that devices reported.
   package var polls: [Int64: Int] = [:]
-  /// Failures of this clock hour and the one before.
+  /// Failures of this clock hour and the previous one.
   package var failures = 0
   /// Failures of the last 24 clock hours.
   package var failuresOfDay = 0
 }
 
 extension Store {
-  /// Every channel of every app, oldest first.
+  /// The health of all channels of all apps, oldest first.
   package func channelHealth() throws(StoreError) -> [ChannelHealth] {
     let hour = clock() / 3_600_000
     return try connections.reading { (db) throws(StoreError) in
@@ -60,7 +60,7 @@ extension Store {
     }
   }
 
-  /// What a URL's manifest entry was in a kept version; nil where that didn't hold it.
+  /// A URL's manifest entry in a kept version; nil if that version doesn't have the URL.
   /// - Throws: `unknownVersion`.
   package func entry(_ url: ResourceURL, of channel: ChannelInfo, at version: ManifestVersion)
     throws(StoreError) -> Entry?

@@ -1,44 +1,44 @@
 import Manifests
 import System
 
-/// A channel and what is live in it.
+/// A channel and its newest version.
 package struct ChannelInfo: Hashable, Sendable {
-  /// The row's number, which stays for the life of the database.
+  /// The row's id, which stays for the life of the database.
   package let id: Int64
-  /// The app that it belongs to.
+  /// The channel's app.
   package let app: AppName
-  /// The app's number, which stands in download URLs.
+  /// The app's number, which is part of download URLs.
   package let appID: Int64
-  /// Its name, one of its app's.
+  /// The channel's name, unique in its app.
   package let name: ChannelName
-  /// What the download URLs of its next releases begin with.
+  /// The base of the download URLs of its next releases.
   package let publicURL: BaseURL
-  /// The newest release; 0 where there is none.
+  /// The newest version; 0 if there is none.
   package let version: ManifestVersion
-  /// When it was made, in milliseconds since 1970.
+  /// The time of the newest release, in milliseconds since 1970.
   package let at: Int64?
-  /// The sha256 of its canonical resourcemap.
+  /// The SHA-256 of its canonical resourcemap.
   package let digest: SHA256?
-  /// How many URLs its manifest has.
+  /// The number of URLs in its manifest.
   package let resources: Int
-  /// The bytes of all of them.
+  /// The bytes of all those resources.
   package let bytes: Int64
-  /// The newest version that a rollback made; nil: none did.
+  /// The newest version that is a rollback; nil if none is.
   package private(set) var rollback: ManifestVersion?
   /// The hosts whose URLs a release may name; nil: all.
   package let hosts: HostList?
   let publicURLID: Int64
   let leastNext: Int64
 
-  /// The number that the next release gets.
+  /// The version that the next release gets.
   package var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
 
-  /// The same channel at a version that is about to be made.
+  /// The channel at a version that is about to be made.
   package func at(_ version: ManifestVersion, digest: SHA256) -> ChannelInfo {
     after(version, at: at ?? 0, digest: digest, resources: resources, bytes: bytes)
   }
 
-  /// The same channel after a release.
+  /// The channel after a release.
   func after(_ version: ManifestVersion, at: Int64, digest: SHA256, resources: Int, bytes: Int64)
     -> ChannelInfo
   {
@@ -48,7 +48,7 @@ package struct ChannelInfo: Hashable, Sendable {
       publicURLID: publicURLID, leastNext: leastNext)
   }
 
-  /// The same channel, whose newest version a rollback made.
+  /// The channel after its newest version, a rollback.
   func rolledBack() -> ChannelInfo {
     var channel = self
     channel.rollback = version
@@ -56,21 +56,21 @@ package struct ChannelInfo: Hashable, Sendable {
   }
 }
 
-/// A bundle and what is live in it.
+/// A bundle and its newest version.
 package struct BundleInfo: Hashable, Sendable {
-  /// Its name, one of its channel's.
+  /// The bundle's name, unique in its channel.
   package let name: BundleName
-  /// The last version at which it changed; 0 where it never held anything.
+  /// The last version at which it changed; 0 if it never held anything.
   package let version: ManifestVersion
-  /// How many URLs it holds.
+  /// The number of URLs that it holds.
   package let resources: Int
-  /// The bytes of all of them.
+  /// The bytes of all those resources.
   package let bytes: Int64
   let id: Int64
 }
 
 extension Database {
-  /// A channel that wasn't removed; the app's name is compared without case.
+  /// A channel that wasn't removed; the app's name is compared ignoring case.
   func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
     try first(
       """
@@ -87,14 +87,14 @@ extension Database {
 
   /// - Throws: `unknownApp`, `unknownChannel`, `appNameTaken`.
   func required(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo {
-    // The column compares without case; names that differ only in case are not the same name.
+    // The column ignores case, but names that differ only in case are not the same name.
     if let channel = try channel(app, name), channel.app == app { return channel }
     guard let known = try AppRow.name(app, in: self) else { throw .unknownApp(app) }
     throw known == app ? .unknownChannel(app, name) : .appNameTaken(app, by: known)
   }
 
-  /// Every channel of every app, oldest first.
-  /// - Parameter removed: those that were removed instead, of which rows are still there.
+  /// All channels of all apps, oldest first.
+  /// - Parameter removed: whether to return the removed channels instead, whose rows still exist.
   func channels(removed: Bool = false) throws(StoreError) -> [ChannelInfo] {
     try all(
       """

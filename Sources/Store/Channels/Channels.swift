@@ -1,19 +1,19 @@
 import Manifests
 
 extension Store {
-  /// Tells this data folder's contents from any other's: publishers keep what they know of an origin under it.
+  /// The id that distinguishes this data folder's contents from any other's; publishers cache what they know of an origin under it.
   package func originID() throws(StoreError) -> String {
     try connections.reading { (db) throws(StoreError) in
       try db.value(String.self, "SELECT id FROM origin") ?? ""
     }
   }
 
-  /// Every channel of every app, oldest first.
+  /// All channels of all apps, oldest first.
   package func channels() throws(StoreError) -> [ChannelInfo] {
     try connections.reading { (db) throws(StoreError) in try db.channels() }
   }
 
-  /// A channel as it is now.
+  /// The current state of a channel.
   /// - Throws: `unknownApp` or `unknownChannel`.
   package func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo {
     try connections.reading { (db) throws(StoreError) in try db.required(app, name) }
@@ -24,17 +24,19 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in try db.bundles(of: channel.id) }
   }
 
-  /// The app that answers polls which name none: the first one made, until another was set.
+  /// The app that answers polls that name no app: the first one created, until another is set.
   package func defaultApp() throws(StoreError) -> AppName? {
     try connections.reading { (db) throws(StoreError) in try db.defaultApp() }
   }
 
-  /// Names the app that answers polls which name none.
+  /// Sets the app that answers polls that name no app.
   /// - Parameters:
+  ///   - app: the new default app.
+  ///   - actor: who sets it.
   ///   - committed: called after the commit, before anything else can be written; here and below.
   ///   - record: keeps the answer for retries, here and below.
-  /// - Returns: the one before.
-  /// - Throws: `unknownApp`, also for an app without a channel, which would answer nobody; `appNameTaken`.
+  /// - Returns: the previous default app.
+  /// - Throws: `unknownApp`, also for an app without a channel, which couldn't answer anyone; `appNameTaken`.
   @discardableResult
   package func setDefaultApp(
     _ app: AppName, by actor: Actor = .local, committed: () -> Void = {},
@@ -53,13 +55,13 @@ extension Store {
       let before = try db.defaultApp()
       try AppRow.setDefault(known.id, in: db)
       try db.audit(
-        AuditAct("app.default", app: app, result: ["was": before.map { .string($0.text) } ?? .null]),
+        AuditEvent("app.default", app: app, result: ["was": before.map { .string($0.text) } ?? .null]),
         by: actor, now: clock())
       return before
     }
   }
 
-  /// Makes a channel, and its app where that is missing. One that was removed goes on with its numbers.
+  /// Creates a channel, and its app if that is missing. A removed channel continues with its version numbers.
   /// - Throws: `channelExists`, `appNameTaken`.
   package func createChannel(
     _ app: AppName, _ name: ChannelName, publicURL: BaseURL, by actor: Actor,
@@ -77,15 +79,15 @@ extension Store {
         channel = try db.makeChannel(app, name, publicURL: publicURL, now: clock())
       }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "channel.create", app: app, channel: name, parameters: ["publicURL": .string(publicURL.text)]),
         by: actor, now: clock())
       return channel
     }
   }
 
-  /// Removes a channel that holds nothing any more: nobody is answered for it.
-  /// - Throws: `unknownChannel`; `channelHolds` while anything is published in it.
+  /// Removes an empty channel, so that requests for it are no longer answered.
+  /// - Throws: `unknownChannel`; `channelHolds` if anything is published in it.
   package func removeChannel(
     _ app: AppName, _ name: ChannelName, by actor: Actor, committed: (ChannelInfo) -> Void = { _ in },
     record: AnswerRecord<ChannelInfo>? = nil
@@ -97,7 +99,7 @@ extension Store {
       try db.thaw(channel.id)
       try ChannelRow.remove(channel.id, now: clock(), in: db)
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "channel.remove", app: app, channel: name, result: ["version": .string(channel.version.text)]),
         by: actor, now: clock())
       return channel
@@ -112,9 +114,8 @@ extension Database {
     }
   }
 
-  /// Makes a channel, and its app where that is missing; the first app becomes the default one.
-  /// - Throws: `channelRemoved`: the rows of that one are there still, and only `channel create` brings it back;
-  ///   whoever misspells a name must not.
+  /// Creates a channel, and its app if that is missing; the first app becomes the default.
+  /// - Throws: `channelRemoved` if its rows still exist: only `channel create` may bring it back, not a misspelled name.
   func makeChannel(_ app: AppName, _ name: ChannelName, publicURL: BaseURL?, now: Int64) throws(StoreError)
     -> ChannelInfo
   {

@@ -1,21 +1,21 @@
 import Manifests
 import System
 
-/// One thing that a check-up of a data folder found.
+/// A finding of a check-up of a data folder.
 package struct CheckupFinding: Hashable, Sendable {
-  /// How bad it is.
+  /// The severity.
   package enum Kind: String, Sendable {
-    /// Something that the origin promises does not hold.
+    /// A guarantee of the origin is violated.
     case damage
     /// Nothing is wrong, but someone may want to know.
     case note
   }
 
-  /// How bad it is.
+  /// The severity.
   package let kind: Kind
-  /// A word that stays the same, for programs.
+  /// A stable identifier for programs.
   package let code: String
-  /// What, and where.
+  /// What was found, and where.
   package let text: String
 
   static func damage(_ code: String, _ text: String) -> CheckupFinding {
@@ -27,31 +27,31 @@ package struct CheckupFinding: Hashable, Sendable {
   }
 }
 
-/// What a check-up looked at, and what it found.
+/// What a check-up checked, and what it found.
 package struct Checkup: Sendable {
-  /// In the order in which they were found.
+  /// The findings in the order of the checks.
   package internal(set) var findings: [CheckupFinding] = []
-  /// Kept releases, of all channels.
+  /// The number of kept releases, of all channels.
   package internal(set) var releases = 0
-  /// Blobs whose files were looked at.
+  /// The number of blobs whose files were checked.
   package internal(set) var blobs = 0
-  /// Rows of the audit trail that follow each other from the first on.
+  /// The number of rows of the audit trail that are correct from the first on.
   package internal(set) var acts: Int64 = 0
-  /// Packs whose files were looked at.
+  /// The number of packs whose files were checked.
   package internal(set) var packs = 0
-  /// Bytes that were hashed; 0 unless the check-up was a deep one.
+  /// Bytes that were hashed; 0 unless the check-up was deep.
   package internal(set) var hashed: Int64 = 0
 
-  /// Whether all that the origin promises holds.
+  /// Whether all guarantees hold.
   package var isClean: Bool { !findings.contains { $0.kind == .damage } }
 }
 
 extension Store {
-  /// Looks whether everything holds that an origin promises; changes nothing.
+  /// Checks whether everything holds that an origin guarantees; changes nothing.
   ///
   /// - Parameters:
-  ///   - deep: also hashes every blob, checks the whole of SQLite's file and works out every kept version's digest.
-  ///   - progress: is told how much of a step is done, and of how much.
+  ///   - deep: whether to also hash every blob, check all of SQLite's file and recompute the digest of every kept version.
+  ///   - progress: called with how much of a step is done, and of how much.
   package func checkup(
     deep: Bool, progress: (_ step: String, _ done: Int64, _ all: Int64) -> Void = { _, _, _ in }
   ) throws(StoreError) -> Checkup {
@@ -60,7 +60,7 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       progress("database", 0, 1)
       checkup.findings += try db.structureFindings(deep: deep)
-      // Rows of a file that is torn may be anything; asking them would only confuse.
+      // Rows of a damaged file may be anything; querying them would only confuse.
       if !checkup.isClean {
         isTorn = true
         return
@@ -72,7 +72,7 @@ extension Store {
       }
       checkup.findings += try db.scriptFindings()
     }
-    // A rule that is broken hides nothing of the rest.
+    // A broken rule doesn't stop the other checks.
     if isTorn { return checkup }
     try checkAudit(&checkup, progress)
     try checkDigests(deep: deep, &checkup, progress)
@@ -89,7 +89,7 @@ extension Store {
     return checkup
   }
 
-  /// Follows the audit trail; what is wrong with it is told at the first row where it shows.
+  /// Verifies the audit trail; reports the first row that is wrong.
   private func checkAudit(_ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void)
     throws(StoreError)
   {
@@ -104,7 +104,7 @@ extension Store {
       ))
   }
 
-  /// Compares the digests that releases recorded with what the rows come to: of the newest ones, or of all.
+  /// Compares the digests that releases recorded with those computed from the rows: of the newest releases, or of all.
   private func checkDigests(
     deep: Bool, _ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void
   ) throws(StoreError) {
@@ -122,7 +122,7 @@ extension Store {
             .damage("manifest-digest", "\(channel.app) \(channel.name) version \(version) has another digest")
           )
         } catch .unknownVersion {
-          // Dropped meanwhile, beside a server.
+          // Removed meanwhile by a running server.
           continue
         }
       }
@@ -138,7 +138,7 @@ extension Store {
     for file in all {
       checkup.blobs += 1
       if let problem = try blobs.problem(file.sha256, size: file.size, deep: deep),
-        try blobs.counts(file.sha256)
+        try blobs.isGood(file.sha256)
       {
         checkup.findings.append(.damage("blob-bytes", "\(folder.blob(file.sha256)) \(problem)"))
       }
@@ -165,7 +165,7 @@ extension Store {
     }
   }
 
-  /// A pack can be made again: one that is damaged is found at its next use.
+  /// Packs are only noted, because they can be rebuilt: a damaged one is found at its next use.
   private func notePacks(deep: Bool, _ checkup: inout Checkup) throws(StoreError) {
     let (count, bad) = try badPacks(deep: deep)
     checkup.packs = count
@@ -181,7 +181,7 @@ extension Store {
 }
 
 extension Database {
-  /// Scripts whose bytes are not those of their name.
+  /// Scripts whose bytes don't match their name.
   func scriptFindings() throws(StoreError) -> [CheckupFinding] {
     try all("SELECT sha256, bytes FROM policy_script") { row in
       (sha256: row.get(0, as: SHA256.self), bytes: row.get(1, as: [UInt8].self))
@@ -190,7 +190,7 @@ extension Database {
     .map { .damage("script-bytes", "the script \($0.sha256.hex) has other bytes than its name says") }
   }
 
-  /// Kept manifests whose rows come to another digest than their release recorded, in words.
+  /// Kept manifests whose rows don't result in the digest that their release recorded, in words.
   func digestFindings() throws(StoreError) -> [String] {
     var found: [String] = []
     for channel in try channels() {
@@ -205,7 +205,7 @@ extension Database {
     return found
   }
 
-  /// What SQLite's own checks say: of the file's structure, and of references between rows.
+  /// The findings of SQLite's own checks of the file's structure and of foreign keys.
   func structureFindings(deep: Bool) throws(StoreError) -> [CheckupFinding] {
     // "PRAGMA quick_check is like integrity_check except that it does not verify UNIQUE constraints and does not
     // verify that index content matches table content."

@@ -1,27 +1,27 @@
 import Platform
 import System
 
-/// What the disk has under a name, read slice by slice so that the reader can pause.
+/// The digest of what the disk has under a name, read in slices so that the reader can pause.
 struct DiskDigest {
   enum Result: Equatable {
     case read(SHA256, inode: UInt64)
-    /// The disk can't give all of its bytes, or it is no regular file and has none.
+    /// The disk can't return all of its bytes, or it isn't a regular file.
     case unreadable(inode: UInt64)
-    /// Nothing has that name.
+    /// There is no such file.
     case missing
     case stopped
   }
 
   private static let slice = 1 << 20
 
-  /// The digest of an open file, as it is in memory.
+  /// The SHA-256 of an open file, read through the page cache.
   static func of(_ file: borrowing Descriptor) throws(SystemError) -> SHA256 {
     var hasher = SHA256Hasher()
     try eachSlice(of: file) { hasher.update($0) }
     return hasher.finish()
   }
 
-  /// All digests of an open file, as it is in memory.
+  /// All digests of an open file, read through the page cache.
   static func all(of file: borrowing Descriptor) throws(SystemError) -> FileDigest {
     var hasher = FileHasher()
     try eachSlice(of: file) { hasher.update($0) }
@@ -41,8 +41,8 @@ struct DiskDigest {
     }
   }
 
-  /// The digest of what the disk has under a name.
-  /// - Parameter shouldContinue: asked after each slice, with its bytes; false ends it.
+  /// Computes the digest of what the disk has under a name. `shouldContinue` is called after each slice with its bytes;
+  /// returning false stops.
   static func of(_ path: String, shouldContinue: (Int) -> Bool) throws(SystemError) -> Result {
     guard let named = try Kernel.named(path) else { return .missing }
     guard named.kind == .file else { return .unreadable(inode: named.inode) }
@@ -62,7 +62,7 @@ struct DiskDigest {
       if count == 0 { return .read(hasher.finish(), inode: file.status.inode) }
       hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
       offset += Int64(count)
-      // O_DIRECT reads at aligned offsets alone: a short read is the end of the file.
+      // O_DIRECT reads only at aligned offsets, so a short read is the end of the file.
       if count % DiskFile.alignment != 0 { return .read(hasher.finish(), inode: file.status.inode) }
       guard shouldContinue(count) else { return .stopped }
     }

@@ -1,9 +1,9 @@
-/// A rule that the rows of a database keep (DESIGN §2 and §4), as a query that gives a text for each breach.
+/// A rule that the rows of a database satisfy, as a query that returns a text for each violation.
 ///
-/// Most of them are constraints or triggers, too; a check-up trusts neither.
+/// Most rules are constraints or triggers, too, but a check-up trusts neither.
 struct Invariant: Sendable {
   let code: String
-  /// What a breach is, in words that its text is put behind.
+  /// What a violation means; the text of the violation is appended to it.
   let message: String
   let breaches: StaticString
 

@@ -1,15 +1,15 @@
 import System
 
-// Whoever sends from an open file finds that bytes of it are missing: somebody cut it short on the disk.
+// For whoever sends from an open file and finds bytes missing, because the file was truncated on the disk.
 extension Store {
-  /// Reads a blob again; a bad one is set aside. Whoever has it open opens it anew in any case.
+  /// Reads a blob again and quarantines a bad one. Whoever has it open opens it again in any case.
   /// - Throws: `corruptBlob`; `unknownBlob`, `system`.
   package func recheck(_ sha256: SHA256) throws(StoreError) {
     defer { changes.changed() }
     _ = try blobs.openChecked(sha256)
   }
 
-  /// Reads a file under `derived/` again; a bad one is dropped. Whoever has it open opens it anew in any case.
+  /// Reads a file under `derived/` again and removes a bad one. Whoever has it open opens it again in any case.
   package func recheckDerived(_ path: String) throws(StoreError) {
     defer { changes.changed() }
     _ = try derived.openFile(path)

@@ -1,55 +1,55 @@
 import Manifests
 import System
 
-/// What the scrub found of a file.
+/// The result of scrubbing a file.
 package enum ScrubResult: Equatable, Sendable {
   case good
-  /// Its bytes are others, or can't be read: it was set aside, or dropped where it can be made again.
+  /// Its bytes are wrong or can't be read. It was moved to quarantine, or removed if it can be rebuilt.
   case bad
-  /// It isn't there any more, and nothing needs it.
+  /// It no longer exists, and nothing needs it.
   case gone
-  /// The reader was told to stop.
+  /// The scrub was told to stop.
   case stopped
-  /// It couldn't be read, nor set aside where it is bad, for a reason that isn't its bytes': nothing is known of them.
+  /// It couldn't be read, or a bad one couldn't be quarantined, for a reason other than its bytes: their state isn't known.
   case failed(SystemError)
 }
 
-/// A file that the scrub reads.
+/// A file to scrub.
 package struct ScrubItem: Sendable {
-  /// What it is, and its name.
+  /// The kind of file, and its name.
   package enum Kind: Hashable, Sendable {
     case blob(SHA256)
     /// A path below `derived/`.
     case derived(String)
   }
 
-  /// What it is.
+  /// The kind of file, and its name.
   package let kind: Kind
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// When it was read last, in milliseconds since 1970.
+  /// When it was last read, in milliseconds since 1970.
   package let checkedAt: Int64
 }
 
-/// What there is to scrub, and how far the scrub is.
+/// The amount to scrub, and the progress.
 package struct ScrubState: Sendable {
-  /// Blobs, and files under `derived/`.
+  /// The number of blobs and of files under `derived/`.
   package internal(set) var files = 0
   /// The bytes of all of them.
   package internal(set) var bytes: Int64 = 0
-  /// When the file was read that was not read for longest, in milliseconds since 1970; nil: there is none.
+  /// When the file that has waited longest was last read, in milliseconds since 1970; nil if there is no file.
   package internal(set) var oldest: Int64?
-  /// Blobs that wait to be published again.
+  /// The number of blobs that wait to be published again.
   package internal(set) var damaged = 0
 
-  /// Nothing.
+  /// Creates an empty state.
   package init() {}
 }
 
-// Guarantee 7: every file is read back once in a period, the one first that was not read for longest. When each was
-// read is in its row, so that a restart goes on where the scrub stopped.
+// Guarantee 7: every file is read back once per period, starting with the one that has waited longest. The time is in
+// the file's row, so after a restart the scrub continues where it stopped.
 extension Store {
-  /// What there is to read, and when the oldest was read.
+  /// The amount to scrub, and when the oldest file was read.
   package func scrubState() throws(StoreError) -> ScrubState {
     var state = try connections.reading { (db) throws(StoreError) in
       var state = try db.scrubState(
@@ -66,9 +66,9 @@ extension Store {
     return state
   }
 
-  /// The files that were not read for longest.
+  /// The files that have waited longest.
   package func nextToScrub(limit: Int) throws(StoreError) -> [ScrubItem] {
-    // What was read at a time that hasn't come was read while the clock was ahead: nobody knows when.
+    // A time in the future means that the file was read while the clock was ahead, so it isn't known when.
     let now = clock()
     let blobs = try connections.reading { (db) throws(StoreError) in
       let ahead = try db.all(
@@ -96,8 +96,8 @@ extension Store {
     return Array((blobs + files).sorted { $0.checkedAt < $1.checkedAt }.prefix(limit))
   }
 
-  /// Reads a file from the disk; a bad one is set aside or dropped, and whoever has it open told.
-  /// - Parameter shouldContinue: asked after each slice, with its bytes: the place to wait; false ends it.
+  /// Reads a file from the disk. A bad one is quarantined or removed, and whoever has it open is told. `shouldContinue`
+  /// is called after each slice with its bytes, and may wait; returning false stops.
   package func scrub(_ item: ScrubItem, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     do throws(StoreError) {
       switch item.kind {
@@ -105,13 +105,13 @@ extension Store {
       case .derived(let path): return try derived.scrub(path, shouldContinue)
       }
     } catch {
-      // One file that can't be read, as for its permissions, keeps nobody from the others.
+      // A file that can't be read, because of its permissions for example, doesn't keep the others from being read.
       guard case .system(let reason) = error, !reason.isOutOfDescriptors else { throw error }
       return .failed(reason)
     }
   }
 
-  /// Notes that files were read and good.
+  /// Records that files were read and are good.
   package func noteScrubbed(_ items: [ScrubItem]) throws(StoreError) {
     if items.isEmpty { return }
     let now = clock()
@@ -122,7 +122,7 @@ extension Store {
       items.compactMap { item in if case .derived(let path) = item.kind { path } else { nil } }, at: now)
   }
 
-  /// Puts zips that have no row yet on the list: their names say what their bytes are.
+  /// Adds rows for zips that have none yet; a zip's name contains the digest of its bytes.
   package func listZips() throws(StoreError) {
     let now = clock()
     let found = try StoreError.disk { () throws(SystemError) in
@@ -135,13 +135,13 @@ extension Store {
       }
       return found
     }
-    // From when it was made or used last: then its bytes were seen.
+    // Dated when the zip was created or last used, because its bytes were read then.
     try derived.list(
       found.map { (path: $0.path, size: $0.status.size, at: min(now, $0.status.modified / 1_000_000)) })
   }
 
   /// Reads every file now.
-  /// - Parameter shouldContinue: asked before each file, with its size in bytes; false ends the round.
+  /// - Parameter shouldContinue: called before each file with its size in bytes; returning false ends the round.
   /// - Returns: the digests of the bad blobs.
   package func scrub(_ shouldContinue: (Int64) -> Bool) throws(StoreError) -> [SHA256] {
     try listZips()
@@ -155,7 +155,7 @@ extension Store {
 }
 
 extension Database {
-  /// What a query tells: how many files, their bytes, when the oldest was read.
+  /// Reads a query's columns: the number of files, their bytes, when the oldest was read.
   fileprivate func scrubState(_ sql: StaticString) throws(StoreError) -> ScrubState {
     try first(sql) { row in
       var state = ScrubState()
@@ -168,10 +168,10 @@ extension Database {
 }
 
 extension BlobStore {
-  /// Reads a blob from the disk, whether or not it was hashed before, and sets a bad one aside.
+  /// Reads a blob from the disk, whether or not it was hashed before, and quarantines a bad one.
   ///
-  /// Read once more before it is set aside: a bad cable or a bit of the reader's memory isn't the file.
-  /// - Parameter shouldContinue: asked after each slice, with its bytes; false ends it.
+  /// A bad blob is read twice before that, because a bad cable or a flipped bit in memory isn't the file's fault.
+  /// `shouldContinue` is called after each slice with its bytes; returning false stops.
   func scrub(_ sha256: SHA256, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     var found = DiskDigest.Result.missing
     for _ in 0..<2 {
@@ -188,7 +188,7 @@ extension BlobStore {
     case .read(_, let inode), .unreadable(let inode):
       return try quarantine(sha256, inode: inode) ? .bad : .good
     case .missing:
-      guard try counts(sha256) else { return .gone }
+      guard try isGood(sha256) else { return .gone }
       return try quarantine(sha256, inode: nil) ? .bad : .good
     case .stopped: return .stopped
     }

@@ -1,41 +1,40 @@
-/// How fast files are read so that each is read once in a period, and others notice as little of it as can be.
+/// The speed at which files are read so that each is read once per period, with as little impact as possible.
 ///
-/// Pure arithmetic: the thread that reads does the waiting.
+/// Pure arithmetic: the reading thread does the waiting.
 package struct ScrubPace: Sendable {
   /// Seconds in which every file is read at least once.
   package let period: Double
 
-  /// A pace at which every file is read once in so many seconds.
+  /// Creates a pace at which every file is read once in this many seconds.
   package init(period: Double) { self.period = period }
 
-  /// What opening a file costs, in bytes that could be read meanwhile.
-  private static let bytesForAFile = 64.0 * 1024
+  /// The cost of opening a file, as the bytes that could be read in that time.
+  private static let openingCost = 64.0 * 1024
 
-  /// The part of the period in which an even pace goes round; the rest is for files that arrive meanwhile and for the
-  /// time in which no server runs.
-  private static let even = 5.0 / 7
+  /// The part of the period that a round takes at an even pace. The rest is for files that arrive meanwhile and for
+  /// times when no server runs.
+  private static let roundShare = 5.0 / 7
 
-  /// How much faster than evenly it goes when the oldest file's time is over.
-  private static let haste = 8.0
+  /// How much faster than even the pace gets when the oldest file is overdue.
+  private static let catchUpFactor = 8.0
 
-  /// No file is read more slowly than in this many seconds, so that a restart costs at most these: what was read of a
-  /// file before it counts for nothing.
-  private static let secondsForAFile = 2.0 * 3600
+  /// The most seconds that reading a file takes, and so the most that a restart costs: a file that was partly read is
+  /// read again from its beginning.
+  private static let maxSecondsPerFile = 2.0 * 3600
 
-  /// What a file costs, in bytes.
-  package func cost(of size: Int64) -> Double { Double(size) + Self.bytesForAFile }
+  /// The cost of a file, in bytes.
+  package func cost(of size: Int64) -> Double { Double(size) + Self.openingCost }
 
-  /// Bytes a second, over all.
-  /// - Parameter age: seconds since the file was read that was not read for longest.
+  /// The overall rate in bytes a second; `age` is how many seconds ago the file that has waited longest was last read.
   package func rate(files: Int, bytes: Int64, age: Double) -> Double {
-    let all = Double(bytes) + Double(files) * Self.bytesForAFile
-    let round = period * Self.even
+    let all = Double(bytes) + Double(files) * Self.openingCost
+    let round = period * Self.roundShare
     let delay = min(max((age - round) / (period - round), 0), 1)
-    return max(all, 1) / round * (1 + delay * (Self.haste - 1))
+    return max(all, 1) / round * (1 + delay * (Self.catchUpFactor - 1))
   }
 
-  /// Bytes a second inside one file.
+  /// The rate within one file in bytes a second.
   package func rate(ofFile size: Int64, at rate: Double) -> Double {
-    max(rate, Double(size) / min(Self.secondsForAFile, period / 84))
+    max(rate, Double(size) / min(Self.maxSecondsPerFile, period / 84))
   }
 }

@@ -1,18 +1,18 @@
 import Manifests
 import System
 
-/// What a release would do, before it is made: enough to make its deltas and to say what it costs.
+/// What a release would do: enough to make its deltas beforehand and to report its cost.
 package struct ReleasePreview: Sendable {
-  /// The channel as it is; nil where it is still to be made.
+  /// The channel as it is; nil if it is yet to be created.
   package let channel: ChannelInfo?
-  /// The channel, also one that is still to be made: then with numbers that it doesn't have yet.
+  /// The channel, even if it is yet to be created; then its ids are placeholders.
   package let planned: ChannelInfo?
-  /// What the channel's manifest gains or what changes in it, sorted by URL.
+  /// The URLs that are added or changed in the channel's manifest, sorted by URL.
   package let new: [(url: ResourceURL, content: ResourceContent)]
-  /// URLs that leave.
+  /// The URLs that are removed.
   package let gone: [ResourceURL]
-  /// What the release is going to write for the new ones, unless another one comes between; of a channel's first
-  /// release it isn't worked out.
+  /// The entries that the release will write for the new contents, unless another release comes first; empty for a
+  /// channel's first release.
   package let entries: [ResourceURL: Entry]
 
   package init(
@@ -28,7 +28,7 @@ package struct ReleasePreview: Sendable {
 }
 
 extension ReleasePreview {
-  /// What a rollback would do, of which a dry run told.
+  /// Creates a preview from a rollback's dry run.
   package init(_ outcome: ReleaseOutcome) {
     self.init(
       channel: outcome.channel,
@@ -45,8 +45,8 @@ extension ReleasePreview {
 }
 
 extension Store {
-  /// What a release would do. What it names stays for now, as `missing` reserves: its deltas are made from it.
-  /// - Throws: the refusals of `commit`, except for bytes that are missing.
+  /// Previews a release. Its bytes are reserved as by `missing`, because its deltas are made from them.
+  /// - Throws: the refusals of `commit`, except for missing bytes.
   package func preview(_ request: ReleaseInput) throws(StoreError) -> ReleasePreview {
     let (plan, edition) = try plan(request)
     lastPlan.keep(plan, of: request, at: edition)
@@ -68,7 +68,7 @@ extension Store {
       gone: plan.union.filter { $0.new == nil }.map(\.url), entries: try entries(of: plan))
   }
 
-  /// As `ReleaseWriter` is going to write them.
+  /// The entries as `ReleaseWriter` will write them.
   private func entries(of plan: ReleasePlan) throws(StoreError) -> [ResourceURL: Entry] {
     guard let channel = plan.channel, channel.version != .none else { return [:] }
     return try connections.reading { (db) throws(StoreError) in
@@ -81,7 +81,7 @@ extension Store {
     }
   }
 
-  /// Those of `digests` whose bytes the manifest of a version holds, under whatever URL.
+  /// Those of `digests` whose bytes are in the manifest of a version, under any URL.
   package func held(_ digests: some Sequence<SHA256>, _ channel: ChannelInfo, at version: ManifestVersion)
     throws(StoreError) -> Set<SHA256>
   {
@@ -120,8 +120,7 @@ extension Store {
     }
   }
 
-  /// The bytes of a blob, checked, whether a release names it or it waits for one; nil where there is none or they
-  /// are more than `limit`.
+  /// The checked bytes of a blob, whether or not a release names it yet; nil if there is none or it has more than `limit` bytes.
   package func bytes(of sha256: SHA256, limit: Int) throws(StoreError) -> [UInt8]? {
     let waiting = try blobs.waiting(sha256) != nil
     for path in waiting ? [folder.whole(sha256), folder.blob(sha256)] : [folder.blob(sha256)] {
@@ -136,7 +135,7 @@ extension Store {
     return nil
   }
 
-  /// For each bundle that is kept, the versions just before its last `count` changes: what devices may be at.
+  /// The versions just before the last `count` changes of each bundle, which devices may have.
   package func basesWorthDeltas(_ channel: ChannelInfo, count: Int) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
       try db.all(

@@ -1,22 +1,22 @@
 import Manifests
 import System
 
-/// A delta that is stored, or a pair that is not worth one.
+/// A stored delta, or a pair for which a delta isn't worth it.
 package struct StoredDelta: Hashable, Sendable {
-  /// What it is decoded on.
+  /// The base that it is applied to.
   package let base: SHA256
-  /// Bytes; nil: tried, and not worth a delta.
+  /// The size in bytes; nil if it was tried and isn't worth it.
   package let size: Int64?
 }
 
 extension DerivedStore {
-  /// What is known of deltas that give `target`. A delta whose file is gone is forgotten.
+  /// What is known about deltas that result in `target`. A delta whose file is gone is forgotten.
   package func pairs(of target: SHA256) throws(StoreError) -> [StoredDelta] {
-    try there(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
+    try existing(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
   }
 
-  /// What is known of the deltas of several targets: one transaction for a thousand, since one for each would take
-  /// and leave SQLite's lock each time, which is most of such a question's cost.
+  /// What is known about the deltas of several targets. One transaction reads a thousand, because one for each would
+  /// take and release SQLite's lock each time, which is most of the cost of such a query.
   package func pairs(of targets: [SHA256]) throws(StoreError) -> [SHA256: [StoredDelta]] {
     var found: [SHA256: [StoredDelta]] = [:]
     var rest = targets[...]
@@ -30,7 +30,7 @@ extension DerivedStore {
           return rows
         }
       }
-      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try there(deltas, of: target) }
+      for (target, deltas) in rows where !deltas.isEmpty { found[target] = try existing(deltas, of: target) }
     }
     return found
   }
@@ -41,8 +41,8 @@ extension DerivedStore {
     }
   }
 
-  /// Those whose file is there; the others are forgotten.
-  private func there(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
+  /// The rows whose file exists; the others are deleted.
+  private func existing(_ rows: [StoredDelta], of target: SHA256) throws(StoreError) -> [StoredDelta] {
     var kept: [StoredDelta] = []
     for row in rows {
       guard let size = row.size, (try? Kernel.status(path(target, row.base)))??.size != size else {
@@ -54,14 +54,14 @@ extension DerivedStore {
     return kept
   }
 
-  /// Keeps a delta: its file first, then the row that names it.
+  /// Stores a delta: its file first, then the row that names it.
   package func keep(_ delta: [UInt8], of target: SHA256, on base: SHA256) throws(StoreError) {
     let path = path(target, base)
     try keepFile(delta, at: path)
     try note(target, base, Int64(delta.count))
   }
 
-  /// Remembers that the bases give `target` no delta worth keeping.
+  /// Records that the bases result in no delta worth storing for `target`.
   package func reject(_ bases: [SHA256], for target: SHA256) throws(StoreError) {
     for base in bases { try note(target, base, nil) }
   }
@@ -76,29 +76,29 @@ extension DerivedStore {
     }
   }
 
-  /// Opens a stored delta whose bytes are those that were made; nil where there is none.
+  /// Opens a stored delta and checks its bytes; nil if there is none.
   package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> DerivedFile? {
     try openFile(path(target, base))
   }
 
-  /// The bytes of a stored delta, checked; nil where there is none.
+  /// The checked bytes of a stored delta; nil if there is none.
   package func bytes(of target: SHA256, on base: SHA256) throws(StoreError) -> [UInt8]? {
     let path = path(target, base)
-    // Dropped where they are others than were made.
+    // A file with wrong bytes is removed by this.
     guard let file = try openFile(path) else { return nil }
     let sha256 = file.sha256
     let bytes = try StoreError.disk { () throws(SystemError) in try DurableFile.read(path) }
     return bytes.flatMap { SHA256.of($0) == sha256 ? $0 : nil }
   }
 
-  /// Forgets a delta whose file was bad, so that it is looked for and made again.
+  /// Forgets a delta whose file was bad, so that it is made again.
   func forgetDelta(at path: String) throws(StoreError) {
     guard path.hasSuffix(".dcz") else { return }
     let name = path.dropLast(4).filter { $0 != "/" }.split(separator: ".")
     guard name.count == 2, let target = SHA256(hex: name[0]), let base = SHA256(hex: name[1]) else { return }
     try transaction { (db) throws(StoreError) in
       try Self.delete(target, on: base, in: db)
-      // Which versions it is between isn't known; those whose other deltas are there are soon done again.
+      // It isn't known between which versions the delta is. Versions whose other deltas exist are soon done again.
       try db.run("DELETE FROM done")
     }
   }
@@ -107,28 +107,28 @@ extension DerivedStore {
     try db.run("DELETE FROM delta WHERE target = ? AND base = ?", target, base)
   }
 
-  /// Where a delta's file is, whether it is there or not.
+  /// The path of a delta's file, whether or not it exists.
   package func deltaFile(_ target: SHA256, on base: SHA256) -> String { path(target, base) }
 
   private func path(_ target: SHA256, _ base: SHA256) -> String { file(target, "\(base.hex).dcz") }
 }
 
-/// What an answer offers beside its patch: of each new resource the smallest stored delta whose base the device's
-/// manifest holds.
+/// The deltas that an answer offers besides its patch: for each new resource the smallest stored delta whose base is in
+/// the device's manifest.
 package struct DeltaOffers: Sendable {
   private let store: Store
 
-  /// Offers of what a store has.
+  /// Creates offers from a store's deltas.
   package init(store: Store) { self.store = store }
 
-  /// The value of `deltas`.
+  /// The JSON value of `deltas`.
   package func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [UInt8]
   {
     DeltaOffer.render(try offers(changes, channel, from: base))
   }
 
-  /// Sorted by URL like the changes.
+  /// The offers, sorted by URL like the changes.
   package func offers(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
     throws(StoreError) -> [DeltaOffer]
   {

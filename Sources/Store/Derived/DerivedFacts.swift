@@ -2,7 +2,7 @@ import Manifests
 import System
 
 extension DerivedStore {
-  /// The stored sketches of blobs, as they were kept; those that were never made are left out.
+  /// The stored sketches of blobs; those that were never made are left out.
   package func sketches(of digests: [SHA256], cut: Int) throws(StoreError) -> [SHA256: [UInt8]] {
     try work { (db) throws(StoreError) in
       var found: [SHA256: [UInt8]] = [:]
@@ -14,7 +14,7 @@ extension DerivedStore {
     }
   }
 
-  /// Keeps blobs' sketches, in the place of those from before.
+  /// Stores blobs' sketches, replacing earlier ones.
   package func keep(sketches: [SHA256: [UInt8]], cut: Int) throws(StoreError) {
     if sketches.isEmpty { return }
     try transaction { (db) throws(StoreError) in
@@ -25,7 +25,7 @@ extension DerivedStore {
     }
   }
 
-  /// Bytes of a blob's best plain body; nil where that was never worked out.
+  /// The size of a blob's best body without a delta; nil if it was never determined.
   package func plainSize(of sha256: SHA256, coded: Bool) throws(StoreError) -> Int64? {
     try work { (db) throws(StoreError) in
       try db.value(
@@ -33,7 +33,7 @@ extension DerivedStore {
     }
   }
 
-  /// Keeps the bytes of a blob's best plain body.
+  /// Stores the size of a blob's best body without a delta.
   package func keep(plainSize size: Int64, of sha256: SHA256, coded: Bool) throws(StoreError) {
     try work { (db) throws(StoreError) in
       try db.run(
@@ -41,7 +41,7 @@ extension DerivedStore {
     }
   }
 
-  /// Whether every delta from `base` to `version` was made or found not worth making.
+  /// Whether every delta from `base` to `version` was made or found not to be worth it.
   package func isDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
     throws(StoreError) -> Bool
   {
@@ -52,7 +52,7 @@ extension DerivedStore {
     }
   }
 
-  /// Notes that every delta from `base` to `version` was made or found not worth making.
+  /// Records that every delta from `base` to `version` was made or found not to be worth it.
   package func markDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
     throws(StoreError)
   {
@@ -65,7 +65,7 @@ extension DerivedStore {
 
   // MARK: - Removing
 
-  /// The blobs and pairs of which something is known.
+  /// The blobs and pairs that have rows.
   struct Known {
     fileprivate let blobs: [SHA256]
     fileprivate let pairs: [(target: SHA256, base: SHA256)]
@@ -83,9 +83,9 @@ extension DerivedStore {
     }
   }
 
-  /// Forgets of `known` what isn't about blobs that `stays` names.
-  func forget(_ known: Known, exceptAbout stays: Set<String>) throws(StoreError) {
-    func gone(_ sha256: SHA256) -> Bool { !stays.contains(sha256.hex) }
+  /// Deletes the rows in `known` that are about other blobs than `blobs`.
+  func forget(_ known: Known, keeping blobs: Set<String>) throws(StoreError) {
+    func gone(_ sha256: SHA256) -> Bool { !blobs.contains(sha256.hex) }
     for part in known.blobs.filter(gone).batches(of: 500) {
       try transaction { (db) throws(StoreError) in
         for sha256 in part {

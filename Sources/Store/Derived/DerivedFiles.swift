@@ -1,43 +1,43 @@
 import System
 
-/// An open file under `derived/` whose bytes are those that it was made with.
+/// An open file under `derived/` whose bytes were checked.
 package struct DerivedFile: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
-  /// Where it is.
+  /// The path of the file.
   package let path: String
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// The digest of its bytes, as they were read just now.
+  /// The digest of its bytes, as just read.
   package let sha256: SHA256
 
-  /// Gives the file away.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 
-// Nobody can tell from a coded body whether it is the right one, but for a device that decodes it. So the digest of each
-// is recorded when it is made; a file without one, as after `derived.db` was lost, counts as none and is made again.
+// Only a device that decodes a compressed body can tell whether it is the right one. So the digest of each file is
+// recorded when it is made; a file without one, as after `derived.db` was lost, counts as missing and is made again.
 extension DerivedStore {
   /// What a file was when it was made.
   private struct Record {
-    /// Its sha256, or as much of it as is known.
+    /// Its SHA-256, or the part of it that is known.
     let digest: [UInt8]
 
     func agrees(with sha256: SHA256) -> Bool { sha256.bytes.starts(with: digest) }
   }
 
-  /// Keeps a file: its row first, so that whoever opens it finds what to compare it with.
+  /// Stores a file: its row first, so that whoever opens the file can compare it.
   package func keepFile(_ bytes: [UInt8], at path: String) throws(StoreError) {
     try noteFile(path, SHA256.of(bytes), size: Int64(bytes.count))
     try StoreError.disk { () throws(SystemError) in
       let folder = DurableFile.parent(of: path)
       if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
-      // Durable, though it could be made again: a power cut must not leave half of it under its name.
+      // Durable although it could be rebuilt, because a power cut must not leave part of it under its name.
       try DurableFile.write(bytes, to: path)
     }
   }
 
-  /// Notes what a file's bytes are that is about to be there.
+  /// Records the digest of a file that is about to be created.
   func noteFile(_ path: String, _ sha256: SHA256, size: Int64) throws(StoreError) {
     let (name, now) = (name(path), clock())
     try work { (db) throws(StoreError) in
@@ -48,7 +48,7 @@ extension DerivedStore {
     }
   }
 
-  /// Opens a file whose bytes are those that it was made with; nil where there is none, or a bad one was dropped.
+  /// Opens a file and checks its bytes; nil if there is none, or a bad one was removed.
   package func openFile(_ path: String) throws(StoreError) -> DerivedFile? {
     switch try StoreError.disk({ () throws(SystemError) in try Kernel.openFile(path) }) {
     case .missing:
@@ -83,13 +83,13 @@ extension DerivedStore {
     return DerivedFile(file: file, path: path, size: status.size, sha256: found)
   }
 
-  /// What a zip's file was when it was hashed. Its times say when it was used.
+  /// A zip's file when it was hashed. Modification times aren't compared, because they record its last use.
   struct ZipOnDisk: Equatable {
     let inode: UInt64
     let size: Int64
   }
 
-  /// Whether a zip is there with the bytes that it was made with; hashed at its first use after the start.
+  /// Whether a zip exists with the right bytes; hashed at its first use after the start.
   func hasWholeZip(_ path: String) throws(StoreError) -> Bool {
     let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(path) }
     guard let status else { return false }
@@ -100,7 +100,7 @@ extension DerivedStore {
     return true
   }
 
-  /// Reads a file from the disk, and drops it where its bytes are others.
+  /// Reads a file from the disk, and removes it if its bytes are wrong.
   func scrub(_ name: String, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     let path = path(name)
     let found = try StoreError.disk { () throws(SystemError) in
@@ -122,13 +122,13 @@ extension DerivedStore {
     }
   }
 
-  /// Removes a file, and what is known of it.
+  /// Removes a file and its rows.
   private func drop(_ path: String, inode: UInt64, isBad: Bool) throws(StoreError) {
     wholeZips.withLock { $0[path] = nil }
-    // Loops that have it open let go of it, also where it can't be removed.
+    // Loops that have it open close it, even if it can't be removed.
     defer { if isBad { changes.derivedIsBad() } }
     let there = try StoreError.disk { () throws(SystemError) in try Kernel.named(path)?.inode }
-    // Made again meanwhile.
+    // Otherwise it was made again meanwhile.
     guard there == inode else { return }
     try StoreError.disk { () throws(SystemError) in try removeFile(path) }
     try forget(name(path))
@@ -136,9 +136,9 @@ extension DerivedStore {
     try forgetPack(at: name(path))
   }
 
-  /// Forgets a pack whose file someone removed, so that devices are told of it no more.
+  /// Forgets a pack whose file someone removed, so that devices are no longer told about it.
   private func noteGone(_ path: String) throws(StoreError) {
-    // Whoever asks for files that never were costs a look, and nobody is told.
+    // A request for a file that never existed costs one look-up and notifies nobody.
     guard holds(path), try hasPack(at: name(path)), try isGone(path) else { return }
     try forget(name(path))
     try forgetPack(at: name(path))
@@ -149,13 +149,13 @@ extension DerivedStore {
     try StoreError.disk { () throws(SystemError) in try Kernel.status(path) == nil }
   }
 
-  /// Removes a file; a folder in its place is someone's, and set aside.
+  /// Removes a file. A folder in its place isn't this program's, and is moved to `quarantine/`.
   func removeFile(_ path: String) throws(SystemError) {
     let name = name(path).split(separator: "/").joined(separator: "-")
     try folder.remove(path, as: "derived-\(name)", now: clock())
   }
 
-  /// Forgets the digests of files that are about to go.
+  /// Forgets the digests of files that are about to be removed.
   func forgetFiles(_ paths: [String]) throws(StoreError) {
     for part in paths.batches(of: 500) {
       try transaction { (db) throws(StoreError) in
@@ -175,14 +175,14 @@ extension DerivedStore {
     try db.run("DELETE FROM file WHERE path = ?", name)
   }
 
-  /// Notes that files were read back and are good.
+  /// Records that files were read back and are good.
   func noteRead(_ names: [String], at now: Int64) throws(StoreError) {
     try transaction { (db) throws(StoreError) in
       for name in names { try db.run("UPDATE file SET checked_at = ? WHERE path = ?", now, name) }
     }
   }
 
-  /// Puts zips that have no row yet on the list of what is read back: their names say what their bytes are.
+  /// Adds rows for zips that have none yet; a zip's name contains the digest of its bytes.
   func list(_ zips: [(path: String, size: Int64, at: Int64)]) throws(StoreError) {
     try transaction { (db) throws(StoreError) in
       for zip in zips {
@@ -193,7 +193,7 @@ extension DerivedStore {
     }
   }
 
-  /// The row of a file; a zip has the first half of its digest in its name.
+  /// The record of a file; a zip has the first half of its digest in its name.
   private func record(_ path: String) throws(StoreError) -> Record? {
     if path.hasSuffix(".zip") {
       let parts = path.split(separator: ".")
@@ -206,10 +206,10 @@ extension DerivedStore {
     }
   }
 
-  /// Whether a path is below `derived/`; files elsewhere are someone else's, and not for this to judge.
+  /// Whether a path is below `derived/`; files elsewhere aren't checked here.
   func holds(_ path: String) -> Bool { path.hasPrefix(folder.derived + "/") }
 
-  /// A path below `derived/`.
+  /// The part of a path below `derived/`.
   private func name(_ path: String) -> String { String(path.dropFirst(folder.derived.count + 1)) }
 
   private func path(_ name: String) -> String { "\(folder.derived)/\(name)" }

@@ -1,13 +1,13 @@
 import System
 
-/// What can be made again from the blobs: sketches, deltas, and what was counted of polls. Losing it loses nothing.
+/// What can be rebuilt from the blobs: sketches, deltas, packs and zips. If it is lost, no data is lost.
 ///
 /// The rows are in `derived.db`, the files under `derived/`. Any thread may call it; calls take turns.
 package final class DerivedStore: Sendable {
   let folder: DataFolder
   let changes: FileChanges
   let clock: @Sendable () -> Int64
-  /// Zips that were hashed since the start, by path, with their inodes.
+  /// Zips that were hashed since the start, by path.
   let wholeZips = Locked<[String: ZipOnDisk]>([:])
   private let connection: Locked<ConnectionBox>
 
@@ -15,9 +15,8 @@ package final class DerivedStore: Sendable {
     let database: Database
   }
 
-  /// Opens what there is, or begins anew where it is missing, damaged or of another format.
-  ///
-  /// - Parameter isSecondary: another process has it; then nothing is begun anew.
+  /// Opens what exists, or starts anew if it is missing, damaged or of another format. If it `isSecondary`, another
+  /// process has it, and it is never started anew.
   init(
     _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64,
     isSecondary: Bool = false
@@ -26,7 +25,7 @@ package final class DerivedStore: Sendable {
     self.changes = changes
     self.clock = clock
     if isSecondary {
-      connection = Locked(ConnectionBox(database: try Self.openBeside(folder.derivedDatabase)))
+      connection = Locked(ConnectionBox(database: try Self.openSecondary(folder.derivedDatabase)))
       return
     }
     try StoreError.disk { () throws(SystemError) in
@@ -44,11 +43,11 @@ package final class DerivedStore: Sendable {
     }
   }
 
-  /// What another process has, as it is. A folder that was restored and never served has no tables, and one that an older
-  /// or newer server runs on has others: then nothing counts as derived.
-  private static func openBeside(_ path: String) throws(StoreError) -> Database {
+  /// Opens another process's database as it is. The folder of an origin that was restored but never served has no
+  /// tables, and that of an older or newer server has different ones: then it counts as empty.
+  private static func openSecondary(_ path: String) throws(StoreError) -> Database {
     let database = try Database(path: path, .secondary)
-    database.leavesLog()
+    database.keepLogOnClose()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .secondary)
     try empty.script(DerivedSchema.sql + DerivedSchema.packs)
@@ -57,14 +56,14 @@ package final class DerivedStore: Sendable {
 
   private static func open(_ path: String) throws(StoreError) -> Database {
     let database = try Database(path: path, .writing)
-    // A power cut may cost rows here; their absence costs work, nothing else.
+    // A power cut may lose rows here, which only costs work.
     try database.script("PRAGMA synchronous = NORMAL")
     let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
     if format == DerivedSchema.format { return database }
     if format == DerivedSchema.formatBeforePacks {
       try database.write { () throws(StoreError) in
         try database.script(DerivedSchema.packs)
-        // Nothing of the deltas is lost; the versions are looked at once more, for their packs.
+        // All deltas are kept, but versions are checked once more for their packs.
         try database.script("DELETE FROM done; PRAGMA user_version = \(DerivedSchema.format)")
       }
       return database
@@ -80,15 +79,15 @@ package final class DerivedStore: Sendable {
     return database
   }
 
-  /// Gives back the pages of its database that are kept in memory.
+  /// Frees the memory of the database's cached pages.
   func releaseMemory() { connection.withLock { $0.database.releaseMemory() } }
 
-  /// Runs `body` with the one connection; callers take turns.
+  /// Runs `body` with the only connection; callers take turns.
   func work<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try connection.withLock { (held) throws(StoreError) -> Result in try body(held.database) }
   }
 
-  /// Runs `body` as one transaction that writes.
+  /// Runs `body` as one write transaction.
   func transaction<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError)
     -> Result
   {
@@ -102,10 +101,10 @@ package final class DerivedStore: Sendable {
   }
 }
 
-/// The tables of `derived.db`. Another number makes it anew.
+/// The tables of `derived.db`, which is created anew if `format` differs.
 enum DerivedSchema {
   static let format: Int64 = 4
-  /// The one before, to which only the table of packs was added.
+  /// The previous format, to which only the table of packs was added.
   static let formatBeforePacks: Int64 = 3
 
   static let sql = """

@@ -2,12 +2,12 @@ import Manifests
 import System
 
 extension Store {
-  /// What a channel says beside its manifest.
+  /// A channel's documents and settings besides its manifest.
   package func extras(of channel: ChannelInfo) throws(StoreError) -> ChannelExtras {
     try connections.reading { (db) throws(StoreError) in try db.extras(of: channel.id) }
   }
 
-  /// Every channel with the same, as of one moment.
+  /// All channels with their documents and settings, from one snapshot.
   package func channelsWithExtras() throws(StoreError) -> [(channel: ChannelInfo, extras: ChannelExtras)] {
     try connections.reading { (db) throws(StoreError) in
       var all: [(channel: ChannelInfo, extras: ChannelExtras)] = []
@@ -16,8 +16,8 @@ extension Store {
     }
   }
 
-  /// A version of a document, the newest where none is named; nil where there is none.
-  /// - Throws: `unknownVersion` for a version that isn't kept, `noVersion` for one that never was.
+  /// A version of a document, or the newest; nil if there is none.
+  /// - Throws: `unknownVersion` for a version that isn't kept, `noVersion` for one that never existed.
   package func document(
     _ document: ChannelDocument, of channel: ChannelInfo, at version: Int64? = nil
   ) throws(StoreError) -> DocumentRecord? {
@@ -30,8 +30,8 @@ extension Store {
     }
   }
 
-  /// The version of a document that devices had at a moment, in milliseconds since 1970; nil where there was none.
-  /// - Throws: `unknownDocument` where that isn't kept.
+  /// The version of a document that devices had at a time, in milliseconds since 1970; nil if there was none.
+  /// - Throws: `unknownDocument` if that version isn't kept.
   package func document(_ document: ChannelDocument, of channel: ChannelInfo, atMoment moment: Int64)
     throws(StoreError) -> DocumentRecord?
   {
@@ -49,12 +49,13 @@ extension Store {
     }
   }
 
-  /// Makes a new version of a document; what it acknowledges survives power loss.
+  /// Makes a new version of a document. An acknowledged change survives power loss.
   ///
   /// - Parameters:
-  ///   - change: makes the new content of the newest version; the content that is there, or nil, changes nothing.
-  ///   - committed: called after the commit, before anything else can be written: the place to move a catalog on.
-  ///   - record: keeps the answer for retries.
+  ///   - request: who changes which document, and why.
+  ///   - change: returns the new content, given the newest version; returning the current content, or nil, changes nothing.
+  ///   - committed: called after the commit, before anything else can be written, to update a catalog.
+  ///   - kept: keeps the answer for retries.
   /// - Throws: `unknownApp`, `unknownChannel`, `foreignHosts`, what `change` throws.
   package func change(
     _ request: DocumentRequest,
@@ -85,7 +86,7 @@ extension Store {
     }
   }
 
-  /// Changes what an operator sets of a channel.
+  /// Changes a channel's settings.
   package func set(
     _ change: SettingsChange, of app: AppName, _ name: ChannelName, by actor: Actor = .local,
     committed: (ChannelInfo, ChannelExtras) -> Void = { _, _ in },
@@ -97,7 +98,7 @@ extension Store {
       let id = try db.required(app, name).id
       try ChannelRow.set(change, of: id, in: db)
       try db.audit(
-        AuditAct("channel.set", app: app, channel: name, parameters: change.members), by: actor,
+        AuditEvent("channel.set", app: app, channel: name, parameters: change.members), by: actor,
         now: clock())
       return ConfiguredChannel(channel: try db.required(app, name), extras: try db.extras(of: id))
     }
@@ -105,7 +106,7 @@ extension Store {
 
   // MARK: - Scripts
 
-  /// Keeps a script's bytes, which policies name by their hash.
+  /// Stores a script, which policies refer to by its hash.
   package func keepScript(_ bytes: [UInt8], for channel: ChannelInfo, by actor: Actor) throws(StoreError)
     -> SHA256
   {
@@ -113,7 +114,7 @@ extension Store {
     try connections.transaction { (db) throws(StoreError) in
       guard try db.keepScript(bytes, sha256, now: clock()) else { return }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "policy.store", app: channel.app, channel: channel.name,
           parameters: ["bytes": .integer(bytes.count), "sha256": .string(sha256.hex)]), by: actor,
         now: clock())
@@ -121,28 +122,28 @@ extension Store {
     return sha256
   }
 
-  /// The bytes of a script; nil where none is kept under this hash.
+  /// The bytes of a script; nil if none is stored under this hash.
   package func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
     try connections.reading { (db) throws(StoreError) in try db.script(sha256) }
   }
 }
 
-/// What an operator changes of a channel's settings; nil: it stays as it is.
+/// A change of a channel's settings; nil leaves a setting as it is.
 package struct SettingsChange: Hashable, Sendable {
-  /// Seconds between polls that devices are asked for; `.some(nil)`: they aren't, as for the others.
+  /// The seconds between polls that devices are asked for; `.some(nil)` removes the setting, also below.
   package var interval: Int??
-  /// Of 10,000 batches of what devices count, how many they shall send.
+  /// How many of 10,000 batches of counts devices should send.
   package var reports: Int??
   /// The hosts whose URLs a release may name.
   package var hosts: HostList??
 
-  /// Nothing.
+  /// Creates a change of nothing.
   package init() {}
 
-  /// A change of the interval alone.
+  /// Creates a change of the interval only.
   package init(interval: Int?) { self.interval = .some(interval) }
 
-  /// What the audit trail says of it.
+  /// The audit trail's record of the change.
   var members: JSONValue {
     var members = JSONObject()
     if let hosts { members["hosts"] = hosts.map { .strings($0.names) } ?? .null }
@@ -152,18 +153,18 @@ package struct SettingsChange: Hashable, Sendable {
   }
 }
 
-/// A channel with what it says beside its manifest.
+/// A channel with its documents and settings.
 package struct ConfiguredChannel: Hashable, Sendable {
   /// The channel.
   package let channel: ChannelInfo
-  /// What it says.
+  /// The documents and settings.
   package let extras: ChannelExtras
 }
 
 /// What a change of a document may look up, in the transaction that writes it.
 package struct DocumentReader {
   private let db: Database
-  /// The channel as it is in this transaction.
+  /// The channel as read in this transaction.
   package let channel: ChannelInfo
 
   init(_ db: Database, _ channel: ChannelInfo) {
@@ -182,7 +183,7 @@ package struct DocumentReader {
 }
 
 extension Database {
-  /// Why a version of a document isn't there.
+  /// The error for a version of a document that isn't there.
   fileprivate func absence(
     of document: ChannelDocument, _ version: Int64, of channel: Int64
   ) throws(StoreError) -> StoreError {

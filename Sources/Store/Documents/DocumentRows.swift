@@ -2,7 +2,7 @@ import Manifests
 import System
 
 extension Database {
-  /// The newest version of a document; nil where there is none.
+  /// The newest version of a document; nil if there is none.
   func newest(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> DocumentRecord? {
     try first(
       """
@@ -11,7 +11,7 @@ extension Database {
       """, channel, document.rawValue, read: DocumentRecord.init)
   }
 
-  /// The number that the next version of a document gets.
+  /// The version that the next change of a document gets.
   func nextVersion(of document: ChannelDocument, in channel: Int64) throws(StoreError) -> Int64 {
     let newest =
       try value(
@@ -20,21 +20,21 @@ extension Database {
     return max((newest ?? 0) + 1, try leastNext(document, of: channel))
   }
 
-  /// The lowest number that the next version of a document may have: a restore leaves a gap above what it knows.
+  /// The lowest version that the next change of a document may get; a restore leaves a gap above what it knows.
   func leastNext(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> Int64 {
     try value(
       Int64.self, "SELECT least_next FROM document_counter WHERE channel_id = ? AND name = ?", channel,
       document.rawValue) ?? 1
   }
 
-  /// Raises the lowest number that the next version of a document may have.
+  /// Raises the lowest version that the next change of a document may get.
   func raiseNext(_ document: ChannelDocument, of channel: Int64, to version: Int64) throws(StoreError) {
     try run(
       "INSERT INTO document_counter (channel_id, name, least_next) VALUES (?, ?, ?)", channel,
       document.rawValue, version)
   }
 
-  /// Raises the number of the next version of every channel's documents by a gap above what is known.
+  /// Raises the lowest next version of every channel's documents by a gap above what is known.
   func leaveDocumentGaps(_ size: Int64) throws(StoreError) {
     try run(
       """
@@ -47,7 +47,7 @@ extension Database {
       """, size)
   }
 
-  /// A version of a document; nil where it isn't kept.
+  /// A version of a document; nil if it isn't kept.
   func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
     -> DocumentRecord?
   {
@@ -69,7 +69,7 @@ extension Database {
       """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
   }
 
-  /// The version of a channel's policy that says whether interception is on: acts on bypasses and scripts leave that as it was.
+  /// The policy version that last decided whether interception is on; changes of bypasses and scripts don't.
   func lastSwitch(of channel: Int64) throws(StoreError) -> DocumentRecord? {
     try first(
       """
@@ -78,7 +78,7 @@ extension Database {
       """, channel, read: DocumentRecord.init)
   }
 
-  /// Writes a version of a document.
+  /// Inserts a version of a document.
   func insert(_ record: DocumentRecord, _ document: ChannelDocument, of channel: Int64) throws(StoreError) {
     try run(
       """
@@ -89,7 +89,7 @@ extension Database {
       String(decoding: record.content, as: UTF8.self))
   }
 
-  /// Forgets all versions but the newest of each document.
+  /// Deletes all versions but the newest of each document.
   func deleteOlderDocuments(of channel: Int64) throws(StoreError) {
     try run(
       """
@@ -98,7 +98,7 @@ extension Database {
       """, channel)
   }
 
-  /// What a channel says beside its manifest.
+  /// A channel's documents and settings besides its manifest.
   func extras(of channel: Int64) throws(StoreError) -> ChannelExtras {
     var extras = ChannelExtras()
     extras.policy = try newest(.policy, of: channel)
@@ -111,10 +111,10 @@ extension Database {
   }
 }
 
-// Scripts that policies name by their hash (`policy_script`).
+// Scripts that policies refer to by their hash (`policy_script`).
 extension Database {
-  /// Keeps a script's bytes.
-  /// - Returns: whether it wasn't there yet.
+  /// Stores a script.
+  /// - Returns: whether it is new.
   func keepScript(_ bytes: [UInt8], _ sha256: SHA256, now: Int64) throws(StoreError) -> Bool {
     try value(
       Int64.self,
@@ -123,7 +123,7 @@ extension Database {
       """, sha256, bytes, now) != nil
   }
 
-  /// A script's bytes; nil where it isn't kept.
+  /// A script's bytes; nil if it isn't stored.
   func script(_ sha256: SHA256) throws(StoreError) -> [UInt8]? {
     try value([UInt8].self, "SELECT bytes FROM policy_script WHERE sha256 = ?", sha256)
   }
@@ -144,15 +144,14 @@ extension DocumentRecord {
   ) {
     self.init(
       version: version, kind: request.kind, source: request.source,
-      // Times never go back, whatever the clock does.
+      // Times never go back, even if the clock does.
       at: max(now, newest?.at ?? 0), author: request.author, message: request.message,
       manifestVersion: manifestVersion, content: content)
   }
 }
 
 extension Database {
-  /// Writes a new version of a document, and what the audit trail says of it.
-  /// - Parameter more: what its row in the trail says beside that.
+  /// Writes a new version of a document and its row in the audit trail. `more` adds parameters to that row.
   func make(
     _ request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
     at manifestVersion: ManifestVersion, now: Int64, more: [JSONObject.Member] = []

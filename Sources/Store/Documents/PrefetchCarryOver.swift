@@ -1,15 +1,15 @@
 import Manifests
 
-/// The prefetch config that comes along with a rollback or a promotion.
+/// A prefetch config that is carried over by a rollback or a promotion.
 package struct PrefetchCarryOver: Hashable, Sendable {
-  /// Canonical JSON: the config array. nil: there is none where it comes from, and what is live here stays.
+  /// Canonical JSON: the config array; nil if the source has none, and the live config stays.
   package let content: [UInt8]?
-  /// The version that it was where it comes from; 0: there was none.
+  /// Its version at the source; 0 if there was none.
   package let source: Int64
-  /// The channel that it is promoted from; nil: it comes back in its own.
+  /// The channel that it is promoted from; nil for a rollback.
   package let from: ChannelName?
 
-  /// A config by its content and where it comes from.
+  /// Creates a carry-over of a config.
   package init(content: [UInt8]?, source: Int64, from: ChannelName?) {
     self.content = content
     self.source = source
@@ -17,19 +17,19 @@ package struct PrefetchCarryOver: Hashable, Sendable {
   }
 }
 
-/// What became of a prefetch config that came along, or, of a dry run, would.
+/// What happened to a carried-over prefetch config, or, in a dry run, would happen.
 package struct PrefetchOutcome: Hashable, Sendable {
-  /// False: it was that already, or it is kept.
+  /// Whether the config changed; false if it was the same already, or the live one is kept.
   package let changed: Bool
-  /// The newest version afterwards.
+  /// The channel's newest version of the config afterwards.
   package let version: Int64
-  /// The version whose content it has, where that comes from.
+  /// The version at the source that had the content.
   package let source: Int64
-  /// There was none to come along, so what is live stays.
+  /// Whether the live config stays because the source has none.
   package var isKept = false
 }
 
-/// Who has a prefetch config come along, and why.
+/// Who carries over a prefetch config, and why.
 struct PrefetchReconciler {
   let actor: Actor
   let message: String
@@ -53,8 +53,8 @@ struct PrefetchReconciler {
 }
 
 extension Database {
-  /// The document that devices had at a moment, else last while `version` was the newest; nil: none.
-  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  /// The document that devices had at a time, or, without one, last had while `version` was the newest; nil if none.
+  /// - Throws: `unknownDocument` if the versions of that time aren't kept.
   func live(
     _ name: ChannelDocument, of channel: Int64, while version: ManifestVersion = .none,
     at moment: Int64? = nil
@@ -67,8 +67,8 @@ extension Database {
       ORDER BY version DESC LIMIT 1
       """, channel, version.number, moment, name.rawValue)
     if let live { return try document(name, of: channel, at: live) }
-    // An origin that was restored from a mirror knows the newest one alone. The first number after a restore is the
-    // first version of all where there was none before.
+    // An origin that was restored from a mirror knows only the newest version. If the document's first version follows
+    // a restore's gap, there was none before it.
     let oldest =
       try value(
         Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
@@ -81,7 +81,7 @@ extension Database {
 
   /// The prefetch config that a rollback brings back.
   func prefetchCarryOver(
-    takingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
+    rollingBack channel: ChannelInfo, to target: ManifestVersion, _ name: RollbackInput.Target
   )
     throws(StoreError) -> PrefetchCarryOver
   {
@@ -92,14 +92,14 @@ extension Database {
       content: live?.content ?? ChannelExtras.noPrefetch, source: live?.version ?? 0, from: nil)
   }
 
-  /// What making a channel's prefetch config the wished one would do.
+  /// What carrying over a prefetch config to a channel would do.
   /// - Throws: `foreignHosts`.
   func forecast(_ carryOver: PrefetchCarryOver, in channel: ChannelInfo?, by follower: PrefetchReconciler)
     throws(StoreError) -> PrefetchOutcome
   {
     var held: DocumentRecord?
     if let channel { held = try newest(.prefetch, of: channel.id) }
-    // A channel that never had a config says nothing of what another one should have: an empty one is pushed.
+    // A channel that never had a config doesn't decide what another one should have; to clear that one's, push an empty config.
     guard let content = carryOver.content else {
       return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
     }
@@ -115,8 +115,7 @@ extension Database {
     return PrefetchOutcome(changed: isChange, version: version, source: carryOver.source)
   }
 
-  /// Makes a channel's prefetch config the wished one, in the transaction of the release that it comes along with.
-  /// - Parameter version: the channel's newest after it.
+  /// Carries over a prefetch config to a channel, in the transaction of its release; `version` is the channel's newest after that.
   /// - Throws: `frozen`, `foreignHosts`.
   func follow(
     _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
@@ -147,9 +146,9 @@ extension Database {
 }
 
 extension Store {
-  /// The prefetch config that devices of a channel had last while `version` was the newest one; where it is named by a
-  /// moment, at that one. nil: none.
-  /// - Throws: `unknownDocument` where the versions of then aren't kept.
+  /// The prefetch config that a channel's devices last had while `version` was the newest, or, if `name` is a time, at
+  /// that time; nil if none.
+  /// - Throws: `unknownDocument` if the versions of that time aren't kept.
   package func prefetch(of channel: ChannelInfo, while version: ManifestVersion, as name: VersionName?)
     throws(StoreError) -> DocumentRecord?
   {

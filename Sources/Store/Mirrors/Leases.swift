@@ -3,12 +3,12 @@ import System
 
 /// Who registers a mirror or holds a lease.
 package enum Holder: Sendable {
-  /// A run with the data folder in hand. What it does isn't in the audit trail, as it writes these tables alone.
+  /// A run with access to the data folder. It isn't recorded in the audit trail, because it writes only these tables.
   case local
-  /// A token, and where it was shown.
+  /// A token, and the address from which it was used.
   case token(AccessToken, address: String)
 
-  /// As its rows have it.
+  /// The owner as rows have it.
   var owner: String {
     switch self {
     case .local: "local"
@@ -16,7 +16,7 @@ package enum Holder: Sendable {
     }
   }
 
-  /// For the audit trail.
+  /// The actor for the audit trail.
   var actor: Actor {
     switch self {
     case .local: .local
@@ -31,13 +31,13 @@ package enum Holder: Sendable {
     }
   }
 
-  /// Whether it may undo what others hold.
+  /// Whether it may end what belongs to others.
   var isAdmin: Bool { token.map { $0.scope >= .admin && $0.isUnlimited } ?? true }
 }
 
 extension Database {
-  /// Whether a row's owner is a token that is still in use, or a local run. A row of another one is nobody's: tokens are
-  /// replaced, and what they held must not stay out of reach.
+  /// Whether a row's owner is a token that is in use, or a local run. Any other row has no owner: tokens are replaced,
+  /// and what they held must stay accessible.
   func isInUse(owner: String?, now: Int64) throws(StoreError) -> Bool {
     guard let owner else { return false }
     if owner == Holder.local.owner { return true }
@@ -48,11 +48,11 @@ extension Database {
   }
 }
 
-/// A reader's claim that nothing be removed while it reads (DESIGN §4).
+/// A reader's lease, during which nothing may be removed (ARCHITECTURE.md, "Journey 3").
 package struct Lease: Hashable, Sendable {
-  /// What it is renewed and ended by.
+  /// The id with which it is renewed and ended.
   package let id: String
-  /// Who reads, in words.
+  /// The reader, in words.
   package let holder: String
   /// Milliseconds since 1970.
   package let takenAt: Int64
@@ -61,18 +61,18 @@ package struct Lease: Hashable, Sendable {
 }
 
 extension Store {
-  /// Seconds for which a lease may be asked for at once; its holder renews it.
+  /// The seconds for which a lease may be taken or renewed at a time.
   package static let leaseSeconds = 10...3600
-  /// Leases of one token that last at the same time.
+  /// The most leases that one token may hold at the same time.
   package static let leasesPerToken = 8
-  /// Milliseconds that a token's lease lasts at most, however often it is renewed.
+  /// The most milliseconds that a token's lease lasts, however often it is renewed.
   package static let leaseLife: Int64 = 24 * 3_600_000
 
-  /// Takes a lease. It ends by itself after `seconds`, so that a reader that died holds nothing for long.
-  /// - Parameter record: keeps the answer for retries.
+  /// Takes a lease. It ends after `seconds` unless it is renewed, so that a reader that died doesn't hold it for long.
+  /// `record` keeps the answer for retries.
   /// - Throws: `tooManyLeases`.
-  package func takeLease(
-    holder: String, seconds: Int, by asker: Holder = .local, record: AnswerRecord<Lease>? = nil
+  package func acquireLease(
+    holder: String, seconds: Int, by requester: Holder = .local, record: AnswerRecord<Lease>? = nil
   ) throws(StoreError) -> Lease {
     let now = clock()
     let lease = Lease(
@@ -81,30 +81,31 @@ extension Store {
     return try connections.transaction(keeping: record, now: now, isUrgent: false) {
       (db) throws(StoreError) in
       try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
-      if asker.token != nil {
-        let held = try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", asker.owner) ?? 0
+      if requester.token != nil {
+        let held =
+          try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", requester.owner) ?? 0
         guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
       }
       try db.run(
         "INSERT INTO lease (id, holder, taken_at, expires_at, owner) VALUES (?, ?, ?, ?, ?)", lease.id,
-        holder, now, lease.expiresAt, asker.owner)
-      guard asker.token != nil else { return lease }
+        holder, now, lease.expiresAt, requester.owner)
+      guard requester.token != nil else { return lease }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
-          result: ["id": .string(lease.id)]), by: asker.actor, now: now)
+          result: ["id": .string(lease.id)]), by: requester.actor, now: now)
       return lease
     }
   }
 
-  /// Lets a lease last `seconds` from now.
-  /// - Throws: `unknownLease` where it ended; `foreignLease`; `leaseTooOld`.
-  package func renewLease(_ id: String, seconds: Int, by asker: Holder = .local) throws(StoreError) {
+  /// Extends a lease to `seconds` from now.
+  /// - Throws: `unknownLease` if it has ended; `foreignLease`; `leaseTooOld`.
+  package func renewLease(_ id: String, seconds: Int, by requester: Holder = .local) throws(StoreError) {
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
       let end = now + Int64(seconds) * 1000
       guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
-      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
       if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
         throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
       }
@@ -112,20 +113,20 @@ extension Store {
     }
   }
 
-  /// Ends a lease; one that ended already is no error.
+  /// Ends a lease; it is no error if it has ended already.
   /// - Throws: `foreignLease`.
-  package func endLease(_ id: String, by asker: Holder = .local) throws(StoreError) {
+  package func endLease(_ id: String, by requester: Holder = .local) throws(StoreError) {
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
       guard let held = try db.lease(id, now: now) else { return }
-      guard asker.isAdmin || held.owner == asker.owner else { throw .foreignLease(id) }
+      guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
       try db.run("DELETE FROM lease WHERE id = ?", id)
-      guard asker.token != nil else { return }
-      try db.audit(AuditAct("lease.end", parameters: ["id": .string(id)]), by: asker.actor, now: now)
+      guard requester.token != nil else { return }
+      try db.audit(AuditEvent("lease.end", parameters: ["id": .string(id)]), by: requester.actor, now: now)
     }
   }
 
-  /// The leases that last: while there is one, nothing that a version names may be removed.
+  /// The current leases. While there is one, nothing that a version names may be removed.
   package func leases() throws(StoreError) -> [Lease] {
     let now = clock()
     return try connections.reading { (db) throws(StoreError) in
@@ -139,12 +140,12 @@ extension Store {
 }
 
 extension Database {
-  /// Milliseconds by which the clock may be set back beside a reader.
+  /// The milliseconds by which the clock may be set back while someone reads.
   private static var clockSlack: Int64 { 3_600_000 }
 
-  /// Who reads just now what gc would remove.
+  /// Those who are reading what gc would remove.
   func leaseHolders(now: Int64) throws(StoreError) -> [String] {
-    // One from a time that hasn't come was taken while the clock was ahead: its reader is gone, or renews it.
+    // A lease from the future was taken while the clock was ahead: its reader is gone, or renews it.
     try all(
       "SELECT holder FROM lease WHERE expires_at > ?1 AND taken_at <= ?1 + ?2 ORDER BY taken_at", now,
       Self.clockSlack
@@ -157,12 +158,12 @@ extension Database {
     if !holders.isEmpty { throw .leased(by: holders) }
   }
 
-  /// Ends what a token that ended holds: nobody could end or renew it.
+  /// Ends the leases of a token that was revoked: nobody else could end or renew them.
   func deleteLeases(of owner: String) throws(StoreError) {
     try run("DELETE FROM lease WHERE owner = ?", owner)
   }
 
-  /// Ends all, in a copy of which nobody reads.
+  /// Ends all leases, in a copy of the database that nobody reads.
   func deleteLeases() throws(StoreError) { try run("DELETE FROM lease") }
 
   fileprivate func lease(_ id: String, now: Int64) throws(StoreError) -> (owner: String?, takenAt: Int64)? {
@@ -172,24 +173,24 @@ extension Database {
   }
 }
 
-/// Holds a lease for as long as some work takes, renewing it on the way.
+/// Holds a lease while some work is done, and renews it meanwhile.
 struct LeaseRenewer {
   private let store: Store
   private let lease: Lease
   private var renewed: UInt64
 
-  /// Seconds that a lease outlives a reader that was killed.
+  /// The seconds that a lease outlives a reader that was killed.
   private static let seconds = 120
 
   init(_ store: Store, holder: String) throws(StoreError) {
     self.store = store
-    lease = try store.takeLease(holder: holder, seconds: Self.seconds)
+    lease = try store.acquireLease(holder: holder, seconds: Self.seconds)
     renewed = Clock.monotonicNanoseconds()
   }
 
-  /// Called at least once a minute.
-  /// - Throws: `unknownLease` where it ended: what was read may be gone.
-  mutating func goOn() throws(StoreError) {
+  /// Renews the lease if it is due; to be called at least once a minute.
+  /// - Throws: `unknownLease` if the lease has ended, so that what was read may be gone.
+  mutating func renewIfDue() throws(StoreError) {
     guard Clock.monotonicNanoseconds() - renewed > 20_000_000_000 else { return }
     try store.renewLease(lease.id, seconds: Self.seconds)
     renewed = Clock.monotonicNanoseconds()

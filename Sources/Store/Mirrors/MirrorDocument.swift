@@ -1,19 +1,19 @@
 import Manifests
 import System
 
-/// A document of a mirror that is made at the origin, by what it is about.
+/// A document of a mirror that the origin creates.
 package enum MirrorDocument: Hashable, Sendable {
   /// `configure/N.json`
   case whole(ManifestVersion)
   /// `patch/A-N.json`
   case patch(from: ManifestVersion, to: ManifestVersion)
-  /// `update/A-N.json`: the answer to a poll that names a pack.
+  /// `update/A-N.json`: the answer to a poll with a pack.
   case update(from: ManifestVersion, to: ManifestVersion)
   /// `release/N.json`
   case release(ManifestVersion)
   /// `info.json`
   case info(ManifestVersion)
-  /// `prefetchConfig.json`, `policy.json`: a version of the document, 0 before the first.
+  /// `prefetchConfig.json`, `policy.json`: a version of the document; 0 before the first.
   case prefetch(Int64)
   case policy(Int64)
   /// `script/{sha256}.js`
@@ -33,7 +33,7 @@ package enum MirrorDocument: Hashable, Sendable {
     }
   }
 
-  /// How the API is asked for it.
+  /// The query of the API for the document.
   package var query: String {
     switch self {
     case .whole(let version): "kind=whole&version=\(version)"
@@ -47,7 +47,7 @@ package enum MirrorDocument: Hashable, Sendable {
     }
   }
 
-  /// Reads what `query` says; nil for anything else.
+  /// Parses the members of `query`; nil for anything else.
   package init?(kind: String, from: ManifestVersion?, version: ManifestVersion?, sha256: SHA256?) {
     switch (kind, from, version, sha256) {
     case ("whole", _, let version?, _): self = .whole(version)
@@ -65,7 +65,7 @@ package enum MirrorDocument: Hashable, Sendable {
 
 extension Store {
   /// The bytes of a mirror's document.
-  /// - Throws: `unknownVersion`, also for an update without a pack; `unknownBlob` for a script that isn't kept.
+  /// - Throws: `unknownVersion`, also for an update without a pack; `unknownBlob` for a script that isn't stored.
   package func mirrorDocument(_ document: MirrorDocument, of channel: ChannelInfo) throws(StoreError)
     -> [UInt8]
   {
@@ -90,7 +90,7 @@ extension Store {
     }
   }
 
-  /// What every answer of a channel carries beside its news.
+  /// The extra members that every answer of a channel has.
   package func answerExtras(of channel: ChannelInfo) throws(StoreError) -> AnswerExtras {
     try extras(of: channel).answerExtras.with(rollback: channel.rollback)
   }
@@ -118,18 +118,18 @@ extension Store {
   }
 }
 
-/// A resource as a mirror keeps it.
+/// A resource in a mirror.
 package struct MirroredResource: Hashable, Sendable {
-  /// Where it is downloaded, below the public URL.
+  /// Its download path below the public URL.
   package let path: DownloadPath
   /// The digest of its bytes.
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// What it is answered as.
+  /// Its content type.
   package let ctype: ContentType
 
-  /// A resource by its path, bytes and type.
+  /// Creates a resource.
   package init(path: DownloadPath, sha256: SHA256, size: Int64, ctype: ContentType) {
     self.path = path
     self.sha256 = sha256
@@ -138,17 +138,17 @@ package struct MirroredResource: Hashable, Sendable {
   }
 }
 
-// What a mirror is made of. Each call reads one state of the database and ends; a version that it names doesn't
-// change, so that calls that follow each other agree.
+// The contents of a mirror. Each call reads one snapshot of the database. The content of a version never changes, so
+// successive calls agree.
 extension Store {
-  /// The newest version of a channel and the `keep` releases before it, oldest first; empty without a release.
+  /// The newest version of a channel and the `keep` releases before it, oldest first; empty if there is no release.
   package func keptVersions(of channel: ChannelInfo, keep: Int) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
       try db.newestVersions(of: channel.id, below: channel.version.number + 1, limit: keep + 1).reversed()
     }
   }
 
-  /// Every resource that a version from `first` to `last` names, each once.
+  /// The resources that any version from `first` to `last` names, each once.
   package func mirroredResources(
     of channel: ChannelInfo, from first: ManifestVersion, through last: ManifestVersion
   ) throws(StoreError) -> [MirroredResource] {
@@ -176,7 +176,7 @@ extension Store {
     }
   }
 
-  /// `configure/N.json`: the whole manifest of a kept version, and nothing that another version may say otherwise.
+  /// `configure/N.json`: the whole manifest of a kept version, without anything that could differ for another version.
   /// - Throws: `unknownVersion`.
   func wholeDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [UInt8]
@@ -208,7 +208,7 @@ extension Store {
   }
 
   /// `update/A-N.json`.
-  /// - Throws: `unknownVersion`, also where no pack between the two is kept.
+  /// - Throws: `unknownVersion`, also if there is no pack between the two.
   private func updateDocument(
     _ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion
   ) throws(StoreError) -> [UInt8] {

@@ -1,31 +1,31 @@
 import Manifests
 
-/// A static copy as its last run registered it.
+/// A static copy, as registered by its last run.
 package struct MirrorRecord: Hashable, Sendable {
-  /// Where it is, as its run called it.
+  /// The name that its run gave it.
   package let name: String
   /// When that run ended, in milliseconds since 1970.
   package let at: Int64
-  /// What it names: the kept versions of each channel, which gc leaves alone.
+  /// The versions of each channel that it names, which gc keeps.
   package let versions: [MirroredVersion]
-  /// The id of the token that registered it; else a word that is no token's.
+  /// The id of the token that registered it, or a word that isn't a token's id.
   package let owner: String?
-  /// Whether gc leaves alone what it names.
+  /// Whether gc keeps the versions that it names.
   package let isBinding: Bool
-  /// Whether who asked may forget it.
+  /// Whether the caller may forget it.
   package let isForgettable: Bool
 }
 
 /// A version that a mirror names.
 package struct MirroredVersion: Hashable, Sendable {
-  /// The app of its channel.
+  /// The channel's app.
   package let app: AppName
-  /// The channel whose version it is.
+  /// The channel.
   package let channel: ChannelName
   /// The version.
   package let version: ManifestVersion
 
-  /// A version by its channel and number.
+  /// Creates a version of a channel.
   package init(app: AppName, channel: ChannelName, version: ManifestVersion) {
     self.app = app
     self.channel = channel
@@ -34,30 +34,30 @@ package struct MirroredVersion: Hashable, Sendable {
 }
 
 extension Store {
-  /// Mirrors that one token may register.
+  /// The most mirrors that one token may register.
   package static let mirrorsPerToken = 100
-  /// Days after its last run for which a mirror keeps versions: nobody tells of one that is gone.
+  /// The days after its last run for which a mirror keeps versions, because nobody reports that a mirror is gone.
   package static let mirrorDays: Int64 = 90
-  /// The same where its token has ended, from then on: somebody else's run may go on with it meanwhile.
+  /// The days after the end of its token for which a mirror keeps versions; another token's run may continue with it until then.
   package static let orphanedMirrorDays: Int64 = 7
 
-  /// Notes what a mirror names since its run that ended now; what it named before is forgotten. A version that isn't
-  /// kept now is left out: nobody could have copied it, and one that is yet to come must not be kept for its number.
-  /// - Parameter record: keeps the answer for retries.
-  /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` where it is another one's; `tooManyMirrors`.
+  /// Registers the versions that a mirror names since its run that ended now, instead of those it named before.
+  /// Versions that aren't kept now are left out: nobody could have copied them, and a future version must not be kept
+  /// because of its number. `record` keeps the answer for retries.
+  /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` if it belongs to another token; `tooManyMirrors`.
   package func register(
-    mirror name: String, _ versions: [MirroredVersion], by asker: Holder = .local,
+    mirror name: String, _ versions: [MirroredVersion], by requester: Holder = .local,
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
     try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       let held = try db.mirror(name)
-      try db.check(held, name, by: asker, now: now)
+      try db.check(held, name, by: requester, now: now)
       try db.run(
         """
         INSERT INTO mirror (name, at, owner) VALUES (?1, ?2, ?3)
         ON CONFLICT (name) DO UPDATE SET at = ?2, owner = ?3
-        """, name, now, try db.owner(after: held, asker, now: now))
+        """, name, now, try db.owner(after: held, requester, now: now))
       let id = try db.mirror(name)?.id ?? 0
       let before = try db.versions(ofMirror: id)
       try db.deleteVersions(ofMirror: id)
@@ -70,34 +70,34 @@ extension Store {
       }
       // A run that changes nothing, as most do, isn't an act.
       let after = try db.versions(ofMirror: id)
-      guard asker.token != nil, held == nil || after != before else { return }
+      guard requester.token != nil, held == nil || after != before else { return }
       try db.audit(
-        AuditAct("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
-        by: asker.actor, now: now)
+        AuditEvent("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
+        by: requester.actor, now: now)
     }
   }
 
-  /// Forgets a mirror, so that gc may drop what it named; its next run registers it again.
-  /// - Parameter record: keeps the answer for retries.
-  /// - Throws: `unknownMirror`; `foreignMirror` where it is another one's.
+  /// Forgets a mirror, so that gc may remove the versions it named; its next run registers it again. `record` keeps the
+  /// answer for retries.
+  /// - Throws: `unknownMirror`; `foreignMirror` if it belongs to another token.
   package func forget(
-    mirror name: String, by asker: Holder = .local, record: AnswerRecord<Void>? = nil
+    mirror name: String, by requester: Holder = .local, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
     try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
       guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
-      guard try db.isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+      guard try db.isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
       try db.deleteVersions(ofMirror: held.id)
       try db.run("DELETE FROM mirror WHERE id = ?", held.id)
-      guard asker.token != nil else { return }
+      guard requester.token != nil else { return }
       try db.audit(
-        AuditAct("mirror.forget", parameters: ["name": .string(name)]), by: asker.actor, now: now)
+        AuditEvent("mirror.forget", parameters: ["name": .string(name)]), by: requester.actor, now: now)
     }
   }
 
-  /// Every registered mirror, by name.
-  /// - Parameter asker: who is told which of them may be forgotten.
-  package func mirrors(for asker: Holder = .local) throws(StoreError) -> [MirrorRecord] {
+  /// All registered mirrors, sorted by name.
+  /// - Parameter requester: for whom to determine which of them may be forgotten.
+  package func mirrors(for requester: Holder = .local) throws(StoreError) -> [MirrorRecord] {
     let now = clock()
     return try connections.reading { (db) throws(StoreError) in
       let binding = try db.bindingMirrors(now: now)
@@ -113,7 +113,7 @@ extension Store {
           MirrorRecord(
             name: row.name, at: row.at, versions: try db.versions(ofMirror: row.id), owner: row.owner,
             isBinding: binding.contains(row.id),
-            isForgettable: try db.isOpen((id: row.id, owner: row.owner), to: asker, now: now)))
+            isForgettable: try db.isOpen((id: row.id, owner: row.owner), to: requester, now: now)))
       }
       return mirrors
     }
@@ -121,7 +121,7 @@ extension Store {
 }
 
 extension [MirroredVersion] {
-  /// What the audit trail says of them: the oldest and the newest of each channel.
+  /// The audit trail's summary of them: the newest version of each channel.
   fileprivate var ranges: JSONValue {
     var ranges: [(first: MirroredVersion, last: ManifestVersion)] = []
     for item in self {
@@ -143,7 +143,7 @@ extension [MirroredVersion] {
 }
 
 extension Database {
-  /// The mirrors whose versions gc leaves alone: those that ran not long ago, for a token that has not long ended.
+  /// The mirrors whose versions gc keeps: those that ran recently, and whose token hasn't ended long ago.
   func bindingMirrors(now: Int64) throws(StoreError) -> Set<Int64> {
     let day: Int64 = 86_400_000
     return Set(
@@ -162,24 +162,24 @@ extension Database {
     }
   }
 
-  /// A mirror is its token's. Nobody's goes to a token that may read all that it names: so a job goes on with a new
-  /// token, and after an upgrade.
+  /// Checks that a mirror may be registered. A mirror belongs to its token. One without an owner goes to a token that
+  /// may read everything it names, so that a job continues with a new token, and after an upgrade.
   fileprivate func check(
-    _ held: (id: Int64, owner: String?)?, _ name: String, by asker: Holder, now: Int64
+    _ held: (id: Int64, owner: String?)?, _ name: String, by requester: Holder, now: Int64
   ) throws(StoreError) {
-    guard asker.token != nil else { return }
+    guard requester.token != nil else { return }
     if let held {
-      if asker.isAdmin || held.owner == asker.owner { return }
-      guard try isOpen(held, to: asker, now: now) else { throw .foreignMirror(name) }
+      if requester.isAdmin || held.owner == requester.owner { return }
+      guard try isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
     }
-    let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", asker.owner) ?? 0
+    let count = try value(Int64.self, "SELECT count(*) FROM mirror WHERE owner = ?", requester.owner) ?? 0
     guard count < Store.mirrorsPerToken else { throw .tooManyMirrors(Store.mirrorsPerToken) }
   }
 
-  fileprivate func isOpen(_ held: (id: Int64, owner: String?), to asker: Holder, now: Int64)
+  fileprivate func isOpen(_ held: (id: Int64, owner: String?), to requester: Holder, now: Int64)
     throws(StoreError) -> Bool
   {
-    guard let token = asker.token, !asker.isAdmin, held.owner != asker.owner else { return true }
+    guard let token = requester.token, !requester.isAdmin, held.owner != requester.owner else { return true }
     let mayRead = try versions(ofMirror: held.id).allSatisfy {
       token.allows(.read, app: $0.app, channel: $0.channel)
     }
@@ -187,11 +187,11 @@ extension Database {
     return try !isInUse(owner: held.owner, now: now)
   }
 
-  /// Whose it is then: an admin or a local run that writes another one's doesn't take it away from a job that goes on.
-  fileprivate func owner(after held: (id: Int64, owner: String?)?, _ asker: Holder, now: Int64)
+  /// The owner after a registration: an admin or a local run doesn't take a mirror away from an active owner.
+  fileprivate func owner(after held: (id: Int64, owner: String?)?, _ requester: Holder, now: Int64)
     throws(StoreError) -> String
   {
-    guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return asker.owner }
+    guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return requester.owner }
     return owner
   }
 

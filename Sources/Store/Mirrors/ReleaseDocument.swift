@@ -1,8 +1,8 @@
 import Manifests
 
 extension Store {
-  /// `release/N.json`: what an origin needs beside the manifest to go on from a kept version (DESIGN §6). It names
-  /// no people, messages or tokens.
+  /// `release/N.json`: what an origin needs besides the manifest to continue from a kept version. It
+  /// contains no names of people, messages or tokens.
   /// - Throws: `unknownVersion`.
   func releaseDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [UInt8]
@@ -20,7 +20,7 @@ extension Store {
       let raised = try db.raisedNumbers(of: channel)
       if !raised.members.isEmpty { document["leastDocuments"] = .object(raised) }
       document["bundles"] = .array(try db.bundleMembers(of: channel, version))
-      // Only of the newest: what older ones had counted is less.
+      // Only for the newest version; older counters are lower.
       document["counters"] = .object(version == channel.version ? try db.counters(of: channel) : JSONObject())
       return JSONValue.object(document).canonical
     }
@@ -28,7 +28,7 @@ extension Store {
 }
 
 extension Database {
-  /// The lowest numbers that the next versions of documents may have, where a restore raised them.
+  /// The lowest next versions of documents, if a restore raised them.
   fileprivate func raisedNumbers(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
     JSONObject(
       try all("SELECT name, least_next FROM document_counter WHERE channel_id = ? ORDER BY name", channel.id)
@@ -65,14 +65,14 @@ extension Database {
     throws(StoreError) -> ReleaseBundleRow
   {
     if let kept = try ReleaseBundleRow.last(of: bundle.id, in: channel, upTo: version, self) { return kept }
-    // The release is not kept any more; the bundle's own row still tells what it came to.
+    // That release is no longer kept, but the bundle's own row still has its totals.
     let isKnown = bundle.version <= version
     return ReleaseBundleRow(
       bundle: bundle.id, version: isKnown ? bundle.version : .none, channel: channel, counts: ChangeCounts(),
       resources: isKnown ? bundle.resources : 0, bytes: isKnown ? bundle.bytes : 0)
   }
 
-  /// How many resource versions each URL was given, where that is more than its live entry says.
+  /// The number of resource versions that each URL has had, where it is higher than that of its live entry.
   fileprivate func counters(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
     JSONObject(
       try all(
@@ -89,7 +89,7 @@ extension Database {
 }
 
 extension ReleaseRow {
-  /// What it was and did, without people and their words.
+  /// The release's members, without people and their words.
   fileprivate var members: JSONObject {
     JSONObject([
       .init(key: "version", value: .string(version.text)),

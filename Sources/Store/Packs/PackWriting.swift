@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// Bytes that are put aside for a while: a few in memory, the rest in a file without a name that goes with its last owner.
+/// Temporary storage for bytes: a few in memory, the rest in an unnamed file that is removed with its last owner.
 package final class ScratchFile: Sendable {
   private let path: String
   private let state = Locked(State())
@@ -9,35 +9,35 @@ package final class ScratchFile: Sendable {
   private struct State {
     var memory: [UInt8] = []
     var file: File?
-    /// Bytes in the file.
+    /// The number of bytes in the file.
     var count: Int64 = 0
   }
 
   private final class File: Sendable {
     let descriptor: Descriptor
 
-    /// - Parameter path: is free again when this returns.
+    /// Creates a file at `path` and removes its name.
     init(_ path: String) throws(SystemError) {
       descriptor = try Kernel.open(path, [.readWrite, .create, .exclusive], mode: 0o600)
       try Kernel.remove(path)
     }
   }
 
-  /// Bytes that are kept in memory. Most packs are smaller, and take no descriptor.
-  private static let mostInMemory = 1 << 20
+  /// The most bytes that are kept in memory. Most packs are smaller, and need no descriptor.
+  private static let maxInMemory = 1 << 20
 
   package init(in folder: DataFolder) {
-    // The name of what is arriving, which is swept should the process end between making the file and removing it.
+    // Named like an incoming file, which is swept if the process ends before it removes the name.
     path = "\(folder.temporary)/incoming-pack-\(Hex.encode(Secrets.random(6).span.bytes))"
   }
 
-  /// Puts bytes behind all others, from whatever thread; gives where they are.
-  /// - Throws: the disk's errors; then nothing of it is of use.
+  /// Appends bytes, from any thread, and returns their range.
+  /// - Throws: the disk's errors; then the file can't be used any more.
   package func append(_ bytes: [UInt8]) throws(StoreError) -> Range<Int64> {
     try state.withLock { (state) throws(StoreError) -> Range<Int64> in
       let start = Int64(state.memory.count) + state.count
       let end = start + Int64(bytes.count)
-      if state.file == nil, end <= Int64(Self.mostInMemory) {
+      if state.file == nil, end <= Int64(Self.maxInMemory) {
         state.memory += bytes
         return start..<end
       }
@@ -51,7 +51,7 @@ package final class ScratchFile: Sendable {
     }
   }
 
-  /// Hands over the bytes of a range that was appended, piece by piece.
+  /// Calls `body` with the bytes of an appended range, piece by piece.
   func read(_ range: Range<Int64>, _ body: (RawSpan) throws(SystemError) -> Void) throws(SystemError) {
     let (memory, file, shift) = state.withLock { state in
       let count = Int64(state.memory.count)
@@ -75,11 +75,11 @@ package final class ScratchFile: Sendable {
   }
 }
 
-/// All that a pack is put together of.
+/// The parts that a pack is assembled from.
 package struct PackParts: Sendable {
-  /// The head and the change list.
+  /// The header and the change list.
   package let head: [UInt8]
-  /// Each record's head, and where its frame is.
+  /// Each record's header, and the range of its frame in `frames`.
   package let records: [(head: [UInt8], frame: Range<Int64>)]
   package let frames: ScratchFile
 
@@ -89,14 +89,14 @@ package struct PackParts: Sendable {
     self.frames = frames
   }
 
-  /// Bytes of the whole.
+  /// The size of the pack in bytes.
   package var size: Int64 {
     records.reduce(Int64(head.count)) { $0 + Int64($1.head.count) + Int64($1.frame.count) }
   }
 }
 
 extension DerivedStore {
-  /// Puts a pack together and keeps it.
+  /// Assembles a pack and stores it.
   package func keep(_ parts: PackParts, _ ends: PackEnds, of channel: Int64) throws(StoreError) -> StoredPack
   {
     let folder = folder.packs(of: channel)
@@ -108,8 +108,8 @@ extension DerivedStore {
       }
       let pack = StoredPack(
         base: ends.base, version: ends.version, sha256: sha256, size: parts.size, isPushed: false)
-      // The digest first, so that whoever opens the file finds what to compare it with; its own row last: who finds
-      // that finds the file.
+      // The digest first, so that whoever opens the file can compare it; the pack's own row last, so that whoever finds
+      // it also finds the file.
       try noteFile(path(of: pack, channel), sha256, size: pack.size)
       try StoreError.disk { () throws(SystemError) in
         try Kernel.rename(part, to: path(of: pack, channel))

@@ -1,13 +1,13 @@
 import Manifests
 import System
 
-/// The two manifests that a pack joins.
+/// The two manifests that a pack connects.
 package struct PackEnds: Hashable, Sendable {
-  /// What a device is at that can use it.
+  /// The version that a device must have to use it.
   package let base: ManifestVersion
-  /// What it leads to.
+  /// The version that it leads to.
   package let version: ManifestVersion
-  /// Of the resourcemaps of both.
+  /// The digests of both resourcemaps.
   package let baseDigest: SHA256
   package let digest: SHA256
 
@@ -18,42 +18,42 @@ package struct PackEnds: Hashable, Sendable {
     self.digest = digest
   }
 
-  /// Stands for both manifests.
+  /// Identifies both manifests.
   fileprivate var key: SHA256 { SHA256.of(baseDigest.bytes + digest.bytes) }
 }
 
-/// A pack that is kept.
+/// A stored pack.
 package struct StoredPack: Hashable, Sendable {
   package let base: ManifestVersion
   package let version: ManifestVersion
-  /// Of its bytes.
+  /// The SHA-256 of its bytes.
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// Whether it was brought to where devices download from (`serve --cdn push`).
+  /// Whether it was pushed to where devices download from (`serve --cdn push`).
   package let isPushed: Bool
 
-  /// Where devices find it.
+  /// The path at which devices download it.
   package func path(of channel: ChannelInfo) -> PackPath {
     PackPath(channel: channel.name, app: channel.app, base: base, version: version, sha256: sha256)
   }
 
-  /// What devices are told of it.
+  /// What devices are told about it.
   package func offer(of channel: ChannelInfo) -> PackOffer {
     PackOffer(download: path(of: channel).url(publicURL: channel.publicURL), size: size)
   }
 }
 
-/// What is known of the pack between two manifests.
+/// What is known about the pack between two manifests.
 package enum KnownPack: Hashable, Sendable {
   case nothing
-  /// None is worth keeping.
+  /// There is none worth storing.
   case refused
   case stored(StoredPack)
 }
 
 extension DerivedStore {
-  /// What is known of the pack between two manifests. One whose file is gone is forgotten.
+  /// What is known about the pack between two manifests. A pack whose file is gone is forgotten.
   package func pack(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> KnownPack {
     let row = try work { (db) throws(StoreError) in
       try db.first(
@@ -79,7 +79,7 @@ extension DerivedStore {
     return .nothing
   }
 
-  /// Remembers that no pack between two manifests is worth keeping.
+  /// Records that no pack between two manifests is worth storing.
   package func refusePack(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
     try work { (db) throws(StoreError) in
       try db.run(
@@ -89,7 +89,7 @@ extension DerivedStore {
     }
   }
 
-  /// Notes that a pack is where devices download from.
+  /// Records that a pack was pushed to where devices download from.
   package func notePushed(_ pack: StoredPack, of channel: Int64) throws(StoreError) {
     try work { (db) throws(StoreError) in
       try db.run(
@@ -99,26 +99,26 @@ extension DerivedStore {
     }
   }
 
-  /// Opens a kept pack whose bytes are those that it was made with; nil where there is none.
+  /// Opens a stored pack and checks its bytes; nil if there is none.
   package func openPack(_ path: PackPath, of channel: Int64) throws(StoreError) -> DerivedFile? {
     try openFile(packFile(path, of: channel))
   }
 
-  /// Reads a kept pack back, and drops it where it isn't what it was made as; then whoever has it open is told.
+  /// Reads a stored pack back, and removes it if it is bad; then whoever has it open is told.
   package func isWhole(_ pack: StoredPack, of channel: Int64) throws(StoreError) -> Bool {
     let found = try scrub("packs/\(channel)/\(Self.fileName(pack))") { _ in true }
     return found != .bad && found != .gone
   }
 
-  /// Where a pack's file is, whether it is there or not.
+  /// The path of a pack's file, whether or not it exists.
   package func packFile(_ pack: StoredPack, of channel: ChannelInfo) -> String { path(of: pack, channel.id) }
 
-  /// Where the file of a pack's path is, whether it is there or not.
+  /// The path of the file of a pack's download path, whether or not it exists.
   package func packFile(_ path: PackPath, of channel: Int64) -> String {
     "\(folder.packs(of: channel))/\(path.fileName)"
   }
 
-  /// The row of a pack whose file is there from now on.
+  /// Inserts the row of a pack whose file exists by now.
   func note(_ pack: StoredPack, _ ends: PackEnds, of channel: Int64, in db: Database) throws(StoreError) {
     try db.run(
       """
@@ -128,8 +128,8 @@ extension DerivedStore {
       pack.isPushed ? 1 : 0)
   }
 
-  /// Forgets a pack whose file is gone or was bad, so that it is made again.
-  /// - Parameter path: below `derived/`.
+  /// Forgets a pack whose file is gone or was bad, so that it is built again.
+  /// - Parameter path: the file's path below `derived/`.
   func forgetPack(at path: String) throws(StoreError) {
     guard let file = PackFile(path) else { return }
     try transaction { (db) throws(StoreError) in
@@ -168,15 +168,15 @@ extension DerivedStore {
   }
 }
 
-/// What the path of a kept pack says: `packs/<channel>/<A>-<B>-<mark>.xpk` below `derived/`.
+/// A stored pack as identified by its path: `packs/<channel>/<A>-<B>-<mark>.xpk` below `derived/`.
 struct PackFile {
   let channel: Int64
   let base: ManifestVersion
   let version: ManifestVersion
-  /// The first 16 hexadecimal digits of its sha256.
+  /// The first 16 hexadecimal digits of its SHA-256.
   let mark: String
 
-  /// Reads the end of a path; nil where it is no pack's.
+  /// Parses the end of a path; nil if it isn't a pack's.
   init?(_ path: String) {
     let parts = path.split(separator: "/").suffix(3)
     guard parts.count == 3, parts.first == "packs", let name = parts.last, name.hasSuffix(".xpk"),

@@ -1,21 +1,21 @@
 import Manifests
 
-/// What a bundle holds, whole or as the difference to a version that the asker knows.
+/// What a bundle holds, complete or as the difference from a version that the client knows.
 package struct BundleEntries: Sendable {
-  /// Whose they are.
+  /// The bundle's name.
   package let bundle: BundleName
-  /// The last version at which the bundle changed; 0 where it never held anything.
+  /// The last version at which the bundle changed; 0 if it never held anything.
   package let version: ManifestVersion
   /// The channel's newest version.
   package let channelVersion: ManifestVersion
-  /// What the entries are the difference to; nil: they are all that the bundle holds.
+  /// The version that the entries are the difference from; nil if they are all that the bundle holds.
   package let base: ManifestVersion?
-  /// Sorted by URL; nil: gone since `base`.
+  /// The entries, sorted by URL; nil content: removed since `base`.
   package let entries: [(url: ResourceURL, content: ResourceContent?)]
 }
 
 extension Store {
-  /// What a bundle holds now; only what changed after `since` where that is a version that can be told.
+  /// What a bundle holds now; only what changed after `since` if what it held at that version is known.
   package func entries(of bundle: BundleName, in channel: ChannelInfo, since: ManifestVersion? = nil)
     throws(StoreError) -> BundleEntries
   {
@@ -67,7 +67,7 @@ extension Database {
 }
 
 extension Store {
-  /// What each bundle of a channel held at a kept version, or the one named; those that held nothing are left out.
+  /// What each bundle of a channel held at a kept version, or only `bundle`; bundles that held nothing are left out.
   /// - Throws: `unknownVersion`, `unknownBundle`.
   package func contents(of channel: ChannelInfo, at version: ManifestVersion, bundle: BundleName? = nil)
     throws(StoreError) -> [BundleName: [ResourceURL: ResourceContent]]

@@ -1,19 +1,19 @@
 import Manifests
 import System
 
-/// Each URL of a manifest with its content, in 64 bytes each and those of the URL.
+/// The URLs of a manifest with their contents, in 64 bytes each plus the URL.
 ///
-/// All lies in two runs of memory, which go back to the system when they are let go of: 100,000 URLs and contents for
-/// themselves would leave holes all over the heap.
+/// Everything is in two blocks of memory, which go back to the system when the table is released; 100,000 separate URLs
+/// and contents would leave the heap fragmented.
 package struct ContentTable: RandomAccessCollection, Sendable {
-  /// A URL and what it has.
+  /// A URL and its content.
   package typealias Element = (url: ResourceURL, content: ResourceContent)
 
   private struct Row {
     let md5: MD5
     let sha256: SHA256
     let size: Int64
-    /// Where the URL ends in `text`; it begins where the one before ends.
+    /// The end of the URL in `text`; it begins where the previous one ends.
     let end: UInt32
     let form: UInt32
   }
@@ -29,16 +29,16 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   private var forms: [Form] = []
   private var places: [Form: UInt32] = [:]
 
-  /// A table without anything.
+  /// Creates an empty table.
   package init() {}
 
-  /// Bytes of URLs that find room: ten million of 400 bytes each.
-  private static let room = Int(UInt32.max)
+  /// The most bytes of URLs: enough for ten million of 400 bytes each.
+  private static let maxTextSize = Int(UInt32.max)
 
-  /// Appends a URL, which is above all that are there where `place(of:)` is to find it.
+  /// Appends a URL. For `place(of:)` to work, it has to sort after those that are there.
   package mutating func append(_ url: ResourceURL, _ content: ResourceContent) {
     text.append(contentsOf: url.text.utf8)
-    guard text.count <= Self.room else { fatalError("a manifest of more than 4 GB of URLs") }
+    guard text.count <= Self.maxTextSize else { fatalError("a manifest of more than 4 GB of URLs") }
     rows.append(
       Row(
         md5: content.md5, sha256: content.sha256, size: content.size, end: UInt32(text.count),
@@ -46,7 +46,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   }
 
   private mutating func place(of form: Form) -> UInt32 {
-    // Mostly a file is of the type of the one before it.
+    // A file is usually of the same type as the previous one.
     if let last = rows.last?.form, forms[Int(last)] == form { return last }
     if let known = places[form] { return known }
     let place = UInt32(forms.count)
@@ -68,15 +68,15 @@ package struct ContentTable: RandomAccessCollection, Sendable {
     )
   }
 
-  /// The URL alone.
+  /// The URL at an index.
   package func url(at index: Int) -> ResourceURL {
     ResourceURL(serialised: String(decoding: text[range(index)], as: UTF8.self))
   }
 
-  /// The bytes' digest alone.
+  /// The SHA-256 of the bytes at an index.
   package func sha256(at index: Int) -> SHA256 { rows[index].sha256 }
 
-  /// Where a URL is in a table that is sorted by URL; nil where it isn't.
+  /// The index of a URL in a table that is sorted by URL; nil if it isn't there.
   package func place(of url: ResourceURL) -> Int? {
     let wanted = url.text.utf8
     var low = 0

@@ -1,9 +1,9 @@
 import Manifests
 import System
 
-/// What a download URL stands for.
+/// The resource that a download URL refers to.
 package struct StoredResource: Hashable, Sendable {
-  /// The URL that it belongs to.
+  /// The URL of the resource.
   package let url: ResourceURL
   /// Its bytes, type and headers.
   package let content: ResourceContent
@@ -14,7 +14,7 @@ package struct StoredResource: Hashable, Sendable {
 }
 
 extension Store {
-  /// The resource of any kept version that has this download path; nil where none has.
+  /// The resource of any kept version that has this download path; nil if there is none.
   package func resource(at path: DownloadPath) throws(StoreError) -> StoredResource? {
     try connections.reading { (db) throws(StoreError) in
       guard let channel = try db.channelID(app: path.appID, path.channel) else { return nil }
@@ -52,7 +52,7 @@ extension Database {
     }.filter { ResourceUUID($0.content.sha256) == path.uuid }
   }
 
-  /// A name that is a hash doesn't tell its URL: found by the bytes, whose first digits the UUID repeats.
+  /// Finds the resource of a name that is a hash and so doesn't contain the URL: by the bytes, whose first digits are in the UUID.
   fileprivate func resources(uuidOf path: DownloadPath, in channel: Int64) throws(StoreError)
     -> [StoredResource]
   {
@@ -71,7 +71,7 @@ extension Database {
 }
 
 extension ResourceFileName {
-  /// The URL that the name encodes; nil where it is the hash of a long one.
+  /// The URL that the name encodes; nil if the name is the hash of a long URL.
   fileprivate var percentDecoded: String? {
     if text.utf8.first == UInt8(ascii: "~") { return nil }
     return PercentEncoding.decode(text.utf8).flatMap { String(validating: $0, as: UTF8.self) }
@@ -79,8 +79,8 @@ extension ResourceFileName {
 }
 
 extension ResourceUUID {
-  /// The lowest and highest sha256 that begin with this UUID's first six bytes, which are the digest's own; in the
-  /// seventh begins what a UUID says of itself.
+  /// The lowest and highest SHA-256 that begin with this UUID's first six bytes, which are the digest's own; the
+  /// seventh byte holds the UUID's version.
   fileprivate var digestRange: (low: [UInt8], high: [UInt8]) {
     let first = text.utf8.lazy.filter { $0 != UInt8(ascii: "-") }.prefix(12)
     let bytes = Hex.decode(String(decoding: Array(first), as: UTF8.self), count: 6) ?? []

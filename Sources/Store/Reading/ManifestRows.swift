@@ -1,12 +1,12 @@
 import Manifests
 
 extension Database {
-  /// Hands each URL of the manifest at `version`, in order, with its resource to `body`.
+  /// Calls `body` with each URL of the manifest at `version`, in order, and its resource.
   func eachEntry(
     of channel: ChannelInfo, at version: ManifestVersion,
     _ body: (ResourceURL, ManifestRow) throws(StoreError) -> Void
   ) throws(StoreError) {
-    // All bundles that hold a URL agree on its resource, so any one row tells it.
+    // All bundles that hold a URL agree on its resource, so any one row will do.
     try each(
       """
       SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
@@ -24,10 +24,10 @@ extension Database {
     }
   }
 
-  /// Hands each URL whose entry at `to` differs from that at `from`, sorted, with what it had and has, to `body`.
+  /// Calls `body` with each URL whose entry at `to` differs from that at `from`, in order, and its old and new resource.
   ///
-  /// It reads the rows that began or ended between the two, whatever the manifests' size, and one state of each URL
-  /// at either end over all bundles.
+  /// It reads only the rows that began or ended between the two versions, whatever the manifests' size, and each of
+  /// those URLs' resource at either version over all bundles.
   func eachDifference(
     of channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion,
     _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
@@ -61,43 +61,43 @@ extension Database {
   }
 }
 
-/// What a URL had and has, in the columns after the URL; read only as far as it is asked for.
+/// The old and new resource of a URL, in the columns after the URL; read only on demand.
 struct DifferenceRow {
   fileprivate let row: Statement
 
-  /// Where the columns of what it has begin, with the resource's id.
+  /// The first column of the new resource, which is its id.
   private static let now = 2 + ManifestRow.columns
 
   init(row: Statement) { self.row = row }
 
-  /// nil where the URL was not there.
+  /// The old resource; nil if there was none.
   func was() throws(StoreError) -> ManifestRow? {
     row.isNull(1) ? nil : try ManifestRow(row, from: 2)
   }
 
-  var hadOne: Bool { !row.isNull(1) }
+  var hadEntry: Bool { !row.isNull(1) }
 
-  /// The size of what was there, in bytes.
+  /// The size of the old resource, in bytes.
   var sizeBefore: Int64 { row.isNull(1) ? 0 : row.get(4) }
 
-  /// nil where the URL is not there.
+  /// The new resource; nil if there is none.
   func now() throws(StoreError) -> ManifestRow? {
     row.isNull(Self.now) ? nil : try ManifestRow(row, from: Self.now + 1)
   }
 }
 
-/// A resource of a channel as its rows tell it.
+/// A resource of a channel, as read from its rows.
 struct ManifestRow {
   let content: ResourceContent
   let version: Int64
   let broughtIn: ManifestVersion
   let publicURL: String
 
-  /// How many columns one is read from.
+  /// The number of columns that a resource is read from.
   static let columns = ResourceContent.columns + 3
 
-  /// The columns that `init` reads; `r`, `b`, `t` and `p` are the resource with its blob, type and public URL.
-  /// (A StaticString can't be put together, so the statements repeat them.)
+  /// Reads a resource's columns. In the statements, `r`, `b`, `t` and `p` are the resource with its blob, type and
+  /// public URL. (A StaticString can't be concatenated, so each statement lists the columns.)
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     content = try ResourceContent(row, from: column)
     let next = column + ResourceContent.columns
@@ -106,7 +106,7 @@ struct ManifestRow {
     publicURL = row.sharedText(next + 2)
   }
 
-  /// What a manifest says of it: the same at any time, since all of it was fixed with the resource's row.
+  /// The resource's manifest entry. It never changes, because all of it is fixed by the resource's row.
   func entry(_ url: ResourceURL, in channel: ChannelInfo) throws(StoreError) -> Entry {
     let path = DownloadPath(
       channel: channel.name, appID: channel.appID, manifestVersion: broughtIn, resourceVersion: version,

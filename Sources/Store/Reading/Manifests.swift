@@ -2,7 +2,7 @@ import Manifests
 import System
 
 extension Store {
-  /// Hands each URL of a kept version with its entry to `body`, sorted by URL; 0 has none.
+  /// Calls `body` with each URL of a kept version, in order, and its entry; version 0 has none.
   /// - Throws: `unknownVersion`.
   package func eachEntry(
     of channel: ChannelInfo, at version: ManifestVersion, _ body: (ResourceURL, Entry) -> Void
@@ -15,7 +15,7 @@ extension Store {
     }
   }
 
-  /// The manifest of a kept version, sorted by URL; 0 has none.
+  /// The manifest of a kept version, sorted by URL; that of version 0 is empty.
   /// - Throws: `unknownVersion`.
   package func manifest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [(url: ResourceURL, entry: Entry)]
@@ -30,7 +30,7 @@ extension Store {
     }
   }
 
-  /// Each URL of a kept version with its content, sorted by URL.
+  /// The URLs of a kept version with their contents, sorted by URL.
   /// - Throws: `unknownVersion`.
   package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> ContentTable
@@ -45,7 +45,7 @@ extension Store {
     }
   }
 
-  /// What turns the manifest of one kept version into that of another, sorted by URL.
+  /// The changes from the manifest of one kept version to that of another, sorted by URL.
   /// - Throws: `unknownVersion`.
   package func changes(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [EntryChange]
@@ -56,7 +56,7 @@ extension Store {
     }
   }
 
-  /// What changed between two kept versions, with the contents of both, sorted by URL.
+  /// The changes between two kept versions, with the contents of both, sorted by URL.
   /// - Throws: `unknownVersion`.
   package func diff(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [ContentChange]
@@ -66,7 +66,7 @@ extension Store {
     }
   }
 
-  /// The same with both entries, as a pack says what became of them.
+  /// The changes between two kept versions, with both entries as a pack describes them.
   /// - Throws: `unknownVersion`.
   package func entryChanges(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
     throws(StoreError) -> [Manifests.EntryChange]
@@ -90,7 +90,7 @@ extension Store {
     }
   }
 
-  /// The sha256 of a kept version's canonical resourcemap, as its release recorded it; nil where it isn't kept.
+  /// The SHA-256 of a kept version's canonical resourcemap, as its release recorded it; nil if it isn't kept.
   package func digest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256? {
     try connections.reading { (db) throws(StoreError) in
       try db.value(
@@ -99,7 +99,7 @@ extension Store {
     }
   }
 
-  /// The same worked out from the rows; a difference means that one of both is wrong.
+  /// The same digest, computed from the rows; if they differ, one of the two is wrong.
   package func digestByQuery(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256
   {
     try connections.reading { (db) throws(StoreError) in
@@ -109,23 +109,23 @@ extension Store {
   }
 }
 
-/// What a URL had and has; nil where the manifest doesn't hold it.
+/// A change of a URL's content; nil for a manifest without the URL.
 package struct ContentChange: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL
-  /// What it had.
+  /// The old content.
   package let was: ResourceContent?
-  /// What it has.
+  /// The new content.
   package let now: ResourceContent?
 }
 
 extension Database {
-  /// The digest of the resourcemap that a release leads to, before its rows are written.
+  /// The digest of the resourcemap that a release results in, before its rows are written.
   func digest(of release: PreparedRelease) throws(StoreError) -> SHA256 {
     try digest(of: release.channel, at: release.channel.version, with: release.changes)
   }
 
-  /// The sha256 of the canonical resourcemap of `version` with `changes`, which are sorted by URL, on top.
+  /// The SHA-256 of the canonical resourcemap of `version` with `changes` applied, which are sorted by URL.
   func digest(of channel: ChannelInfo, at version: ManifestVersion, with changes: [EntryChange])
     throws(StoreError) -> SHA256
   {
@@ -146,7 +146,7 @@ extension Database {
   }
 }
 
-/// Hashes a canonical resourcemap whose entries come in order.
+/// Hashes a canonical resourcemap whose entries are appended in order.
 private struct ResourceMapHasher: ~Copyable {
   private var hasher = SHA256Hasher()
   private var pending: [UInt8] = [UInt8(ascii: "{")]

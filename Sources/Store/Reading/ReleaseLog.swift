@@ -1,39 +1,39 @@
 import Manifests
 import System
 
-/// A release as the log tells it.
+/// A release, as the log lists it.
 package struct ReleaseRecord: Hashable, Sendable {
-  /// What it did to one bundle.
+  /// A release's changes to one bundle.
   package struct Bundle: Hashable, Sendable {
-    /// Which bundle.
+    /// The bundle's name.
     package let name: BundleName
-    /// How many of its URLs came, changed and went.
+    /// How many of its URLs were added, changed and removed.
     package let counts: ChangeCounts
   }
 
   /// The version that it made.
   package let version: ManifestVersion
-  /// The act that it was.
+  /// The kind of act.
   package let kind: ReleaseKind
   /// Milliseconds since 1970.
   package let at: Int64
-  /// Who made it.
+  /// The author.
   package let author: String
-  /// What that one said of it; may be empty.
+  /// The author's message; may be empty.
   package let message: String
-  /// The sha256 of the canonical resourcemap.
+  /// The SHA-256 of the canonical resourcemap.
   package let digest: SHA256
-  /// What it did to the channel's manifest.
+  /// The changes to the channel's manifest.
   package let counts: ChangeCounts
-  /// Bytes of what it added or changed.
+  /// Bytes of the resources that it added or changed.
   package let newBytes: Int64
-  /// URLs of the manifest afterwards.
+  /// The number of resources in the manifest afterwards.
   package let resources: Int
-  /// The bytes of all of them.
+  /// The bytes of all those resources.
   package let bytes: Int64
-  /// Sorted by name.
+  /// The bundles that it changed, sorted by name.
   package let bundles: [Bundle]
-  /// Where its content came from, and the freeze that it broke.
+  /// The source of its content, and the freeze that it overrode.
   package let details: ReleaseDetails
 }
 
@@ -50,7 +50,7 @@ extension Store {
     }
   }
 
-  /// A kept release.
+  /// The kept release of a version.
   /// - Throws: `unknownVersion`.
   package func release(_ version: ManifestVersion, of channel: ChannelInfo) throws(StoreError)
     -> ReleaseRecord

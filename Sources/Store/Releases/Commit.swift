@@ -2,18 +2,19 @@ import Manifests
 import System
 
 extension Store {
-  /// Makes a release, or says why not; all of it or nothing. What it acknowledges survives power loss.
+  /// Makes a release, all or nothing. An acknowledged release survives power loss.
   ///
-  /// Planning and the bytes' way to the disk run beside other releases; the transaction itself is one at a time.
+  /// Planning and writing the bytes to the disk run concurrently with other releases; transactions run one at a time.
   /// - Parameters:
-  ///   - digest: Gives the sha256 of the resourcemap that the changes lead to. Called at most once, by the thread
-  ///     that commits or one that it waits for, while no other release can come between; it may read from the store, not
-  ///     write to it. nil: worked out from the database.
-  ///   - committed: Called after the commit, before any other release can begin: the place to move a catalog on.
-  ///     Not called where nothing changed.
-  ///   - record: keeps the answer for retries, with the release. Where the channel is as it was asked to be, nothing is
-  ///     kept: a retry finds the same, or does what is left to do.
-  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  ///   - request: the release to make.
+  ///   - digest: Returns the SHA-256 of the resourcemap that the changes result in; nil to compute it from the
+  ///     database. Called at most once, on the committing thread or one that it waits for, while no other release can
+  ///     commit; it may read from the store, but not write to it.
+  ///   - committed: Called after the commit, before any other release can begin, to update a catalog. Not called if
+  ///     nothing changed.
+  ///   - record: Keeps the answer for retries, with the release. Nothing is kept if the channel already is as
+  ///     requested: a retry finds the same, or does what is left to do.
+  /// - Throws: the refusals of `StoreError`, with nothing changed.
   package func commit(
     _ request: ReleaseInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
@@ -21,7 +22,7 @@ extension Store {
   ) throws(StoreError) -> ReleaseOutcome {
     let (draft, edition) = try plan(request)
     guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
-    // A dry run says that it is frozen.
+    // A dry run reports the freeze in its outcome.
     if draft.isChange, !request.dryRun, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
@@ -34,7 +35,7 @@ extension Store {
       keeping: record, now: clock(), isUrgent: draft.contents.isEmpty,
       then: { if $0.changed || $0.extras != nil { committed($0) } }
     ) { (db) throws(StoreError) in
-      // Others may have committed since the draft was made; then it is made again.
+      // Others may have committed since the draft was made; then plan again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
       return try write(plan, of: request, in: db, digest: digest)
     }
@@ -44,8 +45,8 @@ extension Store {
     return outcome
   }
 
-  /// Works a release out without making it.
-  /// - Returns: also the edition of the database that it was worked out from, or of an older one.
+  /// Plans a release without making it.
+  /// - Returns: the plan, and the edition of the database that it is based on, or an older one.
   func plan(_ request: ReleaseInput) throws(StoreError) -> (plan: ReleasePlan, edition: Int) {
     let edition = connections.edition
     if let known = lastPlan.plan(of: request, at: edition) { return (known, edition) }
@@ -82,16 +83,16 @@ extension Store {
     return outcome
   }
 
-  /// Changes from which on a thread is worth starting.
+  /// The number of changes from which starting a thread pays off.
   private static let manyChanges = 1000
 
-  /// What `digest` gives for a release, worked out while `rows` writes those of it that don't need it.
+  /// Calls `digest` for a release on another thread, while `rows` writes those rows that don't need it.
   private static func digest(
     _ prepared: PreparedRelease, _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
     beside rows: () throws(StoreError) -> Void
   ) throws(StoreError) -> SHA256 {
     let result = Locked<Result<SHA256, StoreError>?>(nil)
-    // The thread below runs it while this one waits or writes rows, and nobody runs it afterwards.
+    // The thread below runs it while this one waits or writes rows; nothing runs it afterwards.
     nonisolated(unsafe) let work = digest
     let thread =
       prepared.changes.count < manyChanges
@@ -123,7 +124,7 @@ extension Store {
     return outcome
   }
 
-  /// Has the prefetch config come along, where one is to.
+  /// Promotes the prefetch config along with the release, if requested.
   private func follow(
     _ request: ReleaseInput, _ channel: ChannelInfo, in db: Database, _ outcome: inout ReleaseOutcome
   ) throws(StoreError) {
@@ -132,7 +133,7 @@ extension Store {
       carryOver, in: channel, at: outcome.version, by: PrefetchReconciler(request), now: clock(), in: db)
   }
 
-  /// Tells before the bytes go to the disk what the transaction would say.
+  /// Refuses a frozen channel before the bytes are written to the disk; the transaction checks it again.
   func checkFreeze(of channel: ChannelInfo, _ request: ReleaseInput) throws(StoreError) {
     guard request.breakGlass == nil else { return }
     let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }

@@ -1,34 +1,35 @@
 import Manifests
 
-/// URLs that an act may not name, since a channel or a token is limited to some hosts.
+/// URLs that an act may not name, because a channel or a token is limited to certain hosts.
 package struct ForeignURLs: Hashable, Sendable {
-  /// Whose list they are outside of.
+  /// Whose host list excludes them.
   package enum Owner: Hashable, Sendable {
     case channel(ChannelName)
-    /// The token that was shown, by its name.
+    /// The request's token, by name.
     case token(String)
   }
 
-  /// Whose list it is.
+  /// Whose host list it is.
   package let owner: Owner
-  /// The list, as it was given.
+  /// The host list as it was given.
   package let hosts: [String]
-  /// How many there are.
+  /// The number of such URLs.
   package fileprivate(set) var count = 0
-  /// The first of them, as they came.
+  /// The first of them, in the order of the request.
   package fileprivate(set) var first: [ResourceURL] = []
 
-  /// How many are named.
+  /// The most URLs in `first`.
   static let named = 5
 }
 
-/// The hosts whose URLs an act may name: those of its channel, and among these those of its token.
+/// The hosts whose URLs an act may name: those that both its channel and its token allow.
 struct HostBounds {
   private var lists: [(hosts: HostList, foreign: ForeignURLs)] = []
 
   /// - Parameters:
-  ///   - channel: nil where it is still to be made.
-  ///   - hosts: the token's; nil: all.
+  ///   - channel: nil if it is yet to be created.
+  ///   - name: the token's name.
+  ///   - hosts: the token's hosts; nil: all.
   init(_ channel: ChannelInfo?, token name: String, _ hosts: HostList?) {
     if let channel, let list = channel.hosts { add(list, .channel(channel.name)) }
     if let hosts { add(hosts, .token(name)) }
@@ -38,7 +39,7 @@ struct HostBounds {
     lists.append((hosts, ForeignURLs(owner: owner, hosts: hosts.names)))
   }
 
-  /// Notes a URL that is named.
+  /// Notes a URL that the act names.
   mutating func note(_ url: ResourceURL) {
     for index in lists.indices where !lists[index].hosts.contains(url) {
       lists[index].foreign.count += 1
@@ -46,13 +47,14 @@ struct HostBounds {
     }
   }
 
-  /// - Throws: `foreignHosts` where a URL that was noted lies outside of one of the lists.
+  /// - Throws: `foreignHosts` if a noted URL is on a host that one of the lists doesn't have.
   func check() throws(StoreError) {
     if let list = lists.first(where: { $0.foreign.count > 0 }) { throw .foreignHosts(list.foreign) }
   }
 
-  /// - Parameter content: a prefetch config, as it is stored.
-  /// - Throws: `foreignHosts` where a page or a call lies outside of one of the lists.
+  /// Checks the pages and calls of a prefetch config.
+  /// - Parameter content: the config as it is stored.
+  /// - Throws: `foreignHosts` if one of them is on a host that one of the lists doesn't have.
   func check(prefetch content: [UInt8]) throws(StoreError) {
     if lists.isEmpty { return }
     var bounds = self

@@ -1,24 +1,26 @@
 import Manifests
 import System
 
-/// The large release that was planned last: one that is prepared and then made is worked out once.
+/// The plan of the last large release, so that a release that is prepared and then made is planned once.
 ///
-/// In memory alone, one at a time, and of no use once anything was written to the database.
+/// Kept only in memory, one at a time, and useless once anything was written to the database.
 final class RecentPlan: Sendable {
-  private struct Kept: Sendable {
+  private struct Entry: Sendable {
     let request: ReleaseInput
     let plan: ReleasePlan
-    /// Of the database that it was worked out from.
+    /// The edition of the database that the plan is based on.
     let edition: Int
   }
 
-  private let kept = Locked<Kept?>(nil)
+  private let kept = Locked<Entry?>(nil)
 
-  /// Changes from which on a plan is worth its memory.
+  /// The number of changes from which keeping a plan is worth its memory.
   private static let worthKeeping = 1000
 
-  /// The plan of a request, where it was worked out from the database as it is now.
-  /// - Parameter edition: the database's (`Connections.edition`).
+  /// The plan of a request, if it is based on the current state of the database.
+  /// - Parameters:
+  ///   - request: the release to be made.
+  ///   - edition: the database's current edition (`Connections.edition`).
   func plan(of request: ReleaseInput, at edition: Int) -> ReleasePlan? {
     guard let kept = kept.withLock({ $0 }), kept.edition == edition, kept.request.isPlanned(as: request)
     else { return nil }
@@ -27,12 +29,12 @@ final class RecentPlan: Sendable {
 
   func keep(_ plan: ReleasePlan, of request: ReleaseInput, at edition: Int) {
     guard plan.union.count >= Self.worthKeeping else { return }
-    kept.withLock { $0 = Kept(request: request, plan: plan, edition: edition) }
+    kept.withLock { $0 = Entry(request: request, plan: plan, edition: edition) }
   }
 
-  /// Gives its memory back.
+  /// Frees the plan's memory.
   func drop() {
-    // It may be 100,000 URLs, which others needn't wait for.
+    // Freed outside the lock, because it may hold 100,000 URLs.
     _ = kept.withLock { kept in
       defer { kept = nil }
       return kept
@@ -41,12 +43,12 @@ final class RecentPlan: Sendable {
 }
 
 extension ReleaseInput {
-  /// Whether another request has the same plan: everything that one is worked out from is the same.
+  /// Whether another request has the same plan, because everything that a plan is based on is the same.
   fileprivate func isPlanned(as other: ReleaseInput) -> Bool {
     app == other.app && channel == other.channel && author == other.author && hosts == other.hosts
       && ifVersion == other.ifVersion && replaces == other.replaces
       && publicURLForNew == other.publicURLForNew
-      // Of the same storage, as a preparation's are that a release names, dictionaries are the same at once.
+      // Comparing dictionaries with the same storage is immediate, as for a release that names its preparation.
       && bundles == other.bundles
   }
 }

@@ -1,38 +1,38 @@
 import Manifests
 import System
 
-/// What a publisher asks for: one or several bundles of a channel changed in one release, all or nothing.
+/// A publisher's request: changes to one or more bundles of a channel in one release, all or nothing.
 package struct ReleaseInput: Sendable {
-  /// The app, made where the request may.
+  /// The app, created if the request may do so.
   package var app: AppName
-  /// The channel, made where the request may.
+  /// The channel, created if the request may do so.
   package var channel: ChannelName
-  /// Who publishes.
+  /// The author.
   package var author: String
-  /// Why; may be empty.
+  /// The author's message; may be empty.
   package var message: String
-  /// What becomes of each bundle; no bundle twice.
+  /// The changes, at most one per bundle.
   package var bundles: [BundleChange]
-  /// Refuse when one of the bundles changed after this version.
+  /// Refuse the release if one of the bundles changed after this version.
   package var ifVersion: ManifestVersion?
-  /// Refuse when the release would replace another version of the channel; `none`: when it isn't the first.
+  /// Refuse the release if the channel's newest version is another one; `none`: if it isn't the first release.
   package var replaces: ManifestVersion?
-  /// Plan and check everything, change nothing.
+  /// Plan and check everything, but change nothing.
   package var dryRun: Bool
-  /// The public URL that a channel gets which is made because it, or its app, doesn't exist; nil: that is an error.
+  /// The public URL for the channel if it, or its app, has to be created; nil: that is an error.
   package var publicURLForNew: BaseURL?
-  /// Where the request came from; empty where no network did.
+  /// The network address of the request; empty if it didn't come over a network.
   package var address = ""
   /// The hosts that the publisher's token is limited to; nil: all.
   package var hosts: HostList?
-  /// Why it is released though the channel is frozen.
+  /// The reason for releasing although the channel is frozen.
   package var breakGlass: String?
-  /// Where a promotion's content comes from.
+  /// The source of a promotion's content.
   package var source: ReleaseSource?
-  /// The prefetch config that is promoted with it.
+  /// The prefetch config that is promoted along with it.
   package var prefetch: PrefetchCarryOver?
 
-  /// A request without an address, a source or a config.
+  /// Creates a request without an address, a source or a config.
   package init(
     app: AppName, channel: ChannelName, author: String, message: String = "", bundles: [BundleChange],
     ifVersion: ManifestVersion? = nil, dryRun: Bool = false, publicURLForNew: BaseURL? = nil
@@ -47,14 +47,14 @@ package struct ReleaseInput: Sendable {
     self.publicURLForNew = publicURLForNew
   }
 
-  /// What makes a request one that can't be carried out, whatever the store holds.
+  /// Why a request can't be carried out, whatever the store holds.
   package enum Fault: Hashable, Sendable {
     case noBundle
     case bundleTwice(BundleName)
     case setAndRemoved(ResourceURL)
   }
 
-  /// The release's kind, which its bundles decide.
+  /// The kind of release, which depends on its source and bundles.
   var kind: ReleaseKind {
     if source != nil { return .promote }
     return bundles.allSatisfy { if case .unpublish = $0.change { true } else { false } }
@@ -72,23 +72,23 @@ package struct ReleaseInput: Sendable {
   }
 }
 
-/// What becomes of one bundle.
+/// A change of one bundle.
 package struct BundleChange: Equatable, Sendable {
-  /// How it changes.
+  /// How a bundle changes.
   package enum Change: Equatable, Sendable {
-    /// The bundle as it was at `base` (0: empty), with these URLs set and those gone. What changed in the bundle
-    /// after `base` is taken back.
+    /// The bundle as it was at `base` (0: empty), with some URLs set and others removed. What changed in the bundle
+    /// after `base` is reverted.
     case update(base: ManifestVersion, set: [ResourceURL: ResourceContent], remove: Set<ResourceURL>)
-    /// Nothing is left of the bundle.
+    /// The bundle is removed completely.
     case unpublish
   }
 
-  /// Which bundle.
+  /// The bundle's name.
   package var name: BundleName
   /// How it changes.
   package var change: Change
 
-  /// A bundle and how it changes.
+  /// Creates a change of a bundle.
   package init(_ name: BundleName, _ change: Change) {
     self.name = name
     self.change = change
@@ -100,27 +100,27 @@ package enum ReleaseKind: String, Hashable, Sendable, CaseIterable {
   case publish, unpublish, rollback, promote, rebase, restore
 }
 
-/// A URL that a release gives other bytes, another type or other headers than another bundle holds for it.
+/// A URL for which a release has other bytes, another type or other headers than another bundle.
 package struct URLConflict: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL
-  /// The other bundle, and what it holds.
+  /// The other bundle.
   package let bundle: BundleName
-  /// The digest of what it holds.
+  /// The digest of that bundle's content.
   package let sha256: SHA256
 }
 
-/// A URL that a release brings in and that matches another one that is live.
+/// A new URL that matches one that is already published.
 package struct URLDuplicate: Hashable, Sendable {
-  /// The one that comes in.
+  /// The new URL.
   package let url: ResourceURL
-  /// The one that is live.
+  /// The published URL.
   package let other: ResourceURL
 }
 
 extension ReleaseInput {
-  /// What the audit trail says of a release that was made.
-  func act(_ outcome: ReleaseOutcome) -> AuditAct {
+  /// The audit trail's record of a release.
+  func act(_ outcome: ReleaseOutcome) -> AuditEvent {
     var parameters = JSONObject()
     parameters["breakGlass"] = breakGlass.map { .string($0) }
     parameters["bundles"] = .strings(bundles.map(\.name.text))
@@ -129,7 +129,7 @@ extension ReleaseInput {
       parameters["from"] = .string(source.channel.name.text)
       parameters["fromVersion"] = .string(source.version.text)
     }
-    return AuditAct(
+    return AuditEvent(
       kind.rawValue, app: app, channel: channel, parameters: .object(parameters),
       result: [
         "added": .integer(outcome.counts.added), "changed": .integer(outcome.counts.changed),

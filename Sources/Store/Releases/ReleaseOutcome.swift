@@ -1,37 +1,37 @@
 import Manifests
 import System
 
-/// Which release, by whom and when.
+/// Identifies a release, with its author and time.
 package struct ReleaseStamp: Hashable, Sendable {
   /// The version that it made.
   package let version: ManifestVersion
-  /// Who made it.
+  /// The author.
   package let author: String
   /// Milliseconds since 1970.
   package let at: Int64
 }
 
-/// How many URLs came, changed and went.
+/// How many URLs were added, changed and removed.
 package struct ChangeCounts: Hashable, Sendable {
-  /// URLs that weren't there.
+  /// URLs that are new.
   package var added = 0
   /// URLs that have other bytes, another type or other headers.
   package var changed = 0
-  /// URLs that are there no more.
+  /// URLs that are gone.
   package var removed = 0
 
-  /// Whether none came, changed or went.
+  /// Whether no URL was added, changed or removed.
   package var isEmpty: Bool { added == 0 && changed == 0 && removed == 0 }
 
-  /// So many of each.
+  /// Creates counts.
   package init(added: Int = 0, changed: Int = 0, removed: Int = 0) {
     self.added = added
     self.changed = changed
     self.removed = removed
   }
 
-  mutating func count(hadOne: Bool, hasOne: Bool) {
-    switch (hadOne, hasOne) {
+  mutating func count(hadEntry: Bool, hasEntry: Bool) {
+    switch (hadEntry, hasEntry) {
     case (false, true): added += 1
     case (true, true): changed += 1
     case (true, false): removed += 1
@@ -40,22 +40,25 @@ package struct ChangeCounts: Hashable, Sendable {
   }
 }
 
-/// One URL of a channel's manifest and the entry that it has now; nil where it left.
+/// A URL of a channel's manifest and its new entry; nil if it was removed.
 package struct EntryChange: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL
-  /// What it has from now on.
+  /// The new entry.
   package let entry: Entry?
-  /// Whether it had one before.
-  package let hadOne: Bool
-  /// What a patch has to take away from the entry before, as `Entry.lost` says; mostly nothing.
+  /// Whether the URL had an entry before.
+  package let hadEntry: Bool
+  /// What a patch has to remove from the old entry (`Entry.lost`); usually nothing.
   package let lost: JSONObject
 
-  /// - Parameter old: headers of what the URL had; nil where it had nothing.
+  /// - Parameters:
+  ///   - url: the URL.
+  ///   - entry: the new entry; nil if it was removed.
+  ///   - old: the headers of the old entry; nil if there was none.
   init(url: ResourceURL, entry: Entry?, old: EntryHeaders?) {
     self.url = url
     self.entry = entry
-    hadOne = old != nil
+    hadEntry = old != nil
     if let entry, let old, !old.isEmpty {
       lost = entry.lost(since: old.members)
     } else {
@@ -63,86 +66,86 @@ package struct EntryChange: Hashable, Sendable {
     }
   }
 
-  /// What stands in a patch (RFC 7396).
+  /// The URL's value in a patch (RFC 7396).
   package var patch: JSONValue { entry?.patch(lost: lost) ?? .null }
 }
 
-/// A release that is planned and whose digest is asked for, before it is committed.
+/// A planned release whose digest is wanted before it is committed.
 package struct PreparedRelease: Sendable {
-  /// The channel as it was before.
+  /// The channel before the release.
   package let channel: ChannelInfo
-  /// The version that it will be.
+  /// The version that the release will have.
   package let version: ManifestVersion
   /// Milliseconds since 1970.
   package let at: Int64
-  /// What becomes of the channel's manifest, sorted by URL.
+  /// The changes to the channel's manifest, sorted by URL.
   package let changes: [EntryChange]
 }
 
-/// What a release did, or, of a dry run, would do.
+/// What a release did, or, for a dry run, would do.
 package struct ReleaseOutcome: Sendable {
-  /// What became of one bundle.
+  /// A release's changes to one bundle.
   package struct Bundle: Hashable, Sendable {
-    /// Which bundle.
+    /// The bundle's name.
     package let name: BundleName
-    /// How many of its URLs came, changed and went.
+    /// How many of its URLs were added, changed and removed.
     package let counts: ChangeCounts
-    /// The newest release of this bundle that its publisher had not seen, and whose content is replaced.
+    /// The newest release of this bundle that its publisher hadn't seen, and whose content is replaced.
     package let replaced: ReleaseStamp?
   }
 
-  /// Whether there is a new version; without one nothing was changed at all.
+  /// Whether there is a new version; if not, nothing was changed at all.
   package let changed: Bool
-  /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that isn't there.
+  /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that doesn't exist.
   package var channel: ChannelInfo?
-  /// The channel's newest afterwards.
+  /// The channel's newest version afterwards.
   package let version: ManifestVersion
-  /// Its newest before.
+  /// The channel's newest version before.
   package let previous: ManifestVersion
-  /// Milliseconds since 1970; of the newest release where nothing changed, 0 where there is none.
+  /// Milliseconds since 1970. If nothing changed, the time of the newest release; 0 if there is none.
   package let at: Int64
-  /// What became of the channel's manifest, sorted by URL; empty in a dry run.
+  /// The changes to the channel's manifest, sorted by URL; empty in a dry run.
   package let changes: [EntryChange]
-  /// The same in numbers.
+  /// The number of those changes.
   package let counts: ChangeCounts
-  /// What became of each bundle that changed.
+  /// The changes to each bundle.
   package let bundles: [Bundle]
-  /// Bytes of what was added or changed.
+  /// Bytes of the resources that were added or changed.
   package let newBytes: Int64
-  /// The manifest afterwards.
+  /// The number of resources in the manifest afterwards.
   package let resources: Int
-  /// The bytes of all of them.
+  /// The bytes of all those resources.
   package let bytes: Int64
-  /// Whether the app was made for it.
+  /// Whether the app was created for it.
   package let createdApp: Bool
-  /// Whether the channel was made for it.
+  /// Whether the channel was created for it.
   package let createdChannel: Bool
-  /// In a dry run: what would have to be sent first.
+  /// In a dry run, the digests of bytes that would have to be sent first.
   package let missing: [SHA256]
-  /// The row of the audit trail that tells of it; nil where nothing was changed.
+  /// The release's row in the audit trail; nil if nothing was changed.
   package var receipt: AuditHead?
-  /// What became of the prefetch config that came along; nil where none was to.
+  /// What happened to the prefetch config that was to come along; nil if none was.
   package internal(set) var prefetch: PrefetchOutcome?
-  /// Of a dry run: what the release would be refused for.
+  /// In a dry run, the freeze that the release would be refused for.
   package internal(set) var freeze: ChannelFreeze?
-  /// Of a dry run of a release: what would become of the channel's manifest, sorted by URL.
+  /// In a dry run, the changes to the channel's manifest, sorted by URL.
   package internal(set) var planned: [PlannedChange] = []
-  /// What the channel says beside its manifest, where that changed with it.
+  /// The channel's other documents, if the release changed them.
   package internal(set) var extras: ChannelExtras?
 }
 
-/// What a release that is only planned would do to one URL of its channel's manifest.
+/// The change that a planned release would make to one URL of its channel's manifest.
 package struct PlannedChange: Hashable, Sendable {
-  /// Which URL.
+  /// The URL.
   package let url: ResourceURL
-  /// Bytes that it has now; nil: it isn't there.
+  /// The current size in bytes; nil if the URL would be new.
   package let old: Int64?
-  /// Bytes that it would have; nil: it would leave.
+  /// The new size in bytes; nil if the URL would be removed.
   package let new: Int64?
 }
 
 extension ReleaseOutcome {
-  /// Has a prefetch config come along with what is made in this transaction.
+  /// Promotes a prefetch config along with the release of this transaction.
   mutating func follow(
     _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
     by follower: PrefetchReconciler,
@@ -155,7 +158,7 @@ extension ReleaseOutcome {
     receipt = try db.auditHead()
   }
 
-  /// What is said where the channel already is as it was asked to be.
+  /// The outcome if the channel already is as requested.
   static func unchanged(_ plan: ReleasePlan) -> ReleaseOutcome {
     ReleaseOutcome(
       changed: false, channel: plan.channel, version: plan.channel?.version ?? .none,

@@ -7,7 +7,7 @@ struct HeldContent: Hashable, Sendable {
   let content: ResourceContent
 }
 
-/// A release worked out against one state of the database, before anything is written.
+/// A release planned against one state of the database, before anything is written.
 struct ReleasePlan: Sendable {
   /// One row of one bundle that ends, begins, or is replaced.
   struct Step: Sendable {
@@ -18,23 +18,23 @@ struct ReleasePlan: Sendable {
 
   struct Bundle: Sendable {
     let name: BundleName
-    /// The bundle as it was; nil where it is new.
+    /// The bundle before the release; nil if it is new.
     let info: BundleInfo?
     let replaced: ReleaseStamp?
     /// Sorted by URL.
     var steps: [Step]
   }
 
-  /// nil where the channel is still to be made.
+  /// The channel; nil if it is yet to be created.
   let channel: ChannelInfo?
   let appExists: Bool
   /// The bundles that change, in the order of the request.
   let bundles: [Bundle]
-  /// What becomes of the channel's manifest, the union of its bundles; sorted by URL.
+  /// The changes to the channel's manifest, the union of its bundles, sorted by URL.
   let union: [Step]
-  /// The rows of the URLs that the channel has seen before.
+  /// The ids of the URLs that the channel has seen before.
   let urlIDs: [ResourceURL: Int64]
-  /// A resource with the wanted content that another bundle holds live under the same URL.
+  /// Resources with the wanted content that another bundle holds under the same URL.
   let shared: [ResourceURL: Int64]
 
   var isChange: Bool { bundles.contains { !$0.steps.isEmpty } }
@@ -45,13 +45,13 @@ struct ReleasePlan: Sendable {
   var resources: Int { (channel?.resources ?? 0) + Self.growth(union).resources }
   var bytes: Int64 { (channel?.bytes ?? 0).addingClamped(Self.growth(union).bytes) }
 
-  /// Every content that a bundle's row newly gets, and a URL that gets it.
+  /// Every new content of a bundle's row, with a URL that gets it.
   var contents: [(url: ResourceURL, content: ResourceContent)] {
     bundles.flatMap { bundle in bundle.steps.compactMap { step in step.new.map { (step.url, $0) } } }
   }
 
   static func counts(_ steps: [Step]) -> ChangeCounts {
-    steps.reduce(into: ChangeCounts()) { $0.count(hadOne: $1.old != nil, hasOne: $1.new != nil) }
+    steps.reduce(into: ChangeCounts()) { $0.count(hadEntry: $1.old != nil, hasEntry: $1.new != nil) }
   }
 
   static func growth(_ steps: [Step]) -> (resources: Int, bytes: Int64) {
@@ -69,12 +69,12 @@ extension ResourceContent {
     let form: Form
   }
 
-  /// What is said of bytes beside the bytes.
+  /// A content's type and headers.
   struct Form: Hashable, Sendable {
     let ctype: ContentType
     let headers: EntryHeaders
   }
 
-  /// Bytes, type and headers; md5 and size follow from the bytes.
+  /// The content's bytes, type and headers; MD5 and size follow from the bytes.
   var identity: Identity { Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers)) }
 }

@@ -1,29 +1,29 @@
 import Manifests
 
-/// Works out a release: which rows begin and end, and whether the rules allow it. It only reads, and only rows of
-/// URLs that the release touches.
+/// Plans a release: which rows begin and end, and whether the rules allow it. It only reads, and only rows of URLs that
+/// the release affects.
 struct ReleasePlanner {
   private let db: Database
   private let request: ReleaseInput
   private let channel: ChannelInfo?
   private var touched: [AffectedURL] = []
-  /// Where each stands in `touched`, as far as a URL may come twice.
+  /// The positions in `touched`, kept only while a URL may come twice.
   private var places: [ResourceURL: Int] = [:]
-  private var comesTwice = true
+  private var mayRepeat = true
   private var infos: [BundleInfo?] = []
   private var bounds: HostBounds
 
-  /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet: such
-  /// a one has nothing elsewhere in memory.
+  /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet;
+  /// such a URL allocates nothing else.
   struct AffectedURL {
     typealias Desired = (bundle: Int, content: ResourceContent?)
 
     let url: ResourceURL
-    /// nil where the channel never saw it.
+    /// The URL's id; nil if the channel has never seen it.
     let id: Int64?
-    /// What each bundle holds now, by the bundle's row.
+    /// What each bundle holds now, by the bundle's id.
     let holders: [(bundle: Int64, held: HeldContent)]
-    /// What one of the request's bundles, by its place there, is to hold.
+    /// What one of the request's bundles, by its index there, should hold.
     private(set) var first: Desired
     private var others: [Desired] = []
 
@@ -34,12 +34,12 @@ struct ReleasePlanner {
       first = desired
     }
 
-    /// What all of them are to hold.
+    /// What each of the request's bundles should hold.
     var desired: [Desired] { [first] + others }
     var hasSeveral: Bool { !others.isEmpty }
 
-    /// Says what a bundle is to hold; what was said of it before doesn't count.
-    mutating func want(_ content: ResourceContent?, at index: Int) {
+    /// Sets what a bundle should hold; the last call for a bundle wins.
+    mutating func setDesired(_ content: ResourceContent?, at index: Int) {
       if first.bundle == index {
         first.content = content
       } else if let known = others.firstIndex(where: { $0.bundle == index }) {
@@ -59,7 +59,7 @@ struct ReleasePlanner {
     bounds = HostBounds(channel, token: request.author, request.hosts)
   }
 
-  /// - Throws: the refusals of `StoreError`'s section on releases; of conflicts, all at once.
+  /// - Throws: the refusals of `StoreError`'s section on releases; all conflicts at once.
   static func plan(_ request: ReleaseInput, in db: Database) throws(StoreError) -> ReleasePlan {
     try request.check()
     let (channel, appExists) = try channel(of: request, in: db)
@@ -68,7 +68,7 @@ struct ReleasePlanner {
       throw .otherVersion(planned: planned, newest: newest)
     }
     var planner = ReleasePlanner(request, channel, in: db)
-    for index in request.bundles.indices { try planner.touch(index) }
+    for index in request.bundles.indices { try planner.collectDesired(index) }
     return try planner.finish(appExists: appExists)
   }
 
@@ -86,8 +86,8 @@ struct ReleasePlanner {
     return (nil, name != nil)
   }
 
-  /// Notes what one bundle of the request is to hold under each URL that may change.
-  private mutating func touch(_ index: Int) throws(StoreError) {
+  /// Notes what one of the request's bundles should hold under each URL that may change.
+  private mutating func collectDesired(_ index: Int) throws(StoreError) {
     let bundle = request.bundles[index]
     var info: BundleInfo?
     if let channel { info = try db.bundle(bundle.name, of: channel.id) }
@@ -96,14 +96,14 @@ struct ReleasePlanner {
     switch bundle.change {
     case .unpublish:
       guard let info else { throw .unknownBundle(bundle.name) }
-      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      for url in try db.liveURLs(ofBundle: info.id) { try setDesired(nil, under: url, at: index) }
     case .update(let base, let set, let remove):
-      // No URL is both set and removed (`ReleaseInput.check`), so one comes twice only from another bundle, or taken back.
-      comesTwice = request.bundles.count > 1 || base != info?.version ?? .none
-      try takeBack(since: base, info, bundle.name, at: index)
-      // By URL, as they are wanted in the end: of 100,000 the keys alone are sorted faster than all that is known of them.
-      for url in set.keys.sorted() { try want(set[url], under: url, at: index) }
-      for url in remove.sorted() { try want(nil, under: url, at: index) }
+      // No URL is both set and removed (`ReleaseInput.check`), so one comes twice only from another bundle or from a revert.
+      mayRepeat = request.bundles.count > 1 || base != info?.version ?? .none
+      try revertChanges(since: base, info, bundle.name, at: index)
+      // Sorted by URL, as needed in the end: with 100,000 URLs, sorting only the keys is faster than sorting `touched`.
+      for url in set.keys.sorted() { try setDesired(set[url], under: url, at: index) }
+      for url in remove.sorted() { try setDesired(nil, under: url, at: index) }
     }
   }
 
@@ -114,29 +114,29 @@ struct ReleasePlanner {
       name, limit: limit, release: kept ?? ReleaseStamp(version: info.version, author: "", at: 0))
   }
 
-  /// Plans again where the bundle moved: what changed in it after `base` is wanted as it was at `base`.
-  private mutating func takeBack(
+  /// If the bundle has changed after `base`, reverts those changes.
+  private mutating func revertChanges(
     since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
   ) throws(StoreError) {
     guard base != info?.version ?? .none else { return }
     guard base != .none else {
       guard let info else { return }
-      for url in try db.liveURLs(ofBundle: info.id) { try want(nil, under: url, at: index) }
+      for url in try db.liveURLs(ofBundle: info.id) { try setDesired(nil, under: url, at: index) }
       return
     }
     guard let channel, try db.isKept(base, in: channel.id) else { throw .unknownBase(name, base: base) }
     guard let info else { return }
     for (url, held) in try db.contents(ofBundle: info.id, changedAfter: base, upTo: info.version) {
-      try want(held, under: url, at: index)
+      try setDesired(held, under: url, at: index)
     }
   }
 
-  private mutating func want(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
+  private mutating func setDesired(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
     throws(StoreError)
   {
     if content != nil { bounds.note(url) }
-    if comesTwice {
-      if let place = places[url] { return touched[place].want(content, at: index) }
+    if mayRepeat {
+      if let place = places[url] { return touched[place].setDesired(content, at: index) }
       places[url] = touched.count
     }
     touched.append(try load(url, desired: (index, content)))
@@ -154,7 +154,7 @@ struct ReleasePlanner {
   private mutating func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
     try bounds.check()
     places = [:]
-    // Mostly they come sorted.
+    // They are usually sorted already.
     if !zip(touched, touched.dropFirst()).allSatisfy({ $0.url < $1.url }) { touched.sort { $0.url < $1.url } }
     try checkConflicts()
     var steps = [[ReleasePlan.Step]](repeating: [], count: request.bundles.count)
@@ -200,18 +200,18 @@ struct ReleasePlanner {
     return plans
   }
 
-  /// What bundles that the request leaves alone at this URL go on holding.
-  private func bystanders(_ state: AffectedURL) -> [(bundle: Int64, held: HeldContent)] {
+  /// What bundles that the request doesn't change at this URL hold.
+  private func otherHolders(_ state: AffectedURL) -> [(bundle: Int64, held: HeldContent)] {
     if state.holders.isEmpty { return [] }
     let changing = state.desired.compactMap { infos[$0.bundle]?.id }
     return state.holders.filter { !changing.contains($0.bundle) }
   }
 
-  /// What the channel holds after the release, where there is no conflict.
+  /// What the channel holds after the release, if there is no conflict.
   private func contentAfter(_ state: AffectedURL) -> ResourceContent? {
     if let content = state.first.content { return content }
     for case (_, .some(let content)) in state.desired { return content }
-    return bystanders(state).first?.held.content
+    return otherHolders(state).first?.held.content
   }
 
   /// "Two bundles may hold one URL only with equal bytes, ctype and headers."
@@ -226,7 +226,7 @@ struct ReleasePlanner {
       for other in wanted where other.content.identity != first.content.identity {
         conflicts.insert(URLConflict(url: url, bundle: first.name, sha256: first.content.sha256))
       }
-      for (bundle, held) in bystanders(state)
+      for (bundle, held) in otherHolders(state)
       where wanted.contains(where: { $0.content.identity != held.content.identity }) {
         let name = try BundleRow.name(bundle, in: db)
         conflicts.insert(URLConflict(url: url, bundle: name, sha256: held.content.sha256))
@@ -237,17 +237,17 @@ struct ReleasePlanner {
     }
   }
 
-  /// "Resources that match each other are duplicates": among what comes in, and against what is live.
+  /// "Resources that match each other are duplicates": among the new URLs, and between new and published ones.
   private func checkDuplicates(_ union: [ReleasePlan.Step]) throws(StoreError) {
-    // Without an escape a URL is its own key, and none comes in twice.
+    // A URL without an escape is its own key, and no URL is added twice.
     let hasEscapes = union.contains { $0.old == nil && $0.url.text.utf8.contains(UInt8(ascii: "%")) }
     if channel == nil, !hasEscapes { return }
     let leaving = Set(union.lazy.filter { $0.new == nil }.map(\.url))
-    var newcomers: [String: ResourceURL] = [:]
+    var added: [String: ResourceURL] = [:]
     var duplicates: [URLDuplicate] = []
     for step in union where step.old == nil {
       let key = step.url.matchKey
-      if hasEscapes, let other = newcomers.updateValue(step.url, forKey: key) {
+      if hasEscapes, let other = added.updateValue(step.url, forKey: key) {
         duplicates.append(URLDuplicate(url: step.url, other: other))
       }
       guard let channel else { continue }

@@ -1,15 +1,15 @@
 import Manifests
 
-/// Where the content of a rollback or a promotion comes from.
+/// The source of a rollback's or promotion's content.
 package struct ReleaseSource: Sendable {
-  /// For a rollback the channel itself.
+  /// The channel that had the content; for a rollback, the channel itself.
   package let channel: ChannelInfo
-  /// The version whose content it is.
+  /// The version that had the content.
   package let version: ManifestVersion
-  /// The one bundle that it is about; nil: all of the channel.
+  /// The bundle whose content it is; nil: the whole channel's.
   package let bundle: BundleName?
 
-  /// The content of a version, or of one bundle in it.
+  /// Creates a source: the content of a version, or of one bundle in it.
   package init(channel: ChannelInfo, version: ManifestVersion, bundle: BundleName?) {
     self.channel = channel
     self.version = version
@@ -17,34 +17,34 @@ package struct ReleaseSource: Sendable {
   }
 }
 
-/// What the log tells of a release beyond its numbers.
+/// What the log says about a release besides its numbers.
 package struct ReleaseDetails: Hashable, Sendable {
-  /// Where its content came from: the version, and the channel where it is another one.
+  /// The source of its content.
   package struct Source: Hashable, Sendable {
-    /// The channel that had it.
+    /// The channel that had the content.
     package let channel: ChannelName
-    /// The version whose content it is.
+    /// The version that had the content.
     package let version: ManifestVersion
-    /// The one bundle that it was about; nil: all of the channel.
+    /// The bundle whose content it is; nil: the whole channel's.
     package let bundle: BundleName?
   }
 
-  /// For a rollback or a promotion.
+  /// The source of a rollback or promotion.
   package let source: Source?
-  /// nil: the channel wasn't frozen.
+  /// The override of a freeze; nil if the channel wasn't frozen.
   package let emergencyOverride: EmergencyOverride?
 
-  /// Why it was made though the channel was frozen, and by whom it was.
+  /// An override of a freeze.
   package struct EmergencyOverride: Hashable, Sendable {
-    /// Why.
+    /// The reason for releasing in spite of the freeze.
     package let reason: String
-    /// Who had frozen it.
+    /// Who had frozen the channel.
     package let frozenBy: String
   }
 }
 
 extension Database {
-  /// Writes down where the content of a release comes from, once the release has its row.
+  /// Records the source of a release's content, once the release has its row.
   func note(_ source: ReleaseSource, of version: ManifestVersion, in channel: Int64) throws(StoreError) {
     try run(
       """
@@ -53,7 +53,7 @@ extension Database {
       """, channel, version.number, source.channel.id, source.version.number, source.bundle?.text)
   }
 
-  /// Writes down that a release was made in spite of a freeze.
+  /// Records that a release was made in spite of a freeze.
   func recordOverride(
     _ reason: String?, _ freeze: ChannelFreeze?, _ version: ManifestVersion, in channel: Int64
   ) throws(StoreError) {
@@ -63,7 +63,7 @@ extension Database {
       version.number, reason, freeze.author)
   }
 
-  /// Where a release's content came from, and the freeze that it broke.
+  /// The source of a release's content, and the freeze that it overrode.
   func details(ofRelease version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseDetails {
     let source = try first(
       """

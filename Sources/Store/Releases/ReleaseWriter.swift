@@ -12,14 +12,14 @@ struct ReleaseWriter {
   /// Milliseconds since 1970.
   private let at: Int64
 
-  /// The rows that this release came upon.
+  /// Ids found so far for types with their headers.
   private var contentTypes: [ResourceContent.Form: Int64] = [:]
   private var urls: URLRows
-  /// The resource that the channel holds under each URL afterwards.
+  /// The resource that the channel holds under each URL after the release.
   private var resources: [ResourceURL: Int64]
-  /// The rows of the new bytes, by their names.
+  /// The ids of the new blobs.
   private var newBlobs: [SHA256: Int64] = [:]
-  /// Rows that are to be made, all at once, with their numbers.
+  /// New rows with their ids, inserted all at once.
   private var newURLs: [(id: Int64, url: ResourceURL)] = []
   private var newResources: [(id: Int64, row: ResourceRow)] = []
   private var nextURL: Int64 = 0
@@ -38,16 +38,16 @@ struct ReleaseWriter {
       channel = try db.makeChannel(request.app, request.channel, publicURL: request.publicURLForNew, now: now)
     }
     version = channel.nextVersion
-    // Release times never go back, whatever the clock does.
+    // Release times never go back, even if the clock does.
     at = max(now, channel.at ?? 0)
-    urls = URLRows(of: channel.id, known: plan.urlIDs, room: plan.union.count)
+    urls = URLRows(of: channel.id, known: plan.urlIDs, capacity: plan.union.count)
     resources = plan.shared
     resources.reserveCapacity(plan.union.count + plan.shared.count)
   }
 
   /// Writes the release.
-  /// - Parameter digest: asked once for the sha256 of the resourcemap that it leads to; it is given rows to write, which it may
-  ///   do meanwhile, and which are written when it comes back.
+  /// - Parameter digest: called once, returns the SHA-256 of the resulting resourcemap. It is passed a closure that
+  ///   writes rows, which it may do meanwhile and must have done when it returns.
   mutating func write(
     digest: (PreparedRelease, _ rows: () throws(StoreError) -> Void) throws(StoreError) -> SHA256
   ) throws(StoreError) -> ReleaseOutcome {
@@ -82,8 +82,8 @@ struct ReleaseWriter {
 
   // MARK: - Resources
 
-  /// What the manifest says of a content of a URL from now on: its row is the one it had before, else a new one with the
-  /// next resource version.
+  /// The manifest entry for a content of a URL: that of the resource it had before, or else of a new one with the next
+  /// resource version.
   private mutating func entry(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Entry {
     let blob = try blobID(url, content)
     let type = try contentTypeID(content.identity.form)
@@ -99,7 +99,7 @@ struct ReleaseWriter {
     return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
   }
 
-  /// Has a row made for a URL that the channel has never seen; gives its number.
+  /// Adds a row for a URL that the channel has never seen, and returns its id.
   private mutating func addURL(_ url: ResourceURL) -> Int64 {
     let id = nextURL
     nextURL += 1
@@ -126,8 +126,8 @@ struct ReleaseWriter {
     return id
   }
 
-  /// The bytes of this release that are durable under `blobs/` by now (step 4 of the order in which a release is made durable)
-  /// and, mostly, have no row yet.
+  /// The bytes of this release that are durable under `blobs/` by now (before step 4 of the order in
+  /// `BlobStore+Placing`) and that mostly have no row yet.
   private func placedBlobs() throws(StoreError) -> [FileDigest] {
     let contents = plan.union.compactMap { step in step.new.map { (step.url, $0) } }
     let placed = blobs.placed(Set(contents.map(\.1.sha256)))
@@ -137,7 +137,7 @@ struct ReleaseWriter {
     return Array(placed.values)
   }
 
-  /// The row of a content's bytes.
+  /// The id of a content's bytes.
   private func blobID(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Int64 {
     let sha256 = content.sha256
     if let id = newBlobs[sha256] { return id }
@@ -152,7 +152,7 @@ struct ReleaseWriter {
 
   // MARK: - The rows of bundles
 
-  /// Writes what the release did to each bundle; gives the bundles' rows with their steps.
+  /// Writes what the release did to each bundle, and returns the bundles' ids with their steps.
   private func writeBundles() throws(StoreError) -> [(id: Int64, steps: [ReleasePlan.Step])] {
     var rows: [(id: Int64, steps: [ReleasePlan.Step])] = []
     for bundle in plan.bundles where !bundle.steps.isEmpty {
@@ -173,7 +173,7 @@ struct ReleaseWriter {
     return rows
   }
 
-  /// Ends the old rows of all bundles before any new one begins, as the rule that live rows of a URL agree asks.
+  /// Ends the old rows of all bundles before any new one begins, because live rows of a URL have to agree.
   private func writeEntries(_ bundles: [(id: Int64, steps: [ReleasePlan.Step])]) throws(StoreError) {
     for (bundle, steps) in bundles {
       for step in steps where step.old != nil {
@@ -214,8 +214,12 @@ extension ChannelInfo {
 }
 
 extension Database {
-  /// The entry that a release would write for a content of a URL, without writing it.
-  /// - Parameter id: the URL's row; nil where the channel never saw it.
+  /// The entry that a release would write for a content of a URL.
+  /// - Parameters:
+  ///   - content: the content.
+  ///   - url: the URL.
+  ///   - id: the URL's id; nil if the channel has never seen it.
+  ///   - channel: the channel.
   func nextEntry(_ content: ResourceContent, of url: ResourceURL, _ id: Int64?, in channel: ChannelInfo)
     throws(StoreError) -> Entry
   {

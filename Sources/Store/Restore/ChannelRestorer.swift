@@ -2,11 +2,13 @@ import Manifests
 import System
 
 extension Store {
-  /// Makes an origin of what a mirror kept, all of it or nothing. The bytes of every resource were received before.
+  /// Creates an origin from what a mirror kept, all or nothing. The bytes of every resource must have been received before.
   ///
-  /// - Parameter lost: resources whose bytes the mirror doesn't have any more; they count as missing until they are
-  ///   published again.
-  /// - Throws: `notEmpty` where the folder holds an app already; `missingBlobs`.
+  /// - Parameters:
+  ///   - channels: the channels as the mirror has them.
+  ///   - defaultApp: the app that answers polls that name none.
+  ///   - lost: resources whose bytes the mirror no longer has; they count as missing until they are published again.
+  /// - Throws: `notEmpty` if the folder already holds an app; `missingBlobs`.
   package func restore(_ channels: [RestoredChannel], defaultApp: AppName?, lost: Set<SHA256> = [])
     throws(StoreError)
   {
@@ -20,7 +22,7 @@ extension Store {
       guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM app)") == 0 else {
         throw .notEmpty(path: folder.path)
       }
-      // Apps keep their ids, which stand in download URLs; in their order, so that counting goes on after them.
+      // Apps keep their ids, which are part of download URLs; inserted in order, so that new ids follow the highest.
       for channel in channels.sorted(by: { $0.appID < $1.appID }) {
         var restorer = try ChannelRestorer(channel, in: db, blobs: blobs, lost: lost, now: now)
         try restorer.write()
@@ -33,9 +35,9 @@ extension Store {
 }
 
 extension RestoredChannel {
-  /// What the audit trail of the new folder begins with.
-  fileprivate var act: AuditAct {
-    AuditAct(
+  /// The first act in the new folder's audit trail.
+  fileprivate var act: AuditEvent {
+    AuditEvent(
       "restore", app: app, channel: name,
       result: [
         "digest": releases.last.map { .string($0.digest.hex) } ?? .null,
@@ -55,13 +57,13 @@ struct ChannelRestorer {
   private var urls: URLRows
   private var resources: [Entry: Int64] = [:]
   private var bundles: [BundleName: Int64] = [:]
-  /// What each bundle holds: the resource of each URL.
+  /// The resource of each URL that a bundle holds.
   private var held: [BundleName: [ResourceURL: Int64]] = [:]
 
-  /// No mirror tells who it was.
+  /// A mirror doesn't name the author.
   private static let author = "xcache restore"
 
-  /// Makes the channel, and its app where that is missing.
+  /// Creates the channel, and its app if that is missing.
   init(
     _ channel: RestoredChannel, in db: Database, blobs: BlobStore, lost: Set<SHA256>, now: Int64
   ) throws(StoreError) {
@@ -78,7 +80,7 @@ struct ChannelRestorer {
     urls = URLRows(of: channelID)
   }
 
-  /// Writes all that the channel had.
+  /// Writes everything that the channel had.
   mutating func write() throws(StoreError) {
     try makeResources()
     for release in channel.releases { try write(release) }
@@ -89,7 +91,7 @@ struct ChannelRestorer {
     var settings = SettingsChange(interval: channel.extras.interval)
     settings.reports = .some(channel.extras.reports)
     try ChannelRow.set(settings, of: channelID, in: db)
-    // Of a release that the mirror doesn't keep; that of one which it keeps is known already.
+    // For a release that the mirror doesn't keep; that of a kept release is noted already.
     if let rollback = channel.extras.rollback, rollback <= newest.version {
       try ChannelRow.noteRollback(rollback, of: channelID, in: db)
     }
@@ -105,7 +107,7 @@ struct ChannelRestorer {
     for item in channel.releases.flatMap(\.items) where resources.updateValue(0, forKey: item.entry) == nil {
       entries.append((item.url, item.entry))
     }
-    // Resource versions rise by one; those that no kept version has are stepped over.
+    // Resource versions rise by one; versions that no kept manifest has are skipped.
     for (url, entry) in entries.sorted(by: { ($0.url, $0.entry.version) < ($1.url, $1.entry.version) }) {
       resources[entry] = try makeResource(url, entry)
     }
@@ -162,7 +164,7 @@ struct ChannelRestorer {
     return id
   }
 
-  /// Ends the rows of what the bundle no longer holds, or holds with another resource.
+  /// Ends the rows of URLs that the bundle no longer holds, or holds with another resource.
   private mutating func end(
     _ bundle: RestoredChannel.Bundle, at version: ManifestVersion, _ entries: [ResourceURL: Int64]
   ) throws(StoreError) {
@@ -191,7 +193,7 @@ struct ChannelRestorer {
     ).insert(in: db)
   }
 
-  /// A bundle that no kept release changed still knows at which version it did.
+  /// Sets the version at which a bundle last changed if no kept release changed it.
   private func finish(_ bundle: RestoredChannel.Bundle) throws(StoreError) {
     try BundleRow.raise(
       try id(of: bundle), to: bundle.version, resources: bundle.resources, bytes: bundle.bytes, in: db)
@@ -204,7 +206,7 @@ struct ChannelRestorer {
     try db.insert(record, document.document, of: channelID)
   }
 
-  /// Devices may know a later version of a document, and the first one of a document that the mirror doesn't have.
+  /// Devices may know a later version of a document, or a document that the mirror doesn't have.
   private func leaveGap(after document: ChannelDocument) throws(StoreError) {
     let newest = channel.documents.filter { $0.document == document }.map(\.version).max() ?? 0
     let next = try RestoreGap.next(after: newest, atLeast: channel.leastDocuments[document] ?? 1)

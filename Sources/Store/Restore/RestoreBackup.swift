@@ -1,31 +1,30 @@
 import Manifests
 import System
 
-/// How far the numbers jump after a restore, of manifests and of documents: devices may have seen versions that neither
-/// a mirror nor a backup knows, and no number may come twice (DESIGN §2).
+/// How far the versions of manifests and documents jump in a restore: devices may have seen versions that neither a
+/// mirror nor a backup has, and no version may be used twice.
 enum RestoreGap {
   static let size: Int64 = 1000
-  /// Versions stay whole numbers in JavaScript.
+  /// Versions stay exact integers in JavaScript.
   private static let limit: Int64 = 1 << 53
 
-  /// The number that comes next where these are the newest one that is known, and the lowest that the next one might
-  /// have had.
+  /// The version that comes next, given the newest known one and the lowest that the next one could have had.
   static func next(after newest: Int64, atLeast least: Int64) throws(StoreError) -> Int64 {
     guard newest < limit, least < limit else { throw .corruptRow("version \(max(newest, least))") }
     return max(newest, least - 1, 0) + size
   }
 }
 
-/// Makes a data folder of a backup.
+/// Creates a data folder from a backup.
 package enum Restore {
   /// Copies a backup into a new data folder, checking every byte.
   ///
-  /// A file that the backup lacks, or has with other bytes, is left out and its row marked, so that it counts as missing
-  /// and comes back with the next publish; the report names it.
+  /// A file that is missing or damaged in the backup is left out and its row marked, so that it counts as missing and
+  /// comes back with the next publish; the report names it.
   ///
-  /// The newest version of each channel keeps its number and bytes; the next one is at least 1,000 higher, since
-  /// devices may have seen versions that the backup doesn't know (DESIGN §2).
-  /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; a folder that was begun can be restored into again.
+  /// The newest version of each channel keeps its number and bytes. The next one is at least 1,000 higher, because
+  /// devices may have seen versions that the backup doesn't have.
+  /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; an interrupted restore into the same folder can be repeated.
   package static func restore(
     backup path: String, to data: String, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -34,7 +33,7 @@ package enum Restore {
     guard let id = try source.originID(), !id.isEmpty else { throw .noBackup(path: path) }
     let taken = try StoreError.disk { () throws(SystemError) in try Kernel.status(target.folder.database) }
     if taken != nil { throw .notEmpty(path: data) }
-    let lock = try target.take()
+    let lock = try target.lock()
     defer { withExtendedLifetime(lock) {} }
     try target.removePartialDatabase()
     var report = BackupReport()
@@ -58,7 +57,7 @@ package enum Restore {
     try Migrations.embedded.apply(to: copy)
     try copy.write { () throws(StoreError) in
       try copy.deleteLeases()
-      // Publishers keep what they know of an origin under its id; of this one they know nothing yet.
+      // Publishers cache what they know of an origin under its id; they know nothing of this one yet.
       try copy.run("UPDATE origin SET id = lower(hex(randomblob(16)))")
       try ChannelRow.leaveGaps(RestoreGap.size, in: copy)
       try copy.leaveDocumentGaps(RestoreGap.size)
@@ -75,7 +74,7 @@ package enum Restore {
     let now = Clock.unixMilliseconds()
     var done: Int64 = 0
     var batch = FileBatch()
-    // One transaction, not one for each row; a run that ends before it begins anew.
+    // A single transaction; a run that ends before the commit starts anew.
     try copy.run("BEGIN")
     for blob in blobs {
       let bytes = try StoreError.disk { () throws(SystemError) -> Int64? in
@@ -93,7 +92,7 @@ package enum Restore {
       progress(done, all)
     }
     try copy.run("COMMIT")
-    report.damagedURLs = try copy.places(of: report.damaged)
+    report.damagedURLs = try copy.damagedURLs(of: report.damaged)
     try StoreError.disk { () throws(SystemError) in
       try ZipCopy.copy(from: source.folder, to: target.folder, &batch, &report)
       try batch.finish(in: target)

@@ -1,58 +1,58 @@
 import Manifests
 import System
 
-/// A channel as a mirror tells it: the versions that it kept, with what an origin needs to go on from them.
+/// A channel as a mirror has it: the versions that it kept, with what an origin needs to continue from them.
 package struct RestoredChannel: Sendable {
-  /// What a bundle held at a version.
+  /// A bundle at a version.
   package struct Bundle: Sendable {
-    /// Which bundle.
+    /// The bundle's name.
     package let name: BundleName
     /// The last version at which it changed.
     package let version: ManifestVersion
-    /// What its last change did to it.
+    /// The counts of its last change.
     package let counts: ChangeCounts
-    /// How many URLs it held then.
+    /// The number of URLs that it held then.
     package let resources: Int
-    /// The bytes of all of them.
+    /// The bytes of all those resources.
     package let bytes: Int64
-    /// What it held.
+    /// The URLs that it held.
     package let urls: [ResourceURL]
   }
 
   /// A version and its manifest.
   package struct Release: Sendable {
-    /// Its number.
+    /// The version number.
     package let version: ManifestVersion
-    /// The act that made it.
+    /// The kind of act.
     package let kind: ReleaseKind
     /// Milliseconds since 1970.
     package let at: Int64
-    /// The sha256 of its canonical resourcemap.
+    /// The SHA-256 of its canonical resourcemap.
     package let digest: SHA256
-    /// What it did to the manifest.
+    /// The changes to the manifest.
     package let counts: ChangeCounts
-    /// Bytes of what it added or changed.
+    /// Bytes of the resources that it added or changed.
     package let newBytes: Int64
-    /// How many URLs the manifest has.
+    /// The number of URLs in the manifest.
     package let resources: Int
-    /// The bytes of all of them.
+    /// The bytes of all those resources.
     package let bytes: Int64
-    /// Every bundle that ever held something.
+    /// The bundles that ever held something.
     package let bundles: [Bundle]
     /// The manifest, sorted by URL.
     package let items: [ManifestItem]
   }
 
-  /// A version of a document that the channel had beside its manifest.
+  /// A version of one of the channel's documents.
   package struct Document: Sendable {
-    /// Which document.
+    /// The document.
     package let document: ChannelDocument
-    /// Its number.
+    /// The version number.
     package let version: Int64
     /// Canonical JSON.
     package let content: [UInt8]
 
-    /// A document by its number and content.
+    /// Creates a version of a document.
     package init(_ document: ChannelDocument, version: Int64, content: [UInt8]) {
       self.document = document
       self.version = version
@@ -60,30 +60,30 @@ package struct RestoredChannel: Sendable {
     }
   }
 
-  /// Its app.
+  /// The channel's app.
   package let app: AppName
-  /// The app's number, which stands in download URLs.
+  /// The app's number, which is part of download URLs.
   package let appID: Int64
-  /// Its name.
+  /// The channel's name.
   package let name: ChannelName
-  /// What the download URLs of its next releases begin with.
+  /// The base of the download URLs of its next releases.
   package let publicURL: BaseURL
-  /// The lowest number that its next release might have had.
+  /// The lowest version that its next release could have had.
   package let leastNext: Int64
-  /// Oldest first.
+  /// The kept releases, oldest first.
   package let releases: [Release]
-  /// How many resource versions a URL was given, where that is more than the newest manifest says.
+  /// The number of resource versions that a URL has had, where it is higher than the newest manifest shows.
   package let counters: [(url: ResourceURL, versions: Int64)]
-  /// The newest of each.
+  /// The newest version of each document.
   package let documents: [Document]
-  /// The lowest numbers that their next versions might have had, where a restore raised them before.
+  /// The lowest versions that the next versions of documents could have had, if an earlier restore raised them.
   package let leastDocuments: [ChannelDocument: Int64]
-  /// Those that its policy names.
+  /// The scripts that its policy names.
   package let scripts: [[UInt8]]
-  /// What its answers say beside their news: the interval, the share of reports and the newest rollback are taken.
+  /// The extra members of its answers, of which the interval, the share of reports and the newest rollback are used.
   package let extras: AnswerExtras
 
-  /// A channel by all that a mirror tells of it.
+  /// Creates a channel from what a mirror has.
   package init(
     app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
     counters: [(url: ResourceURL, versions: Int64)], documents: [Document],
@@ -105,7 +105,7 @@ package struct RestoredChannel: Sendable {
 }
 
 extension RestoredChannel.Bundle {
-  /// Reads one of `release/N.json`'s bundles.
+  /// Parses one of the bundles of `release/N.json`.
   /// - Throws: `member`.
   package init(json: JSONValue) throws(JSONError) {
     guard let name = try? BundleName(try json.string("name")) else { throw .member("name") }
@@ -121,7 +121,7 @@ extension RestoredChannel.Bundle {
 }
 
 extension RestoredChannel.Release {
-  /// Reads `release/N.json`, whose manifest has these items.
+  /// Parses `release/N.json`, whose manifest has these items.
   /// - Throws: `member`.
   package init(json: JSONValue, items: [ManifestItem]) throws(JSONError) {
     guard let kind = ReleaseKind(rawValue: try json.string("kind")) else { throw .member("kind") }

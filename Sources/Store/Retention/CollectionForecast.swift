@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// What a garbage collection would drop, worked out from one state of the database.
+/// What a garbage collection would remove, determined from one state of the database.
 struct CollectionForecast {
   private let store: Store
   private let policy: RetentionPolicy
@@ -47,8 +47,8 @@ struct CollectionForecast {
     }
   }
 
-  /// Notes the resources that kept versions name.
-  /// - Returns: how many rows would go.
+  /// Collects the resources that kept versions name.
+  /// - Returns: how many rows would be removed.
   private func collect(_ needed: inout Set<Int64>, _ channel: Int64, _ kept: [Int64], in db: Database)
     throws(StoreError) -> Int
   {

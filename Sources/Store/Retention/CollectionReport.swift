@@ -1,24 +1,24 @@
 import Manifests
 
-/// What a garbage collection dropped and what it left, or, of a dry run, would.
+/// What a garbage collection removed and kept, or, in a dry run, would.
 package struct CollectionReport: Sendable {
-  /// What became of a channel's versions.
+  /// A channel's removed and kept versions.
   package struct Channel: Sendable {
     /// The channel's app.
     package let app: AppName
     /// The channel.
     package let name: ChannelName
-    /// Versions whose manifests can't be told any more.
+    /// Versions whose manifests are no longer available.
     package let dropped: [ManifestVersion]
-    /// Those that stay, oldest first.
+    /// Versions that were kept, oldest first.
     package let kept: [RetainedVersion]
   }
 
-  /// Files and their bytes.
+  /// A number of files and their bytes.
   package struct Files: Hashable, Sendable {
-    /// How many.
+    /// The number of files.
     package internal(set) var count = 0
-    /// All together.
+    /// The bytes of all of them.
     package internal(set) var bytes: Int64 = 0
 
     mutating func add(_ size: Int64) {
@@ -27,44 +27,44 @@ package struct CollectionReport: Sendable {
     }
   }
 
-  /// Those that have a release.
+  /// The channels that have a release.
   package internal(set) var channels: [Channel] = []
-  /// Rows of manifests' history.
+  /// Removed rows of manifest history.
   package internal(set) var entries = 0
-  /// Rows of URLs with their bytes.
+  /// Removed rows of resources.
   package internal(set) var resources = 0
-  /// Rows of URLs.
+  /// Removed rows of URLs.
   package internal(set) var urls = 0
-  /// Resources' bytes that no version names.
+  /// Removed blobs that no version names.
   package internal(set) var blobs = Files()
-  /// Files under `blobs/` that no row named.
+  /// Removed files under `blobs/` that no row named.
   package internal(set) var orphans = Files()
-  /// Coded bodies, deltas and zips.
+  /// Removed compressed bodies, deltas, zips and packs.
   package internal(set) var derived = Files()
-  /// What arrived and no release took, and what was set aside.
+  /// Removed files that arrived and that no release used, and files from quarantine.
   package internal(set) var temporary = Files()
-  /// Blobs that nothing names, but that a publisher who is at work counts on.
+  /// Blobs that nothing names, but that a publisher at work depends on.
   package internal(set) var promised = 0
-  /// Who began to read in the middle, which ended the round early.
+  /// Those who began to read meanwhile, which ended the round early.
   package internal(set) var stoppedFor: [String] = []
 
-  /// The longest time for which a publisher would have had to wait for one of its transactions, in nanoseconds.
+  /// The longest time that a publisher would have had to wait for a transaction of the round, in nanoseconds.
   package internal(set) var longestWrite: Int64 = 0
 
-  /// Bytes of all files that went.
+  /// The bytes of all removed files.
   package var freedBytes: Int64 { blobs.bytes + orphans.bytes + derived.bytes + temporary.bytes }
 }
 
 extension CollectionReport.Channel {
-  /// What the audit trail says of the versions that a garbage collection dropped; nil where it dropped none.
-  func act(_ policy: RetentionPolicy) -> AuditAct? {
+  /// The audit trail's record of the versions that a garbage collection removed; nil if it removed none.
+  func act(_ policy: RetentionPolicy) -> AuditEvent? {
     if dropped.isEmpty { return nil }
-    return AuditAct(
+    return AuditEvent(
       "gc", app: app, channel: name, parameters: policy.act,
       result: ["dropped": .string(Self.ranges(dropped)), "kept": .integer(kept.count)])
   }
 
-  /// `1-40 42`.
+  /// Versions as text, such as `1-40 42`.
   private static func ranges(_ versions: [ManifestVersion]) -> String {
     var ranges: [(first: Int64, last: Int64)] = []
     for version in versions.map(\.number).sorted() {
@@ -80,11 +80,11 @@ extension CollectionReport.Channel {
 }
 
 extension CollectionReport {
-  /// What the audit trail says of the files that it removed; nil where it removed none.
-  func act(_ policy: RetentionPolicy) -> AuditAct? {
+  /// The audit trail's record of the files that were removed; nil if none were.
+  func act(_ policy: RetentionPolicy) -> AuditEvent? {
     let files = [blobs, orphans, derived, temporary]
     guard files.contains(where: { $0.count > 0 }) else { return nil }
-    return AuditAct(
+    return AuditEvent(
       "gc.files", parameters: policy.act,
       result: [
         "blobs": .integer(blobs.count), "derived": .integer(derived.count),

@@ -1,14 +1,15 @@
 import Manifests
 import System
 
-/// Finds files under `derived/` that are about blobs or versions that are not kept.
+/// Finds files under `derived/` whose blobs or versions aren't kept.
 struct DerivedSweep {
   let store: Store
 
-  /// Files that can go now; what is known of them and of blobs that went is forgotten.
+  /// The files that can be removed now. Forgets the records about them and about blobs that are gone.
   func unneeded() throws(StoreError) -> [String] {
-    // The files and rows first: what is made meanwhile is made of what is kept. Then what waits for a release, whose
-    // deltas are made while it is only planned; then the blobs, since a release may take it from there to here.
+    // Files and rows first, because what is made after that is made from kept content. Then files that wait for a
+    // release, because deltas are made while it is only planned. Rows of blobs last, because a release may move a
+    // waiting file there.
     let files = try files()
     let known = try store.derived.known()
     let waiting = store.blobs.waitingNames
@@ -16,12 +17,12 @@ struct DerivedSweep {
       (Set(try BlobRow.names(in: db).map(\.hex)), try Releases(db))
     }
     let blobs = waiting.union(rows)
-    try store.derived.forget(known, exceptAbout: blobs)
+    try store.derived.forget(known, keeping: blobs)
     try store.derived.forgetRefusals(exceptOf: releases.newest)
     return filter(files, blobs, releases)
   }
 
-  /// Files that could go if these were the blobs and the versions of channels (by id).
+  /// The files that could be removed if these were the only blobs and versions, by channel id.
   func unneeded(blobs: Set<String>, versions: [String: Set<Int64>]) throws(StoreError) -> [String] {
     var releases = try store.connections.reading { (db) throws(StoreError) in try Releases(db) }
     releases.kept = versions
@@ -30,10 +31,10 @@ struct DerivedSweep {
 
   /// The releases of each channel.
   private struct Releases {
-    /// The versions, by the channel's number as folders have it.
+    /// The kept versions, by the channel's id as in folder names.
     var kept: [String: Set<Int64>] = [:]
     private(set) var newest: [Int64: Int64] = [:]
-    /// When each version was replaced by the next one, in milliseconds since 1970; of the newest there is none.
+    /// When each version was replaced by the next one, in milliseconds since 1970; the newest has no entry.
     private var replaced: [String: [Int64: Int64]] = [:]
 
     init(_ db: Database) throws(StoreError) {
@@ -45,7 +46,7 @@ struct DerivedSweep {
       }
     }
 
-    /// Packs to the newest versions stay, and those to one that devices were told of until a moment ago.
+    /// Whether a pack stays: it leads to the newest version, or to one that devices were told about until recently.
     func needs(_ pack: PackFile, now: Int64) -> Bool {
       let channel = String(pack.channel)
       guard let kept = kept[channel], kept.contains(pack.base.number), kept.contains(pack.version.number)
@@ -57,13 +58,13 @@ struct DerivedSweep {
     }
   }
 
-  /// How long a pack stays after its version was replaced, in milliseconds: as long as a device may have had the answer
-  /// that names it, and a download that was torn may go on.
+  /// How long a pack stays after its version was replaced, in milliseconds: as long as a device may have the response
+  /// that names it, or may resume an interrupted download.
   private static let packGracePeriod: Int64 = 24 * 3_600_000
 
   private struct File {
     let path: String
-    /// The folder that it is in.
+    /// The name of the folder that contains it.
     let folder: String
     let name: String
     let kind: Kind
@@ -82,15 +83,15 @@ struct DerivedSweep {
     }.map(\.path)
   }
 
-  /// `553.<key>.<tag>.zip`, `552-553.<key>.<tag>.zip` and `552-553.delta.<key>.<tag>.zip`: both ends of an update must be kept.
+  /// `553.<key>.<tag>.zip`, `552-553.<key>.<tag>.zip` and `552-553.delta.<key>.<tag>.zip`: both versions of an update must be kept.
   private static func isNeeded(zip name: String, _ versions: Set<Int64>) -> Bool {
     name.prefix { $0 != "." }.split(separator: "-").allSatisfy { text in
       Int64(text).map { $0 == 0 || versions.contains($0) } ?? true
     }
   }
 
-  /// `<sha256>.gzip`, `<sha256>.<sha256 of the base>.dcz`: every blob that the name has must be stored. Names of
-  /// another form are someone else's.
+  /// `<sha256>.gzip`, `<sha256>.<sha256 of the base>.dcz`: every blob in the name must be stored. Names of another form
+  /// aren't this program's.
   private static func isNeeded(_ name: String, _ blobs: Set<String>) -> Bool {
     name.split(separator: ".").allSatisfy { part in
       part.utf8.count != 64 || SHA256(hex: String(part)) == nil || blobs.contains(String(part))

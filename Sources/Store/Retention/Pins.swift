@@ -1,20 +1,20 @@
 import Manifests
 
-/// A version that stays until someone unpins it.
+/// A version that is kept until someone unpins it.
 package struct Pin: Hashable, Sendable {
-  /// The version that it keeps.
+  /// The pinned version.
   package let version: ManifestVersion
   /// Who pinned it.
   package let author: String
-  /// Why it stays.
+  /// Why it is pinned.
   package let reason: String
   /// Milliseconds since 1970.
   package let at: Int64
 }
 
 extension Store {
-  /// Pins a kept version; one that is pinned gets the new reason.
-  /// - Throws: `unknownVersion` where it isn't kept.
+  /// Pins a kept version. Pinning it again replaces the reason.
+  /// - Throws: `unknownVersion` if it isn't kept.
   package func pin(
     _ version: ManifestVersion, of channel: ChannelInfo, reason: String, by actor: Actor,
     record: AnswerRecord<Pin>? = nil
@@ -29,14 +29,14 @@ extension Store {
         ON CONFLICT DO UPDATE SET at = excluded.at, author = excluded.author, reason = excluded.reason
         """, channel.id, version.number, pin.at, pin.author, reason)
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "pin", app: channel.app, channel: channel.name,
           parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at)
       return pin
     }
   }
 
-  /// Lets a pinned version go as others do.
+  /// Unpins a version, so that it can be removed like others.
   /// - Throws: `notPinned`.
   package func unpin(
     _ version: ManifestVersion, of channel: ChannelInfo, by actor: Actor, record: AnswerRecord<Void>? = nil
@@ -47,7 +47,7 @@ extension Store {
         version.number)
       guard let reason else { throw .notPinned(version) }
       try db.audit(
-        AuditAct(
+        AuditEvent(
           "unpin", app: channel.app, channel: channel.name, parameters: ["version": .string(version.text)],
           result: ["reason": .string(reason)]), by: actor, now: clock())
     }

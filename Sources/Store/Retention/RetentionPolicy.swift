@@ -1,31 +1,31 @@
 import Manifests
 
-/// How much manifest history stays for no other reason than that it is recent.
+/// How much manifest history is kept only because it is recent or in use.
 package struct RetentionPolicy: Hashable, Sendable {
-  /// The newest releases of each channel.
+  /// The number of the newest releases kept per channel.
   package var versions = 50
-  /// Days for which a version stays after devices used it, as their polls tell.
+  /// The days for which a version is kept after devices used it, according to their polls.
   package var days = 90
 
-  // Anybody may poll as anything, so that one poll of each version must not keep them all. Devices come again: a version
-  // is in use that a share of a day's polls reported, or polls in several hours.
+  // Anyone may poll with any version, so a single poll of each version must not keep them all. Devices poll repeatedly:
+  // a version is in use if a share of a day's polls reported it, or polls in several hours did.
 
-  /// Of a day's polls, one in so many makes a version one in use, where these are not but a few, and where devices came
-  /// again in another hour;
+  /// A version is in use if one in this many of a day's polls reported it, in at least `shareHours` hours and with at
+  /// least `minPolls` polls.
   package static let share = 1000
-  /// in how many hours;
+  /// The hours in which a `share` of the polls has to come.
   package static let shareHours = 2
-  /// how many polls are not but a few;
-  package static let fewPolls = 10
-  /// one in so many does it in a single hour.
+  /// The fewest polls for a share to count.
+  package static let minPolls = 10
+  /// One in this many of a day's polls is enough even within a single hour.
   package static let largeShare = 100
-  /// Polls in so many different hours make a version one in use, too.
+  /// Polls in this many different hours are also enough, whatever their share.
   package static let hours = 3
-  /// Versions that polls alone keep: those reported in the most hours first, then by the most polls. Who polls
-  /// everything every hour keeps that much and no more.
+  /// The most versions that polls alone can keep: those with a share first, then those with the most polls. Whoever
+  /// polls everything every hour keeps no more than these.
   package static let usedVersions = 100
 
-  /// What `xcache serve` goes by unless it is told otherwise.
+  /// Creates the default policy of `xcache serve`.
   package init() {}
 }
 
@@ -33,31 +33,31 @@ package struct RetentionPolicy: Hashable, Sendable {
 package enum RetentionReason: Hashable, Sendable {
   /// Devices get it now.
   case live
-  /// It is one of the newest of its channel.
+  /// It is one of its channel's newest.
   case recent
-  /// Devices use it: polls in the time that the policy looks back, in how many hours, and when the last one came.
+  /// Devices use it: the polls in the policy's days, the number of hours in which they came, and the time of the last one.
   case reported(polls: Int, hours: Int, last: Int64)
   case pinned(author: String, reason: String)
-  /// A registered mirror names it.
+  /// A registered mirror refers to it.
   case mirrored(String)
-  /// Its channel was removed, and should it be made again, its numbers go on from here.
+  /// Its channel was removed; if it is created again, its versions continue from here.
   case lastNumber
 }
 
-/// A version that stays, and every reason for it.
+/// A kept version, with all the reasons.
 package struct RetainedVersion: Hashable, Sendable {
   /// The version.
   package let version: ManifestVersion
-  /// At least one.
+  /// The reasons, at least one.
   package let reasons: [RetentionReason]
 }
 
 extension Database {
-  /// Who still needs which versions of a channel. What this doesn't name, gc drops.
+  /// The versions of a channel that are needed, and why. gc removes all others.
   func retainedVersions(of channel: Int64, _ policy: RetentionPolicy, now: Int64) throws(StoreError)
     -> [RetainedVersion]
   {
-    // Nobody can look back in a removed channel, and nobody is answered for it; but a mirror may still stand.
+    // A removed channel has no readers and answers no requests, but a mirror of it may still exist.
     var reasons: [Int64: [RetentionReason]] =
       try isRemoved(channel) ? lastNumber(of: channel) : users(of: channel, policy, now)
     let mirrors = try bindingMirrors(now: now)
@@ -71,7 +71,7 @@ extension Database {
       reasons[row.get(0), default: []].append(.mirrored(row.get(1)))
     }
     var kept: [RetainedVersion] = []
-    // Devices and mirrors may name versions that went long ago.
+    // Devices and mirrors may refer to versions that were removed long ago.
     for (version, why) in reasons where try isKept(ManifestVersion(version), in: channel) {
       kept.append(RetainedVersion(version: ManifestVersion(version), reasons: why))
     }
@@ -99,7 +99,7 @@ extension Database {
     return reasons
   }
 
-  /// The versions that devices use, by what their polls reported.
+  /// The versions that devices use, according to their polls.
   private func reported(in channel: Int64, _ policy: RetentionPolicy, _ now: Int64, recent: Set<Int64>)
     throws(StoreError) -> [(version: Int64, reason: RetentionReason)]
   {
@@ -116,7 +116,7 @@ extension Database {
       FROM shares WHERE version > 0 GROUP BY version
       HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
       ORDER BY max(polls >= ?3 AND polls >= all_polls / ?4) DESC, sum(polls) DESC, version DESC
-      """, channel, now / 3_600_000 - Int64(policy.days) * 24, RetentionPolicy.fewPolls,
+      """, channel, now / 3_600_000 - Int64(policy.days) * 24, RetentionPolicy.minPolls,
       RetentionPolicy.share,
       RetentionPolicy.largeShare
     ) { row in
@@ -126,7 +126,7 @@ extension Database {
       else {
         return
       }
-      // Those that stay anyway take no place of another one.
+      // Versions that are kept anyway don't use up the limit.
       if !recent.contains(version) {
         guard places > 0 else { return }
         places -= 1

@@ -4,12 +4,13 @@ import System
 extension Store {
   /// Brings back what a channel, or one bundle of it, held at an older version, as a new version.
   ///
-  /// No bytes are sent and no resources are made: what comes back has its old download URLs.
+  /// No bytes are sent and no resources are created: what comes back has its old download URLs.
   /// - Parameters:
+  ///   - request: the rollback to make.
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`.
   ///   - record: keeps the answer for retries.
-  /// - Throws: the refusals of `StoreError`; nothing is changed then.
+  /// - Throws: the refusals of `StoreError`, with nothing changed.
   package func rollback(
     _ request: RollbackInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
@@ -21,7 +22,7 @@ extension Store {
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
-          let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
+          let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
           outcome.release.prefetch = try db.forecast(
             carryOver, in: plan.channel, by: PrefetchReconciler(request))
         }
@@ -65,11 +66,11 @@ extension Store {
     try db.note(source, of: version, in: channel.id)
     try db.recordOverride(request.breakGlass, plan.freeze, version, in: channel.id)
     for bundle in plan.bundles {
-      try EntryRow.end(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+      try EntryRow.end(of: bundle.info.id, rolledBackTo: plan.target, at: version, in: db)
     }
     try step("rollback")
     for bundle in plan.bundles {
-      try EntryRow.insert(of: bundle.info.id, takenBackTo: plan.target, at: version, in: db)
+      try EntryRow.insert(of: bundle.info.id, rolledBackTo: plan.target, at: version, in: db)
     }
     try step("rollback")
     for bundle in plan.bundles { try bundle.row(at: version, in: channel.id).insert(in: db) }
@@ -79,7 +80,7 @@ extension Store {
     ).rolledBack()
     try follow(request, plan, at: version, in: db, &release)
     release.receipt = try db.audit(
-      AuditAct(
+      AuditEvent(
         "rollback", app: channel.app, channel: channel.name,
         parameters: [
           "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
@@ -92,13 +93,13 @@ extension Store {
     return release
   }
 
-  /// Brings the prefetch config of then back, where that is asked for.
+  /// Brings back the prefetch config of the target version, if requested.
   private func follow(
     _ request: RollbackInput, _ plan: RollbackPlan, at version: ManifestVersion, in db: Database,
     _ release: inout ReleaseOutcome
   ) throws(StoreError) {
     guard request.withPrefetch else { return }
-    let carryOver = try db.prefetchCarryOver(takingBack: plan.channel, to: plan.target, request.target)
+    let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
     try release.follow(
       carryOver, in: plan.channel, at: version, by: PrefetchReconciler(request), now: clock(), in: db)
   }

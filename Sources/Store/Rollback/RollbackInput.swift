@@ -1,18 +1,18 @@
 import Manifests
 
-/// A version as people name it: by its number, or by a moment at which it was live.
+/// A version as people refer to it: by its number, or by a time at which it was live.
 package enum VersionName: Hashable, Sendable {
   case number(ManifestVersion)
-  /// What devices got at that moment, in milliseconds since 1970.
+  /// The version that devices got at that time, in milliseconds since 1970.
   case moment(Int64)
 }
 
-/// What is asked for to bring the content of an older version back.
+/// A request to bring back the content of an older version.
 package struct RollbackInput: Sendable {
-  /// How far back.
+  /// The version to go back to.
   package enum Target: Hashable, Sendable {
     case version(VersionName)
-    /// So many distinct contents back from the release whose content is live.
+    /// This many distinct contents back from the release whose content is live.
     case steps(Int)
   }
 
@@ -20,26 +20,26 @@ package struct RollbackInput: Sendable {
   package var app: AppName
   /// The channel.
   package var channel: ChannelName
-  /// The one bundle that goes back, the others staying; nil: the whole channel.
+  /// The one bundle to roll back; nil: the whole channel.
   package var bundle: BundleName?
-  /// How far back.
+  /// The version to go back to.
   package var target: Target
-  /// Who acts.
+  /// Who rolls back.
   package var actor: Actor
-  /// Why; may be empty.
+  /// The reason; may be empty.
   package var message: String
-  /// Refuse where the channel or the bundle changed after this version.
+  /// Refuse the rollback if the channel or the bundle changed after this version.
   package var ifVersion: ManifestVersion?
-  /// Why it is done though the channel is frozen.
+  /// The reason for rolling back although the channel is frozen.
   package var breakGlass: String?
-  /// Say what would happen, change nothing.
+  /// Report what would happen, but change nothing.
   package var dryRun: Bool
-  /// Whether the prefetch config that was live then comes back with it.
+  /// Whether the prefetch config that was live then comes back, too.
   package var withPrefetch = false
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
 
-  /// A rollback without its prefetch config.
+  /// Creates a rollback that leaves the prefetch config alone.
   package init(
     app: AppName, channel: ChannelName, bundle: BundleName? = nil, to target: Target, by actor: Actor,
     message: String = "", ifVersion: ManifestVersion? = nil, breakGlass: String? = nil, dryRun: Bool = false
@@ -56,29 +56,29 @@ package struct RollbackInput: Sendable {
   }
 }
 
-/// What a rollback did, or, of a dry run, would do.
+/// What a rollback did, or, for a dry run, would do.
 package struct RollbackOutcome: Sendable {
-  /// What is taken back of one bundle.
+  /// A rollback's changes to one bundle.
   package struct Bundle: Hashable, Sendable {
-    /// Which bundle.
+    /// The bundle's name.
     package let name: BundleName
-    /// How many of its URLs come, change and go.
+    /// How many of its URLs were added, changed and removed.
     package let counts: ChangeCounts
-    /// The releases of the bundle after the target, newest first: who published what is taken back.
+    /// The bundle's releases after the target, newest first, which the rollback undoes.
     package let takenBack: [ReleaseStamp]
   }
 
-  /// Its changes are there in a dry run, too.
+  /// The release. Its changes are complete in a dry run, too.
   package internal(set) var release: ReleaseOutcome
-  /// The version whose content it has.
+  /// The version whose content came back.
   package let target: ManifestVersion
-  /// Those that change, sorted by name.
+  /// The bundles that changed, sorted by name.
   package let bundles: [Bundle]
 }
 
 extension Database {
-  /// The version that a name stands for; 0 for a moment before the first release.
-  /// - Throws: `unknownMoment` where the version of then is not kept any more.
+  /// The version that a name refers to; 0 for a time before the first release.
+  /// - Throws: `unknownMoment` if the version of that time is no longer kept.
   func version(_ name: VersionName, of channel: ChannelInfo) throws(StoreError) -> ManifestVersion {
     let moment: Int64
     switch name {
@@ -99,8 +99,8 @@ extension Database {
 }
 
 extension Database {
-  /// Whether versions between this one and the next that is kept are not kept any more: which of them was live when isn't known.
-  /// The numbers that a restore leaves out are none.
+  /// Whether versions between this one and the next kept one have been deleted, so that it isn't known which of them
+  /// was live when. The numbers that a restore skips don't count.
   private func hasGap(after version: Int64, in channel: ChannelInfo) throws(StoreError) -> Bool {
     let next = try value(
       Int64?.self, "SELECT min(version) FROM release WHERE channel_id = ? AND version > ?", channel.id,
@@ -111,8 +111,8 @@ extension Database {
 }
 
 extension Store {
-  /// The version that a name stands for; 0 for a moment before the first release.
-  /// - Throws: `unknownMoment` where the version of then is not kept any more.
+  /// The version that a name refers to; 0 for a time before the first release.
+  /// - Throws: `unknownMoment` if the version of that time is no longer kept.
   package func version(_ name: VersionName, of channel: ChannelInfo) throws(StoreError) -> ManifestVersion {
     try connections.reading { (db) throws(StoreError) in try db.version(name, of: channel) }
   }

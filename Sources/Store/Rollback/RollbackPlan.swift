@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-/// A rollback worked out against one state of the database, before anything is written.
+/// A rollback planned against one state of the database, before anything is written.
 struct RollbackPlan {
   struct Bundle {
     let info: BundleInfo
     let counts: ChangeCounts
-    /// By how much its size changes.
+    /// The change of its size.
     let bytes: Int64
     let takenBack: [ReleaseStamp]
   }
@@ -16,7 +16,7 @@ struct RollbackPlan {
   let target: ManifestVersion
   /// The bundles that change, sorted by name.
   private(set) var bundles: [Bundle] = []
-  /// What becomes of the channel's manifest, sorted by URL.
+  /// The changes to the channel's manifest, sorted by URL.
   private(set) var changes: [EntryChange] = []
   private(set) var counts = ChangeCounts()
   private(set) var newBytes: Int64 = 0
@@ -44,17 +44,17 @@ struct RollbackPlan {
     (resources, bytes) = (channel.resources, channel.bytes)
     let isAlone = try Self.holdsAll(scope, of: channel, in: db)
     if isAlone {
-      // Then the bundle's rows are the manifest's: read once, they tell both.
+      // Then the bundle's rows are the manifest's, and reading them once is enough for both.
       try readChanges(of: scope, in: db)
       if !counts.isEmpty { bundles = [try bundle(scope[0], counts, bytes - channel.bytes, in: db)] }
     } else {
       for info in scope {
-        let (counts, bytes) = try db.growth(takingBack: info, to: target)
+        let (counts, bytes) = try db.growth(rollingBack: info, to: target)
         if !counts.isEmpty { bundles.append(try bundle(info, counts, bytes, in: db)) }
       }
     }
     freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id)
-    // A dry run says that it is frozen.
+    // A dry run reports the freeze in its outcome.
     if let freeze, request.breakGlass == nil, !request.dryRun {
       throw .frozen(channel.app, channel.name, freeze)
     }
@@ -66,7 +66,7 @@ struct RollbackPlan {
     try checkHosts(request)
   }
 
-  /// What a list leaves out now doesn't come back by an older version that named it: that may be why there is a list.
+  /// A rollback doesn't bring back URLs on hosts that a list excludes now: they may be why there is a list.
   private func checkHosts(_ request: RollbackInput) throws(StoreError) {
     var bounds = HostBounds(channel, token: request.actor.name, request.hosts)
     for change in changes where change.entry != nil { bounds.note(change.url) }
@@ -115,20 +115,20 @@ struct RollbackPlan {
     Bundle(info: info, counts: counts, bytes: bytes, takenBack: try db.stamps(of: info, after: target))
   }
 
-  /// Only where others stay as they are can one bundle's past contradict them.
+  /// One bundle's earlier state can contradict other bundles only if those aren't rolled back, too.
   private static func check(_ bundle: BundleInfo, _ target: ManifestVersion, in db: Database)
     throws(StoreError)
   {
-    let conflicts = try db.conflicts(takingBack: bundle, to: target)
+    let conflicts = try db.conflicts(rollingBack: bundle, to: target)
     guard conflicts.isEmpty else { throw .urlConflicts(conflicts) }
-    let duplicates = try db.duplicates(takingBack: bundle, to: target)
+    let duplicates = try db.duplicates(rollingBack: bundle, to: target)
     guard duplicates.isEmpty else { throw .duplicateURLs(duplicates) }
   }
 
   /// "A manifest never names bytes that aren't stored."
   private func checkBytes(in db: Database) throws(StoreError) {
     var damaged: [SHA256] = []
-    for bundle in bundles { damaged += try db.damaged(takingBack: bundle.info, to: target) }
+    for bundle in bundles { damaged += try db.damaged(rollingBack: bundle.info, to: target) }
     guard damaged.isEmpty else { throw .missingBlobs(damaged) }
   }
 
@@ -141,15 +141,15 @@ struct RollbackPlan {
       let now = try row.now()
       changes.append(
         EntryChange(url: url, entry: try now?.entry(url, in: channel), old: try row.was()?.content.headers))
-      counts.count(hadOne: row.hadOne, hasOne: now != nil)
+      counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)
-      resources += (now == nil ? 0 : 1) - (row.hadOne ? 1 : 0)
+      resources += (now == nil ? 0 : 1) - (row.hadEntry ? 1 : 0)
       bytes = bytes.addingClamped((now?.content.size ?? 0) - row.sizeBefore)
     }
     if bundles.count > 1 {
       try db.eachDifference(of: channel, from: channel.version, to: target, note)
     } else {
-      try db.eachDifference(takingBack: first, to: target, note)
+      try db.eachDifference(rollingBack: first, to: target, note)
     }
     self.changes = changes
     (self.counts, self.newBytes, self.resources, self.bytes) = (counts, newBytes, resources, bytes)

@@ -1,12 +1,12 @@
 import Manifests
 import System
 
-// What a rollback of a bundle reads (and `EntryRow` writes), as sets of rows: those that are live and began after the
-// target, and those of the target that have ended. Both lie in an index of their own, however long the history between is.
+// What the rollback of a bundle reads (and `EntryRow` writes), as sets of rows: live rows that began after the target,
+// and rows of the target that have ended. Each set has its own index, so the length of the history doesn't matter.
 extension Database {
-  /// Hands each URL of the channel's manifest that a rollback of one bundle changes, sorted, to `body`.
+  /// Calls `body` with each URL of the channel's manifest that a rollback of one bundle changes, in order.
   func eachDifference(
-    takingBack bundle: BundleInfo, to target: ManifestVersion,
+    rollingBack bundle: BundleInfo, to target: ManifestVersion,
     _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
   ) throws(StoreError) {
     try each(
@@ -36,8 +36,8 @@ extension Database {
     ) { (row) throws(StoreError) in try body(try Stored.url(row.get(0)), DifferenceRow(row: row)) }
   }
 
-  /// What going back to `target` does to a bundle, in numbers.
-  func growth(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  /// The counts and bytes by which going back to `target` changes a bundle.
+  func growth(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> (counts: ChangeCounts, bytes: Int64)
   {
     try first(
@@ -61,9 +61,8 @@ extension Database {
     } ?? (ChangeCounts(), 0)
   }
 
-  /// URLs that come back with this bundle and that another one holds with other bytes, another type or other
-  /// headers.
-  func conflicts(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  /// URLs that come back with this bundle and that another bundle holds with other bytes, another type or other headers.
+  func conflicts(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLConflict]
   {
     try all(
@@ -85,9 +84,9 @@ extension Database {
     }
   }
 
-  /// URLs that come back with this bundle and match another one that another bundle holds. (Within a version of one
-  /// bundle no two match.)
-  func duplicates(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
+  /// URLs that come back with this bundle and match a URL that another bundle holds. (Within one version of a bundle,
+  /// no two match.)
+  func duplicates(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLDuplicate]
   {
     try all(
@@ -113,8 +112,8 @@ extension Database {
     }
   }
 
-  /// Bytes that come back with a bundle and that were found damaged since.
-  func damaged(takingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [SHA256] {
+  /// Bytes that come back with a bundle and have since been found damaged.
+  func damaged(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [SHA256] {
     guard try value(Int64.self, "SELECT EXISTS (SELECT 1 FROM blob WHERE quarantined_at IS NOT NULL)") == 1
     else { return [] }
     return try all(

@@ -7,11 +7,11 @@ struct RollbackSteps {
     let version: Int64
     /// Equal for equal contents.
     let content: ContentMark
-    /// The version that a rollback brought back; nil for other releases.
+    /// The version that a rollback brought back; nil for other kinds of release.
     let target: Int64?
   }
 
-  /// What tells contents apart.
+  /// A fingerprint of a content.
   struct ContentMark: Hashable {
     let words: [UInt64]
   }
@@ -22,7 +22,7 @@ struct RollbackSteps {
   init(_ releases: [Release]) { self.releases = releases }
 
   /// The version that is `steps` distinct contents back.
-  /// - Throws: `tooManySteps` with how many there are.
+  /// - Throws: `tooManySteps`, with the number of steps that are possible.
   func target(_ steps: Int) throws(StoreError) -> ManifestVersion {
     guard var place = releases.indices.last.map(source) else { throw .tooManySteps(steps, kept: 0) }
     var seen: Set<ContentMark> = [releases[place].content]
@@ -34,7 +34,7 @@ struct RollbackSteps {
     return ManifestVersion(releases[place].version)
   }
 
-  /// The release whose content the one at `place` has: a rollback's target, as far as it is kept.
+  /// The release whose content the one at `place` has: a rollback's target, as long as it is kept.
   private func source(of place: Int) -> Int {
     var place = place
     while let target = releases[place].target, let older = newest(upTo: target) { place = older }
@@ -48,7 +48,7 @@ struct RollbackSteps {
 }
 
 extension Database {
-  /// The target of so many steps of the whole channel.
+  /// The version that is this many steps back for the whole channel.
   func stepsBack(_ steps: Int, in channel: ChannelInfo) throws(StoreError) -> ManifestVersion {
     let releases = try all(
       """
@@ -68,7 +68,7 @@ extension Database {
     return try RollbackSteps(releases).target(steps)
   }
 
-  /// The target of so many steps of one bundle.
+  /// The version that is this many steps back for one bundle.
   func stepsBack(_ steps: Int, of bundle: BundleInfo, in channel: ChannelInfo) throws(StoreError)
     -> ManifestVersion
   {
@@ -94,8 +94,8 @@ extension Database {
     return try RollbackSteps(releases).target(steps)
   }
 
-  /// By what the mark of a bundle's content changes at each version: a set's mark is the exclusive or over its
-  /// members, so each row that begins or ends changes it by its own.
+  /// The changes of a bundle's content mark at each version. The mark of a set is the exclusive or over its members, so
+  /// each row that begins or ends changes it by its own mark.
   private func contentChanges(of bundle: BundleInfo) throws(StoreError)
     -> [(version: Int64, mark: (UInt64, UInt64))]
   {
@@ -110,7 +110,7 @@ extension Database {
     return changes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// 128 bits spread from a URL's and a resource's row (S. Vigna, SplitMix64's finaliser).
+  /// 128 bits hashed from the ids of a URL and a resource (S. Vigna, SplitMix64's finaliser).
   private static func mark(_ url: Int64, _ resource: Int64) -> (UInt64, UInt64) {
     func mix(_ seed: UInt64) -> UInt64 {
       var z = seed &+ UInt64(bitPattern: url) &* 0x9E37_79B9_7F4A_7C15

@@ -1,11 +1,11 @@
 import Manifests
 import System
 
-/// A blob as its table has it (`blob`): bytes that are stored, or were.
+/// A row of `blob`: bytes that are stored, or were.
 struct BlobRow {
   let id: Int64
   let digest: FileDigest
-  /// Its file was found damaged or missing: it counts as not stored, and waits to be sent again.
+  /// Whether its file was found damaged or missing. Then it counts as not stored, and waits to be sent again.
   let isQuarantined: Bool
 
   static func find(_ sha256: SHA256, in db: Database) throws(StoreError) -> BlobRow? {
@@ -16,7 +16,12 @@ struct BlobRow {
     }
   }
 
-  /// - Parameter isLost: a manifest names it, and its bytes are nowhere.
+  /// Inserts a row.
+  /// - Parameters:
+  ///   - digest: the blob's digests and size.
+  ///   - isLost: whether a manifest names the blob although its bytes are nowhere.
+  ///   - now: milliseconds since 1970.
+  ///   - db: the connection.
   static func insert(_ digest: FileDigest, isLost: Bool = false, now: Int64, in db: Database)
     throws(StoreError) -> Int64
   {
@@ -26,14 +31,14 @@ struct BlobRow {
     return db.lastRowID
   }
 
-  /// Makes rows of those that have none.
-  /// - Returns: the rows that were made; one that is not among them had one already, or may have.
+  /// Inserts rows for those that have none.
+  /// - Returns: the ids of the inserted rows. A digest that isn't among them had a row already, or may have had one.
   static func insertNew(_ digests: [FileDigest], now: Int64, in db: Database) throws(StoreError)
     -> [SHA256: Int64]
   {
     let first = try Database.firstID(
       after: try db.value(Int64.self, "SELECT max(id) FROM blob"), for: digests.count)
-    // In the order of their names, so that the index by them is written page by page.
+    // In the order of the digests, so that their index is written page by page.
     let sorted = digests.sorted { $0.sha256 < $1.sha256 }
     var made: [SHA256: Int64] = [:]
     made.reserveCapacity(digests.count)
@@ -48,18 +53,18 @@ struct BlobRow {
     return made
   }
 
-  /// Says that its file is whole, as it was when it was read back at `time`.
+  /// Marks the file of a blob as whole, as read back at `time`.
   static func markWhole(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", time, sha256)
   }
 
-  /// Says that its file is damaged or missing, unless that is known.
+  /// Marks the file of a blob as damaged or missing, unless it is marked already.
   static func markDamaged(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
     try db.run(
       "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", time, sha256)
   }
 
-  /// Says of a copy whether it has a blob's bytes, and when they were read back.
+  /// Marks whether a copy has a blob's bytes, and when they were read back.
   static func mark(_ sha256: SHA256, isWhole: Bool, at time: Int64, in db: Database) throws(StoreError) {
     if isWhole {
       try markWhole(sha256, at: time, in: db)
@@ -68,7 +73,7 @@ struct BlobRow {
     }
   }
 
-  /// Says that its file was read back and is good.
+  /// Notes that the file of a blob was read back and is good.
   static func noteRead(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", time, sha256)
   }
@@ -80,7 +85,7 @@ struct BlobRow {
       read: BlobFile.init)
   }
 
-  /// - Returns: whether it went; a release may have taken it again.
+  /// - Returns: whether it was deleted; a release may have come to use it again.
   static func deleteUnneeded(_ sha256: SHA256, in db: Database) throws(StoreError) -> Bool {
     try db.value(
       Int64.self,
@@ -90,39 +95,38 @@ struct BlobRow {
       """, sha256) != nil
   }
 
-  /// The names of all, whether or not their files are whole.
+  /// The digests of all blobs, whether or not their files are whole.
   static func names(in db: Database) throws(StoreError) -> Set<SHA256> {
     Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
   }
 
-  /// How many wait to be sent again.
+  /// The number of blobs that wait to be sent again.
   static func damaged(in db: Database) throws(StoreError) -> Int {
     try db.value(Int.self, "SELECT count(*) FROM blob WHERE quarantined_at IS NOT NULL") ?? 0
   }
 }
 
-/// A file that a blob's row names.
+/// The file of a blob that has a row.
 struct BlobFile {
   let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   let size: Int64
 
   fileprivate init(_ row: Statement) { (sha256, size) = (row.get(0), row.get(1)) }
 
-  /// Every one in the order in which they were stored, those that were set aside among them: another copy may have
-  /// their bytes.
+  /// All blobs in the order in which they were stored, including those in quarantine: another copy may have their bytes.
   static func all(in db: Database) throws(StoreError) -> [BlobFile] {
     try db.all("SELECT sha256, size FROM blob ORDER BY id", read: BlobFile.init)
   }
 
-  /// Those that count as good, in the order in which they were stored.
+  /// The blobs that count as good, in the order in which they were stored.
   static func good(in db: Database) throws(StoreError) -> [BlobFile] {
     try db.all("SELECT sha256, size FROM blob WHERE quarantined_at IS NULL ORDER BY id", read: BlobFile.init)
   }
 }
 
 extension ResourceContent {
-  /// - Throws: `contentMismatch` where the md5 or size that a publisher claims is not that of the stored bytes.
+  /// - Throws: `contentMismatch` if the publisher's MD5 or size isn't that of the stored bytes.
   func check(against stored: FileDigest, _ url: ResourceURL) throws(StoreError) {
     guard md5 == stored.md5, size == stored.size else {
       throw .contentMismatch(

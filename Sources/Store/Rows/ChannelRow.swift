@@ -6,14 +6,14 @@ enum AppRow {
     try db.value(Int64.self, "SELECT id FROM app WHERE name = ?", app.text)
   }
 
-  /// An app's name as it is written; the column compares without case.
+  /// An app's name as stored; the column ignores case.
   static func name(_ app: AppName, in db: Database) throws(StoreError) -> AppName? {
     try db.first("SELECT name FROM app WHERE name = ?", app.text) { (row) throws(StoreError) in
       try Stored.app(row.get(0))
     }
   }
 
-  /// - Parameter id: nil: the next one.
+  /// Inserts an app with this id, or with the next one.
   static func insert(_ app: AppName, id: Int64? = nil, now: Int64, in db: Database) throws(StoreError)
     -> Int64
   {
@@ -40,7 +40,7 @@ enum ChannelRow {
     return db.lastRowID
   }
 
-  /// The row of a channel that was removed; nil where none of that name was.
+  /// The id of a removed channel; nil if no channel of that name was removed.
   static func removed(_ app: AppName, _ name: ChannelName, in db: Database) throws(StoreError) -> Int64? {
     try db.value(
       Int64.self,
@@ -70,19 +70,19 @@ enum ChannelRow {
     }
   }
 
-  /// - Parameter version: the newest that a rollback made, as far as is known; a lower one changes nothing.
+  /// Notes the newest known version that a rollback made; a lower one than before changes nothing.
   static func noteRollback(_ version: ManifestVersion, of id: Int64, in db: Database) throws(StoreError) {
     try db.run(
       "UPDATE channel SET rolled_back = ?1 WHERE id = ?2 AND (rolled_back IS NULL OR rolled_back < ?1)",
       version.number, id)
   }
 
-  /// Raises the number that the next release gets.
+  /// Raises the lowest version that the next release may get.
   static func raiseNext(to version: Int64, of id: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE channel SET least_next = ? WHERE id = ?", version, id)
   }
 
-  /// Raises the number of every channel's next release by a gap above what is known.
+  /// Raises the lowest next version of every channel by a gap above what is known.
   static func leaveGaps(_ size: Int64, in db: Database) throws(StoreError) {
     try db.run(
       """
@@ -92,7 +92,7 @@ enum ChannelRow {
   }
 }
 
-/// The rows of bundles (`bundle`). What they hold is kept by a trigger of `release_bundle`.
+/// The rows of bundles (`bundle`). A trigger of `release_bundle` maintains what they hold.
 enum BundleRow {
   static func insert(_ name: BundleName, of channel: Int64, in db: Database) throws(StoreError) -> Int64 {
     try db.run("INSERT INTO bundle (channel_id, name) VALUES (?, ?)", channel, name.text)
@@ -103,7 +103,7 @@ enum BundleRow {
     try Stored.bundle(db.value(String.self, "SELECT name FROM bundle WHERE id = ?", id) ?? "")
   }
 
-  /// Says of a bundle that no kept release changed at which version it did, and what it holds since.
+  /// Sets at which version a bundle last changed and what it has held since, for one that no kept release changed.
   static func raise(
     _ id: Int64, to version: ManifestVersion, resources: Int, bytes: Int64, in db: Database
   ) throws(StoreError) {
@@ -112,7 +112,7 @@ enum BundleRow {
       resources, bytes, id, version.number)
   }
 
-  /// Forgets bundles of which no row tells any more.
+  /// Deletes bundles that no other row refers to.
   static func deleteUnneeded(of channel: Int64, in db: Database) throws(StoreError) {
     try db.run(
       """

@@ -1,6 +1,6 @@
 import Manifests
 
-/// Which resource a bundle has under a URL, and in which versions (`entry`); named as its table names it.
+/// A row of `entry`: which resource a bundle has under a URL, and in which versions. Fields are named like the columns.
 struct EntryRow {
   let url: Int64
   let bundle: Int64
@@ -13,7 +13,7 @@ struct EntryRow {
       rows.map { ($0.row.url, $0.row.bundle, $0.row.since.number, $0.resource) })
   }
 
-  /// Ends the live row of a URL. Before any new one begins all end, as the rule that live rows of a URL agree asks.
+  /// Ends the live row of a URL. All rows that end must end before any new one begins, because live rows of a URL have to agree.
   static func end(url: Int64, bundle: Int64, at version: ManifestVersion, in db: Database) throws(StoreError)
   {
     try db.run(
@@ -21,9 +21,9 @@ struct EntryRow {
       bundle)
   }
 
-  /// Ends the live rows of a bundle that are others than at `target`.
+  /// Ends the live rows of a bundle that differ from those at `target`.
   static func end(
-    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
   ) throws(StoreError) {
     try db.run(
       """
@@ -34,11 +34,11 @@ struct EntryRow {
       """, bundle, target.number, version.number)
   }
 
-  /// Begins the rows of a bundle that are again as at `target`, once all that end have ended.
+  /// Begins the rows that take a bundle back to `target`, after all rows that end have ended.
   static func insert(
-    of bundle: Int64, takenBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
   ) throws(StoreError) {
-    // Another bundle that holds the same bytes may have them under another public URL: then that one is shared.
+    // Another bundle may hold the same bytes under another public URL; then its resource is shared.
     try db.run(
       """
       INSERT INTO entry (url_id, bundle_id, since, resource_id)
@@ -51,8 +51,7 @@ struct EntryRow {
       """, bundle, target.number, version.number)
   }
 
-  /// Rows that ended, of which no kept version has any. A row that isn't needed never will be again: new versions are
-  /// higher.
+  /// Ended rows that no kept version includes. They never will be needed again, because new versions are higher.
   static func unneeded(of channel: Int64, in db: Database) throws(StoreError) -> [EntryRow] {
     try db.all(
       """
@@ -71,9 +70,9 @@ struct EntryRow {
   }
 }
 
-// What planning a release reads: rows of single URLs, each by an index.
+// What planning a release reads: rows of single URLs, each through an index.
 extension Database {
-  /// What each bundle holds live under a URL.
+  /// What each bundle holds under a URL now.
   func liveHolders(ofURL url: Int64) throws(StoreError) -> [(bundle: Int64, held: HeldContent)] {
     var holders: [(bundle: Int64, held: HeldContent)] = []
     try each(
@@ -131,7 +130,7 @@ extension Database {
     return contents
   }
 
-  /// The URLs of which a bundle's row began or ended in (`base`, `version`].
+  /// The URLs whose row in a bundle began or ended in (`base`, `version`].
   func changedURLs(ofBundle bundle: Int64, after base: ManifestVersion, upTo version: ManifestVersion)
     throws(StoreError) -> Set<Int64>
   {

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// A release as its table has it (`release`).
+/// A row of `release`.
 struct ReleaseRow {
   let channel: Int64
   let version: ManifestVersion
@@ -45,27 +45,27 @@ struct ReleaseRow {
     }
   }
 
-  /// A kept release; nil where it isn't.
+  /// The kept release of a version; nil if it isn't kept.
   static func find(_ version: ManifestVersion, of channel: Int64, in db: Database) throws(StoreError)
     -> ReleaseRow?
   {
     try newest(1, of: channel, below: version.number + 1, in: db).first { $0.version == version }
   }
 
-  /// Drops a release and what it did to each bundle.
+  /// Deletes a release and its changes to each bundle.
   static func delete(_ version: ManifestVersion, of channel: Int64, in db: Database) throws(StoreError) {
     try db.run("DELETE FROM release_bundle WHERE channel_id = ? AND version = ?", channel, version.number)
     try db.run("DELETE FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
   }
 }
 
-/// What a release did to one bundle (`release_bundle`).
+/// A row of `release_bundle`: what a release did to one bundle.
 struct ReleaseBundleRow {
   let bundle: Int64
   let version: ManifestVersion
   let channel: Int64
   let counts: ChangeCounts
-  /// The bundle afterwards.
+  /// What the bundle holds afterwards.
   let resources: Int
   let bytes: Int64
 
@@ -118,7 +118,7 @@ extension Database {
     ) { $0.version(0) }
   }
 
-  /// Who made a kept release, and when.
+  /// The author and time of a kept release.
   func stamp(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> ReleaseStamp? {
     try first("SELECT author, at FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
     {
@@ -126,7 +126,7 @@ extension Database {
     }
   }
 
-  /// Whether a version's manifest can be told: it is kept, or it is the empty one before the first.
+  /// Whether a version's manifest is known: it is kept, or it is the empty one before the first release.
   func isKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) -> Bool {
     if version == .none { return true }
     return try value(
@@ -134,12 +134,12 @@ extension Database {
       != nil
   }
 
-  /// - Throws: `unknownVersion` for a version whose manifest can't be told, `noVersion` for one that never was.
+  /// - Throws: `unknownVersion` for a version that is no longer kept, `noVersion` for one that never existed.
   func requireKept(_ version: ManifestVersion, in channel: Int64) throws(StoreError) {
     guard try isKept(version, in: channel) else { throw try absence(of: version, in: channel) }
   }
 
-  /// Why a version isn't there.
+  /// The error for a version that isn't kept.
   func absence(of version: ManifestVersion, in channel: Int64) throws(StoreError) -> StoreError {
     let newest =
       try value(Int64?.self, "SELECT max(version) FROM release WHERE channel_id = ?", channel).flatMap(\.self)
@@ -148,7 +148,7 @@ extension Database {
       ? .noVersion(version, newest: ManifestVersion(newest)) : .unknownVersion(version)
   }
 
-  /// Whether what a bundle held at a version can be told; always at its own newest one.
+  /// Whether what a bundle held at a version is known; always so for its own newest version.
   func isKnown(_ version: ManifestVersion, for bundle: BundleInfo?, in channel: Int64) throws(StoreError)
     -> Bool
   {

@@ -18,7 +18,7 @@ enum URLRow {
     return db.lastRowID
   }
 
-  /// Makes rows with these numbers.
+  /// Inserts rows with these ids.
   static func insert(_ rows: [(id: Int64, url: ResourceURL)], of channel: Int64, in db: Database)
     throws(StoreError)
   {
@@ -30,24 +30,27 @@ enum URLRow {
       })
   }
 
-  /// The number that the next new row gets.
-  /// - Parameter count: how many are to be made at most.
+  /// The id of the next new row.
+  /// - Parameters:
+  ///   - count: how many rows are to be inserted at most.
+  ///   - db: the connection.
   static func nextID(for count: Int, in db: Database) throws(StoreError) -> Int64 {
     try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM url"), for: count)
   }
 
-  /// The number that the next resource of a URL gets.
+  /// The version that the next resource of a URL gets.
   static func nextVersion(of id: Int64, in db: Database) throws(StoreError) -> Int64 {
     try db.value(Int64.self, "SELECT versions + 1 FROM url WHERE id = ?", id) ?? 1
   }
 
-  /// Raises the number of resource versions that a URL was given.
+  /// Raises the number of resource versions that a URL has had.
   static func raiseVersions(of id: Int64, to versions: Int64, in db: Database) throws(StoreError) {
     try db.run("UPDATE url SET versions = max(versions, ?) WHERE id = ?", versions, id)
   }
 
-  /// URLs that had one content go with it: their names mostly carry its hash, and it gets version 1 again should it
-  /// come back. One that had several stays, so that its resource versions go on rising; not in a removed channel.
+  /// URLs that can be deleted. A URL that had one content goes with it: its name mostly carries the content's hash, and
+  /// it gets version 1 again if it comes back. A URL that had several stays, so that its resource versions keep rising,
+  /// unless its channel was removed.
   static func unneeded(in db: Database) throws(StoreError) -> [Int64] {
     try db.all(
       """
@@ -58,7 +61,7 @@ enum URLRow {
     ) { $0.get(0) }
   }
 
-  /// - Returns: whether it went; a release may have taken it again.
+  /// - Returns: whether it was deleted; a release may have come to use it again.
   static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
     try db.value(
       Int64.self,
@@ -70,33 +73,34 @@ enum URLRow {
   }
 }
 
-/// The rows of a channel's URLs, as far as a transaction knows them.
+/// The ids of a channel's URLs, as far as a transaction knows them.
 struct URLRows {
   private let channel: Int64
   private var ids: [ResourceURL: Int64]
 
   /// - Parameters:
-  ///   - ids: all rows there are of the URLs that are going to be asked for.
-  ///   - room: how many URLs those are, about.
-  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:], room: Int = 0) {
+  ///   - channel: the channel's id.
+  ///   - ids: the existing ids of all URLs that will be asked for.
+  ///   - room: about how many URLs those are.
+  init(of channel: Int64, known ids: [ResourceURL: Int64] = [:], capacity: Int = 0) {
     self.channel = channel
     self.ids = ids
-    self.ids.reserveCapacity(room)
+    self.ids.reserveCapacity(capacity)
   }
 
-  /// The row of a URL that the channel has seen; nil where it never has.
+  /// The id of a URL that the channel has seen; nil if it never has.
   subscript(url: ResourceURL) -> Int64? { ids[url] }
 
-  /// Takes note of the row that a URL is given.
+  /// Records the id of a new URL.
   mutating func add(_ url: ResourceURL, _ id: Int64) { ids[url] = id }
 
-  /// The row of a URL that has one by now.
+  /// The id of a URL that must have one by now.
   func id(of url: ResourceURL) throws(StoreError) -> Int64 {
     guard let id = ids[url] else { throw .corruptRow(url.text) }
     return id
   }
 
-  /// The row of a URL, made where the channel has never seen it.
+  /// The id of a URL, inserted if the channel has never seen it.
   mutating func findOrInsert(_ url: ResourceURL, in db: Database) throws(StoreError) -> Int64 {
     if let id = ids[url] { return id }
     let id = try URLRow.insert(url, of: channel, in: db)
@@ -105,7 +109,7 @@ struct URLRows {
   }
 }
 
-/// A URL with its bytes (`resource`): all that its download URL is made of, fixed with the row.
+/// A row of `resource`: a URL with its bytes, and all that its download URL consists of. It never changes.
 struct ResourceRow {
   let url: Int64
   let version: Int64
@@ -124,7 +128,7 @@ struct ResourceRow {
     return db.lastRowID
   }
 
-  /// Makes rows with these numbers.
+  /// Inserts rows with these ids.
   static func insert(_ rows: [(id: Int64, row: ResourceRow)], in db: Database) throws(StoreError) {
     try db.insert(
       "INSERT INTO resource (id, url_id, version, blob_id, content_type_id, public_url_id, brought_in)",
@@ -133,14 +137,16 @@ struct ResourceRow {
       })
   }
 
-  /// The number that the next new row gets.
-  /// - Parameter count: how many are to be made at most.
+  /// The id of the next new row.
+  /// - Parameters:
+  ///   - count: how many rows are to be inserted at most.
+  ///   - db: the connection.
   static func nextID(for count: Int, in db: Database) throws(StoreError) -> Int64 {
     try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM resource"), for: count)
   }
 
-  /// What a URL had with these bytes, type and headers: its row, and what its download URL is made of.
-  /// - Parameter publicURL: where there are several, the one with this public URL.
+  /// Finds the resource of a URL with these bytes, type and headers, and passes `read` what its download URL consists
+  /// of. Of several, it takes the one with the public URL `publicURL`, or else the newest.
   static func find<Result>(
     url: Int64, blob: Int64, contentType: Int64, preferring publicURL: Int64, in db: Database,
     read: (_ id: Int64, _ version: Int64, _ broughtIn: ManifestVersion, _ base: BaseURL) -> Result
@@ -164,7 +170,7 @@ struct ResourceRow {
     ) { $0.get(0) }
   }
 
-  /// - Returns: whether it went; a release may have taken it again.
+  /// - Returns: whether it was deleted; a release may have come to use it again.
   static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
     try db.value(
       Int64.self,
@@ -175,9 +181,9 @@ struct ResourceRow {
   }
 }
 
-/// What is said of bytes beside the bytes (`content_type`).
+/// The rows of content types with their headers (`content_type`).
 enum ContentTypeRow {
-  /// The row of a type with these headers, made where there is none.
+  /// The id of a type with these headers, inserted if there is none.
   static func findOrInsert(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError)
     -> Int64
   {
@@ -205,7 +211,7 @@ enum ContentTypeRow {
     ) { $0.get(0) }
   }
 
-  /// - Returns: whether it went; a release may have taken it again.
+  /// - Returns: whether it was deleted; a release may have come to use it again.
   static func deleteUnneeded(_ id: Int64, in db: Database) throws(StoreError) -> Bool {
     try db.value(
       Int64.self,
@@ -217,10 +223,10 @@ enum ContentTypeRow {
 }
 
 extension ResourceContent {
-  /// How many columns one is read from.
+  /// The number of columns that a content is read from.
   static let columns: Int32 = 5
 
-  /// Reads the columns md5, sha256, size, type and headers that begin at `column`.
+  /// Reads the columns md5, sha256, size, type and headers, starting at `column`.
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     self.init(
       md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),

@@ -1,6 +1,6 @@
 import Manifests
 
-/// Values as rows hold them. They were checked when they were written: one that can't be read again means that
+/// Parsers of values in rows. Values were validated when they were written, so one that can't be parsed means that
 /// something else wrote to the database.
 enum Stored {
   static func app(_ text: String) throws(StoreError) -> AppName {
@@ -23,7 +23,7 @@ enum Stored {
     try read(text) { (text) throws(ResourceURLError) in try BaseURL(text) }
   }
 
-  /// Hosts separated by spaces; nil: all.
+  /// Parses hosts that are separated by spaces; nil means all.
   static func hosts(_ text: String?) throws(StoreError) -> HostList? {
     guard let text else { return nil }
     return try read(text) { (text) throws(HostListError) in
@@ -31,7 +31,7 @@ enum Stored {
     }
   }
 
-  /// What `hosts` reads.
+  /// The text that `hosts` parses.
   static func text(of hosts: HostList?) -> String? { hosts?.names.joined(separator: " ") }
 
   static func contentType(_ text: String) throws(StoreError) -> ContentType {
@@ -39,7 +39,7 @@ enum Stored {
     return type
   }
 
-  /// The content type of a column: one that many rows share is read, and in memory, once.
+  /// The content type in a column. One that many rows share is parsed, and held in memory, once.
   static func contentType(_ row: Statement, _ column: Int32) throws(StoreError) -> ContentType {
     let text = row.sharedText(column)
     if let known = row.types[text] { return known }
@@ -48,7 +48,7 @@ enum Stored {
     return type
   }
 
-  /// The headers of a column, in the same way.
+  /// The headers in a column, parsed once in the same way.
   static func headers(_ row: Statement, _ column: Int32) throws(StoreError) -> EntryHeaders {
     let text = row.sharedText(column)
     if text == "{}" { return EntryHeaders() }
@@ -71,9 +71,9 @@ enum Stored {
   }
 }
 
-// A text that many rows share has a row of its own, which is made when the first of them comes.
+// A text that many rows share has a row of its own, inserted when it is first needed.
 extension Database {
-  /// The row of a public URL, made where there is none.
+  /// The id of a public URL, inserted if there is none.
   func publicURLID(_ text: String) throws(StoreError) -> Int64 {
     if let id = try value(Int64.self, "SELECT id FROM public_url WHERE text = ?", text) { return id }
     try run("INSERT INTO public_url (text) VALUES (?)", text)

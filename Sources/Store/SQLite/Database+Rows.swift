@@ -1,16 +1,18 @@
 import CSQLite
 
-// Many rows at once. What a statement costs beside its row (binding, a savepoint for its triggers, the way down the tree) is
-// more than what the row costs: 100,000 rows of `blob` took a seventh of the time, of `entry`, with its triggers, less than half.
+// Inserts of many rows at once. The cost of a statement besides its row (binding, a savepoint for its triggers,
+// descending the tree) exceeds that of the row: 100,000 rows took a seventh of the time for `blob`, and less than half
+// for `entry`, which has triggers.
 extension Database {
-  /// Rows of one statement.
-  private static let rowsAtOnce = 50
+  /// Rows per statement.
+  private static let rowsPerStatement = 50
 
-  /// Inserts rows in their order; all constraints and triggers hold for each as for a row alone.
+  /// Inserts rows in order; constraints and triggers hold for each row as if it were inserted alone.
   /// - Parameters:
-  ///   - head: the statement up to its values: `INSERT INTO url (id, text)`.
-  ///   - tail: what follows them: `ON CONFLICT (id) DO NOTHING`.
-  ///   - inserted: told after each statement which rows it had and how many of them are there now by it.
+  ///   - head: the statement up to its values, such as `INSERT INTO url (id, text)`.
+  ///   - rows: the rows' values.
+  ///   - tail: what follows the values, such as `ON CONFLICT (id) DO NOTHING`.
+  ///   - inserted: called after each statement with its range of rows and how many of them it inserted.
   func insert<each Value: SQLValue>(
     _ head: String, _ rows: [(repeat each Value)], _ tail: String = "",
     inserted: (Range<Int>, Int) throws(StoreError) -> Void = { _, _ in }
@@ -21,7 +23,7 @@ extension Database {
     var statement: (rows: Int, Statement)?
     var next = 0
     while next < rows.count {
-      let range = next..<min(rows.count, next + Self.rowsAtOnce)
+      let range = next..<min(rows.count, next + Self.rowsPerStatement)
       if statement?.rows != range.count {
         let values = Array(repeating: row, count: range.count).joined(separator: ", ")
         statement = (range.count, try prepare("\(head) VALUES \(values) \(tail)"))
@@ -41,7 +43,7 @@ extension Database {
     }
   }
 
-  /// A statement that is used for one call only, however often it runs there.
+  /// Prepares a statement that isn't cached.
   private func prepare(_ sql: String) throws(StoreError) -> Statement {
     var prepared: OpaquePointer?
     guard sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK, let prepared else {
@@ -50,9 +52,11 @@ extension Database {
     return Statement(prepared)
   }
 
-  /// The number of the first of rows that are to be inserted with numbers of their own, `count` of them: SQLite's own rule,
-  /// "one more than the largest ROWID in use" (sqlite.org/autoinc.html).
-  /// - Parameter largest: of those that the table has.
+  /// The first of `count` consecutive ids for new rows, by SQLite's own rule, "one more than the largest ROWID in use"
+  /// (sqlite.org/autoinc.html).
+  /// - Parameters:
+  ///   - largest: the largest id in the table.
+  ///   - count: how many rows are to be inserted.
   static func firstID(after largest: Int64?, for count: Int) throws(StoreError) -> Int64 {
     let (first, isOver) = (largest ?? 0).addingReportingOverflow(1)
     guard first > 0, !isOver, !first.addingReportingOverflow(Int64(count)).overflow else {

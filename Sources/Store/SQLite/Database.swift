@@ -1,18 +1,18 @@
 import CSQLite
 
-/// One connection to a SQLite database; one thread at a time uses it.
+/// One connection to a SQLite database, used by one thread at a time.
 final class Database {
   let handle: OpaquePointer
-  // By the address of the statement's text, which as a literal has one that stays.
+  // Keyed by the address of the statement's text, which is constant because the text is a literal.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
 
   enum Access: Sendable {
     case writing, reading
-    /// As `writing`, for rows that a power cut may take: those of a program beside the one that has the folder.
+    /// Like `writing`, for rows that a power cut may take: those of a program alongside the one that has the folder.
     case secondary
   }
 
-  /// Opens the file at `path`, which is created where it is missing and may be written.
+  /// Opens the file at `path`; if it is missing, creates it unless the access is for reading.
   init(path: String, _ access: Access) throws(StoreError) {
     var opened: OpaquePointer?
     // NOMUTEX: "The new database connection will use the "multi-thread" threading mode": one thread at a time.
@@ -42,41 +42,41 @@ final class Database {
     // database file are disabled."
     _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    // "Unlike the other journaling modes, PRAGMA journal_mode=WAL is persistent"; said again all the same, so that
-    // no connection depends on what another did.
+    // "Unlike the other journaling modes, PRAGMA journal_mode=WAL is persistent"; set again anyway, so that no
+    // connection depends on what another one did.
     try script("PRAGMA journal_mode = WAL")
     // "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL" (sqlite.org/wal.html):
-    // an acknowledged release survives power loss (guarantee 1). "WAL mode is always consistent with
+    // an acknowledged release survives power loss. "WAL mode is always consistent with
     // synchronous=NORMAL", where a power cut may take the last commits.
     try script(access == .secondary ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL")
     // "Foreign key constraints are disabled by default (for backwards compatibility), so must be enabled separately
     // for each database connection."
     try script("PRAGMA foreign_keys = ON")
     try script("PRAGMA cell_size_check = ON")
-    // A release of 100,000 resources changes 36 MB of pages. Those that don't fit are written to the log before their time, and
-    // read back from there. What is kept goes back at quiet moments.
+    // A release of 100,000 resources changes 36 MB of pages. Pages that don't fit are written to the log early and read
+    // back from it. The cache is freed at quiet moments.
     try script(access == .writing ? "PRAGMA cache_size = -65536" : "PRAGMA cache_size = -16384")
     try script("PRAGMA temp_store = MEMORY")
-    // Some builds overwrite whatever is deleted with zeros; there is nothing secret in here, and gc deletes a lot.
+    // Some builds overwrite deleted content with zeros. Nothing here is secret, and gc deletes a lot.
     try script("PRAGMA secure_delete = OFF")
-    // A log that one large release blew up is cut back at the next reset.
+    // A log that grew with one large release is truncated at the next reset.
     try script("PRAGMA journal_size_limit = 67108864")
     if access == .reading { try script("PRAGMA query_only = ON") }
   }
 
-  /// Leaves the log as it is when this connection is the last to close. "The default behavior is to run a checkpoint
+  /// Leaves the log in place when this connection is the last to close. "The default behavior is to run a checkpoint
   /// when the last database connection is closed", which waits for the disk three times.
-  func leavesLog() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+  func keepLogOnClose() { _ = xcache_sqlite_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
 
-  /// Gives the memory of pages back that were read and may be wanted again.
+  /// Frees the memory of cached pages.
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
-  /// Runs SQL text that is not kept: pragmas and migrations.
+  /// Runs SQL that isn't cached: pragmas and migrations.
   func script(_ sql: String) throws(StoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
   }
 
-  /// The prepared form of `sql`; made once.
+  /// The prepared form of `sql`, which is prepared once.
   func statement(_ sql: StaticString) throws(StoreError) -> Statement {
     if let kept = statements[sql.utf8Start] { return kept }
     var prepared: OpaquePointer?
@@ -92,7 +92,7 @@ final class Database {
     return statement
   }
 
-  /// What SQLite says of the call that just failed on this connection.
+  /// SQLite's error for the call that just failed on this connection.
   func failure(_ sql: String) -> StoreError {
     StoreError(
       SQLiteError(
@@ -107,12 +107,12 @@ final class Database {
 }
 
 extension Database {
-  /// Runs a statement that gives no rows.
+  /// Runs a statement that returns no rows.
   func run<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value) throws(StoreError) {
     try each(sql, repeat each values) { _ in }
   }
 
-  /// What `read` makes of the first row; nil where there is none.
+  /// What `read` returns for the first row; nil if there is none.
   func first<each Value: SQLValue, Result>(
     _ sql: StaticString, _ values: repeat each Value, read: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -124,14 +124,14 @@ extension Database {
     return result
   }
 
-  /// The first column of the first row; nil where there is no row.
+  /// The first column of the first row; nil if there is no row.
   func value<each Value: SQLValue, Result: SQLValue>(
     _ type: Result.Type, _ sql: StaticString, _ values: repeat each Value
   ) throws(StoreError) -> Result? {
     try first(sql, repeat each values) { (row) throws(StoreError) in row.get(0) }
   }
 
-  /// What `read` makes of each row, in order.
+  /// What `read` returns for each row, in order.
   func all<each Value: SQLValue, Result>(
     _ sql: StaticString, _ values: repeat each Value, read: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> [Result] {
@@ -140,7 +140,7 @@ extension Database {
     return results
   }
 
-  /// Hands each row to `body`, which may use other statements, but not this one.
+  /// Passes each row to `body`, which may use other statements, but not this one.
   func each<each Value: SQLValue>(
     _ sql: StaticString, _ values: repeat each Value, body: (Statement) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -184,22 +184,22 @@ extension Database {
   }
 
   private func finish(_ statement: Statement) {
-    // Its result repeats the error of the last sqlite3_step, which is known already.
+    // Its result repeats the error of the last sqlite3_step, which was handled already.
     sqlite3_reset(statement.handle)
     statement.damage = nil
   }
 }
 
 extension Database {
-  /// Runs `body` as one transaction that writes: all of it is kept, or nothing.
+  /// Runs `body` as one write transaction, all or nothing.
   func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     // "IMMEDIATE causes the database connection to start a new write immediately, without waiting for a write
-    // statement": no upgrade in the middle that another connection could refuse.
+    // statement": so there is no upgrade halfway that another connection could make fail.
     try run("BEGIN IMMEDIATE")
     return try finishing(body)
   }
 
-  /// Runs `body` over one state of the database, whatever others commit meanwhile.
+  /// Runs `body` over one snapshot of the database, whatever others commit meanwhile.
   func snapshot<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try run("BEGIN")
     return try finishing(body)
@@ -219,13 +219,13 @@ extension Database {
   }
 }
 
-/// A call to SQLite that failed: its extended result code, SQLite's own words, and the statement.
+/// A failed SQLite call: the extended result code, SQLite's message, and the statement.
 package struct SQLiteError: Error, Hashable, Sendable {
   /// The extended result code.
   package let code: Int32
-  /// SQLite's words.
+  /// SQLite's message.
   package let message: String
-  /// The statement, or what was tried.
+  /// The statement, or what was attempted.
   package let statement: String
 
   /// Whether SQLite found the file itself to be damaged.

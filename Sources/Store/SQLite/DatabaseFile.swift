@@ -1,15 +1,14 @@
 import CSQLite
 import System
 
-/// What the first bytes of a database file say, read without SQLite, which would change them
-/// (sqlite.org/fileformat.html, "The Database Header").
+/// The header of a database file, read without SQLite, which would change it (sqlite.org/fileformat.html, "The Database Header").
 struct DatabaseHeader {
   /// "The "Application ID" set by PRAGMA application_id."
   let applicationID: Int64
   /// "Size of the database file in pages."
   let pages: Int64
 
-  /// The header of the file at `path`; nil where there is no file, or one that is no database.
+  /// Reads the header of the file at `path`; nil if there is no file, or it isn't a database.
   init?(path: String) throws(SystemError) {
     guard let file = try Kernel.openExisting(path, .read) else { return nil }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)
@@ -26,7 +25,7 @@ struct DatabaseHeader {
 }
 
 extension Database {
-  /// Writes one state of this database to a new file, while others go on using it.
+  /// Writes a snapshot of this database to a new file, while others keep using it.
   func copy(to path: String) throws(StoreError) {
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -38,7 +37,7 @@ extension Database {
     }
     var step: Int32
     repeat {
-      // All pages in one step, from one state: "if the source database is modified by an external process or via a
+      // All pages in one step, from one snapshot: "if the source database is modified by an external process or via a
       // database connection other than the one being used by the backup operation, then the backup will be
       // automatically restarted by the next call to sqlite3_backup_step()", which under load may never end.
       step = sqlite3_backup_step(backup, -1)
@@ -50,9 +49,9 @@ extension Database {
     }
   }
 
-  /// Ends a file that nobody else uses: one file afterwards, with nothing left in a log beside it.
+  /// Finishes a file that nobody else uses: afterwards it is a single file without a log.
   func close() throws(StoreError) {
-    // A log that is left would be missing where the file is renamed.
+    // A log would be left behind when the file is renamed.
     let mode = try value(String.self, "PRAGMA journal_mode = DELETE")
     guard mode == "delete" else { throw .corruptRow("journal_mode \(mode ?? "")") }
   }

@@ -11,7 +11,7 @@ struct Migrations: Sendable {
 
   let steps: [Step]
 
-  /// The files of Migrations/, as they were when this program was built.
+  /// The files of Migrations/ when this program was built.
   static let embedded = Migrations(
     steps: (0..<xcache_migration_count()).map { index in
       let asset = xcache_migration(index)
@@ -20,15 +20,15 @@ struct Migrations: Sendable {
         sql: Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)))
     })
 
-  /// `xcac` in ASCII: how a database says that it is one of ours (PRAGMA application_id).
+  /// `xcac` in ASCII: PRAGMA application_id of the databases that are ours.
   private static let applicationID: Int64 = 0x7863_6163
 
-  /// Whether a database with this header can be one of ours; one that was begun and never written has no id yet.
+  /// Whether a database with this header may be ours; one that was created but never written to has no id yet.
   static func mayOwn(_ header: DatabaseHeader) -> Bool {
     header.applicationID == applicationID || (header.applicationID == 0 && header.pages <= 1)
   }
 
-  /// Applies what is missing, each step with its bookkeeping row in one transaction.
+  /// Applies the missing steps, each with its bookkeeping row in one transaction.
   /// - Throws: `foreignDatabase`, `newerDatabase` or `alteredMigration`, with nothing changed.
   func apply(to database: Database) throws(StoreError) {
     try database.write { () throws(StoreError) in
@@ -46,7 +46,7 @@ struct Migrations: Sendable {
     for position in try applied(to: database)..<steps.count { try apply(position, to: database) }
   }
 
-  /// Passes where the database has exactly these steps: for a program that reads beside the one that may apply them.
+  /// Checks that the database has exactly these steps, for a program that reads alongside the one that may apply them.
   /// - Throws: `foreignDatabase`, `newerDatabase`, `alteredMigration`, `olderDatabase`.
   func check(_ database: Database) throws(StoreError) {
     guard try database.value(Int64.self, "PRAGMA application_id") == Self.applicationID else {
@@ -55,10 +55,10 @@ struct Migrations: Sendable {
     guard try applied(to: database) == steps.count else { throw .olderDatabase }
   }
 
-  /// How many of the steps a database has.
+  /// The number of steps that a database has.
   private func applied(to database: Database) throws(StoreError) -> Int {
     let applied = try database.all("SELECT name, sha256 FROM migration ORDER BY position") { row in
-      // As bytes: a damaged file may hold any number of them.
+      // As bytes, because a damaged file may hold any number of them.
       (name: row.get(0, as: String.self), sha256: row.get(1, as: [UInt8].self))
     }
     for (position, known) in applied.enumerated() {

@@ -7,38 +7,38 @@ import System
 /// The database that prepared it keeps it and finalizes it.
 final class Statement {
   let handle: OpaquePointer
-  /// What is wrong with a row that was read; whoever steps the statement throws it.
+  /// What is wrong with a row that was read. Whatever steps the statement throws it.
   var damage: String?
 
-  /// Entries' headers that its rows had, by their text.
+  /// Parsed entry headers of earlier rows, by their text.
   private(set) var headers: [String: EntryHeaders] = [:]
-  /// The same of content types.
+  /// Parsed content types of earlier rows, by their text.
   private(set) var types: [String: ContentType] = [:]
-  /// Texts that the rows before had, by their columns.
+  /// The latest texts of columns read by `sharedText`, by column.
   private var texts: [String?] = []
 
   init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { sqlite3_finalize(handle) }
 
-  /// The value of a column, the first being 0.
+  /// The value of a column; the first column is 0.
   func get<Value: SQLValue>(_ column: Int32, as type: Value.Type = Value.self) -> Value {
     Value(self, column: column)
   }
 
-  /// Keeps what a text stands for, for the rows that follow.
+  /// Caches parsed headers for the following rows.
   func keep(_ headers: EntryHeaders, of text: String) {
     if self.headers.count == 64 { self.headers = [:] }
     self.headers[text] = headers
   }
 
-  /// The same for a content type.
+  /// Caches a parsed content type for the following rows.
   func keep(_ type: ContentType, of text: String) {
     if types.count == 64 { types = [:] }
     types[text] = type
   }
 
-  /// The text of a column that many rows in a row share: then it is the same one in memory.
+  /// The text of a column in which successive rows often have the same value; equal texts then share memory.
   func sharedText(_ column: Int32) -> String {
     let place = Int(column)
     while texts.count <= place { texts.append(nil) }
@@ -51,13 +51,14 @@ final class Statement {
     return text
   }
 
-  /// A manifest version; one below 0 is damage.
+  /// A manifest version; a negative one is damage.
   func version(_ column: Int32) -> ManifestVersion {
     let number: Int64 = get(column)
     return number >= 0 ? ManifestVersion(number) : damaged("version \(number)", .none)
   }
 
-  /// Notes that the current row holds what the store never writes, and gives a value to go on with until it is refused.
+  /// Notes that the current row holds a value that the store never writes, and returns a placeholder to continue with
+  /// until the row is refused.
   func damaged<Value>(_ what: String, _ placeholder: Value) -> Value {
     damage = what
     return placeholder
@@ -65,22 +66,22 @@ final class Statement {
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-  /// Lends a column's bytes.
+  /// Calls `body` with a column's bytes.
   func withBytes<Result>(_ column: Int32, _ body: (RawSpan) -> Result) -> Result {
     let start = sqlite3_column_blob(handle, column)
     let count = Int(sqlite3_column_bytes(handle, column))
     return body(UnsafeRawBufferPointer(start: start, count: count).bytes)
   }
 
-  /// One of sqlite3_stmt_status's counters since it was last reset.
+  /// The value of a sqlite3_stmt_status counter since it was last reset.
   func counter(_ which: Int32, reset: Bool) -> Int {
     Int(sqlite3_stmt_status(handle, which, reset ? 1 : 0))
   }
 }
 
-/// A value that goes into a statement's parameter and comes out of a column.
+/// A value that can be bound to a statement's parameter and read from a column.
 protocol SQLValue {
-  /// The value of a column.
+  /// Reads the value of a column.
   init(_ row: Statement, column: Int32)
 
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32
@@ -138,7 +139,7 @@ extension [UInt8]: SQLValue {
 }
 
 extension SHA256: SQLValue {
-  /// The schema admits no column of another size, but a damaged disk does: then the row is refused.
+  /// The schema allows no other size, but a damaged disk does: then the row is refused.
   init(_ row: Statement, column: Int32) {
     self =
       row.withBytes(column, { SHA256(bytes: $0) }) ?? row.damaged("a SHA-256 of another size", SHA256.of([]))
@@ -152,7 +153,7 @@ extension SHA256: SQLValue {
 }
 
 extension MD5: SQLValue {
-  /// As of a SHA-256.
+  /// As for a SHA-256.
   init(_ row: Statement, column: Int32) {
     self = row.withBytes(column, { MD5(bytes: $0) }) ?? row.damaged("an MD5 of another size", MD5.of([]))
   }

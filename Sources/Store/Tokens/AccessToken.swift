@@ -1,10 +1,10 @@
 import Manifests
 
-/// What a token lets its holder do; each scope includes those before it.
+/// What a token lets its holder do; each scope includes the previous ones.
 package enum TokenScope: String, Hashable, Comparable, Sendable, CaseIterable {
   case read, publish, admin
 
-  /// Whether `b` lets do more.
+  /// Whether `b` allows more.
   package static func < (a: TokenScope, b: TokenScope) -> Bool { a.rank < b.rank }
 
   private var rank: Int {
@@ -16,52 +16,52 @@ package enum TokenScope: String, Hashable, Comparable, Sendable, CaseIterable {
   }
 }
 
-/// A token as it is kept: everything but its secret.
+/// A token as it is stored: everything but its secret.
 package struct AccessToken: Hashable, Sendable {
-  /// Stands in its text.
+  /// The part of the token's text that identifies it.
   package let id: String
-  /// What people call it; one in use has it.
+  /// The token's name, unique among tokens in use.
   package let name: String
   /// What it lets its holder do.
   package let scope: TokenScope
-  /// nil: every app.
+  /// The only app; nil: every app.
   package let app: AppName?
-  /// nil: every channel.
+  /// The only channel; nil: every channel.
   package let channel: ChannelName?
-  /// Milliseconds since 1970, as all times here.
+  /// Milliseconds since 1970, like all times here.
   package let createdAt: Int64
-  /// To the minute.
+  /// When it was last used, to the minute; nil if never.
   package let lastUsedAt: Int64?
-  /// nil: it wasn't revoked.
+  /// When it was revoked; nil if it wasn't.
   package let revokedAt: Int64?
-  /// nil: every bundle.
+  /// The bundles that its holder may change; nil: every bundle.
   package let bundles: BundleGlob?
-  /// From then on it opens nothing; nil: it never ends by itself.
+  /// When it expires; nil: never.
   package let expiresAt: Int64?
   /// The hosts whose URLs its holder may publish; nil: all.
   package let hosts: HostList?
 
-  /// Whether the holder may do what needs `scope` in a channel.
+  /// Whether the holder has `scope` in a channel.
   package func allows(_ scope: TokenScope, app: AppName, channel: ChannelName) -> Bool {
     self.scope >= scope && (self.app ?? app) == app && (self.channel ?? channel) == channel
   }
 
-  /// Whether the holder may change a bundle, where the scope is enough.
+  /// Whether the holder may change a bundle, given a sufficient scope.
   package func allows(bundle: BundleName) -> Bool { bundles?.matches(bundle) ?? true }
 
-  /// Whether it reaches all apps and channels.
+  /// Whether the token covers all apps, channels, bundles and hosts.
   package var isUnlimited: Bool { app == nil && channel == nil && bundles == nil && hosts == nil }
 }
 
-/// Names of bundles with wildcards: `*` stands for any characters, `?` for one.
+/// A pattern of bundle names: `*` matches any characters, `?` one.
 package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
-  /// As it was written.
+  /// The pattern as written.
   package let text: String
 
-  /// The same.
+  /// The pattern as written.
   package var description: String { text }
 
-  /// nil for a text that holds what no bundle's name does.
+  /// Creates a pattern; nil for a text with characters that no bundle name has.
   package init?(_ text: String) {
     let wildcards = text.utf8.allSatisfy { byte in
       switch byte {
@@ -73,7 +73,7 @@ package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
-  /// Whether a bundle's name is one of those.
+  /// Whether a bundle's name matches.
   package func matches(_ name: BundleName) -> Bool {
     Wildcard.matches(
       Array(text.utf8), name.text.utf8, isMany: { $0 == UInt8(ascii: "*") },

@@ -1,24 +1,24 @@
 import System
 
-/// What makes a token its holder's: 32 random bytes. Whoever makes it keeps it; the origin has its hash.
+/// A token's secret: 32 random bytes. Whoever creates it keeps it; the origin has only its hash.
 package struct TokenSecret {
   let bytes: [UInt8]
 
   static let count = 32
 
-  /// A new one.
+  /// Creates a random secret.
   package init() { bytes = Secrets.random(Self.count) }
 
   fileprivate init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// What an origin keeps of it.
+  /// The hash that an origin stores.
   package var hash: SHA256 { SHA256.of(bytes) }
 
-  /// The token as its holder has it, once the origin has told its id.
+  /// The token's text, once the origin has assigned its id.
   package func text(id: String) -> String { "xcache_\(id)_\(Base64URL.encode(bytes))" }
 }
 
-/// A token as its holder has it: `xcache_<id>_<secret>`, the secret in base64url.
+/// A token's text: `xcache_<id>_<secret>`, with the secret in base64url.
 struct TokenText {
   let id: String
   let secret: TokenSecret
@@ -29,7 +29,7 @@ struct TokenText {
 
   init?(_ text: String) {
     guard text.utf8.count <= 128, text.hasPrefix("xcache_") else { return nil }
-    // The secret's alphabet has an underscore; an id's has not.
+    // The secret's alphabet has an underscore; an id's doesn't.
     let parts = text.dropFirst("xcache_".count).split(
       separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, Hex.decode(parts[0], count: Self.idCount) != nil,
@@ -39,7 +39,7 @@ struct TokenText {
     self.secret = TokenSecret(secret)
   }
 
-  /// What is kept of the secret.
+  /// The hash of the secret that is stored.
   var hash: SHA256 { secret.hash }
 }
 
@@ -65,7 +65,7 @@ enum Base64URL {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// nil for any text that `encode` doesn't give.
+  /// nil for any text that `encode` doesn't produce.
   static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var out: [UInt8] = []
     var bits = 0

@@ -3,8 +3,8 @@ import Manifests
 import System
 
 extension Store {
-  /// Makes a token; its text is told this once and never kept.
-  /// - Throws: `tokenNameTaken` where a token of that name is in use.
+  /// Creates a token. Its text is returned only here and never stored.
+  /// - Throws: `tokenNameTaken` if a token of that name is in use.
   package func createToken(
     name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
     bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
@@ -17,11 +17,10 @@ extension Store {
     return (token, secret.text(id: token.id))
   }
 
-  /// Makes a token whose secret only its holder knows.
-  /// - Parameters:
-  ///   - hash: sha256 of the secret's 32 random bytes.
-  ///   - record: keeps the answer for retries.
-  /// - Throws: `tokenNameTaken` where a token of that name is in use.
+  /// Creates a token whose secret only its holder knows.
+  ///
+  /// `hash` is the SHA-256 of the secret's 32 random bytes; `record` keeps the answer for retries.
+  /// - Throws: `tokenNameTaken` if a token of that name is in use.
   package func createToken(
     name: String, hash: SHA256, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
     bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
@@ -39,7 +38,7 @@ extension Store {
     }
   }
 
-  /// Every token ever made, revoked ones too, oldest first.
+  /// All tokens ever created, including revoked ones, oldest first.
   package func tokens() throws(StoreError) -> [AccessToken] {
     try connections.reading { (db) throws(StoreError) in
       try db.all(
@@ -50,8 +49,8 @@ extension Store {
     }
   }
 
-  /// Ends a token, named by its id or name.
-  /// - Throws: `unknownToken` where no token in use has that id or name.
+  /// Revokes a token by its id or name.
+  /// - Throws: `unknownToken` if no token in use has that id or name.
   package func revokeToken(
     _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
@@ -64,13 +63,13 @@ extension Store {
       try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
       try db.deleteLeases(of: token.id)
       try db.audit(
-        AuditAct("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
+        AuditEvent("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
         by: actor, now: now)
       return token
     }
   }
 
-  /// The token that `text` is, if it is one in use; takes the same time wherever a wrong secret differs.
+  /// The token in use that `text` is; nil if there is none. Takes the same time wherever a wrong secret differs.
   package func check(token text: String) throws(StoreError) -> AccessToken? {
     guard let given = TokenText(text) else { return nil }
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(given.id) }
@@ -79,8 +78,8 @@ extension Store {
     return kept.token
   }
 
-  /// Looks again at a token that was in use. What it may do never changes.
-  /// - Throws: `tokenEnded` where it was revoked or has expired.
+  /// Checks again that a token is in use. What it allows never changes.
+  /// - Throws: `tokenEnded` if it was revoked or has expired.
   package func checkInUse(_ token: AccessToken) throws(StoreError) {
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(token.id)?.token }
     guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
@@ -90,8 +89,8 @@ extension Store {
     token.revokedAt == nil && token.expiresAt.map { $0 > clock() } ?? true
   }
 
-  /// Writes down that a token is used, at most once a minute: a publish shows its token thousands of times. While
-  /// a release commits it isn't: nobody's request should wait for that.
+  /// Records that a token is used, at most once a minute, because a publish sends its token thousands of times. It
+  /// skips this while a release commits, so that no request waits for that.
   private func noteUse(_ token: AccessToken) throws(StoreError) {
     if connections.isWriting { return }
     let now = clock()
@@ -106,18 +105,18 @@ extension Store {
         try db.run("UPDATE token SET last_used_at = ? WHERE id = ?", now, token.id)
       }
     } catch .diskFull {
-      // A full disk must not lock out those who come to make room; the use is noted a minute later.
+      // A full disk must not lock out those who come to free space; the use is recorded a minute later.
     }
   }
 
-  /// Writes the first admin token to the data folder where no token exists yet.
+  /// Writes the first admin token to the data folder if no token exists yet.
   static func makeFirstToken(_ connections: Connections, _ folder: DataFolder, now: Int64) throws(StoreError)
     -> Bool
   {
     try connections.writing { (db) throws(StoreError) in
       guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM token)") == 0 else { return false }
       let (secret, id) = (TokenSecret(), TokenText.newID())
-      // The file first: a token that nobody was told would lock its owner out.
+      // The file first: a token that nobody was told would lock out the owner.
       try StoreError.disk { () throws(SystemError) in
         try DurableFile.write(Array((secret.text(id: id) + "\n").utf8), to: folder.adminToken, mode: 0o600)
       }
@@ -162,9 +161,9 @@ extension Database {
 }
 
 extension AccessToken {
-  /// What the audit trail says of its making: everything but the secret.
-  fileprivate var act: AuditAct {
-    AuditAct(
+  /// The audit trail's record of its creation: everything but the secret.
+  fileprivate var act: AuditEvent {
+    AuditEvent(
       "token.create", app: app, channel: channel,
       parameters: [
         "bundles": bundles.map { .string($0.text) } ?? .null,

@@ -4,20 +4,20 @@ import System
 
 /// A stored delta that goes into the zip of an update.
 package struct ZipDelta: Hashable, Sendable {
-  /// What devices are told of it.
+  /// What devices are told about it.
   package let offer: DeltaOffer
-  /// Its file.
+  /// The path of its file.
   package let path: String
 
-  /// A delta and its file.
+  /// Creates a delta with its file.
   package init(_ offer: DeltaOffer, path: String) {
     self.offer = offer
     self.path = path
   }
 }
 
-/// What goes into a zip of a channel's files, sorted by name: its bytes depend on the manifest, the deltas and the
-/// versions of the coders alone.
+/// The contents of a zip of a channel's files, sorted by name. The zip's bytes depend only on the manifest, the deltas
+/// and the versions of the compressors.
 struct ZipContents {
   let inputs: [ArchiveInput]
 
@@ -25,7 +25,7 @@ struct ZipContents {
     self.inputs = inputs.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
-  /// All of a version.
+  /// Everything in a version.
   static func whole(
     _ version: ManifestVersion, digest: SHA256, _ entries: [(url: ResourceURL, entry: Entry)], of store: Store
   ) throws(StoreError) -> ZipContents {
@@ -37,8 +37,7 @@ struct ZipContents {
     return ZipContents([manifest] + entries.map { file($0.url, $0.entry, of: store) })
   }
 
-  /// What is new since another version.
-  /// - Parameter leavesOutWhole: without the whole files that there is a delta of.
+  /// What is new since another version. If it `leavesOutWhole`, it has no whole files for which there is a delta.
   static func update(
     from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, _ changes: [EntryChange],
     _ deltas: [ZipDelta], leavesOutWhole: Bool, of store: Store
@@ -61,18 +60,18 @@ struct ZipContents {
 
   private static func file(_ url: ResourceURL, _ entry: Entry, of store: Store) -> ArchiveInput {
     ArchiveInput(BundleZip.path(ofFile: ResourceFileName(url).text), size: entry.size) {
-      // Whatever is wrong with its bytes would be inside a zip that looks right.
+      // Checked first: damaged bytes would end up in a zip that looks right.
       let blob = try store.openChecked(entry.sha256)
       let size = blob.size
       return ArchiveFile(blob.takeFile(), size: size)
     }
   }
 
-  /// Stored: it is compressed already.
+  /// Stored without compression, because a delta is compressed already.
   private static func file(_ delta: ZipDelta, of store: Store) -> ArchiveInput {
     let name = BundleZip.path(ofDelta: ResourceFileName(delta.offer.url).text)
     return ArchiveInput(name, .stored, size: delta.offer.size) {
-      // One that was dropped as damaged is made again; until then the zip has to wait.
+      // A delta that was removed as damaged is built again; until then the zip has to wait.
       guard store.derived.holds(delta.path) else { return try ArchiveFile(delta.path) }
       guard let file = try store.derived.openFile(delta.path) else {
         throw StoreError.system(SystemError("open", on: delta.path, code: .noSuchFileOrDirectory))

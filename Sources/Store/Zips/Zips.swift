@@ -4,29 +4,29 @@ import System
 
 /// An open zip of a channel's files.
 package struct StoredZip: ~Copyable, Sendable {
-  /// Open for reading.
+  /// The file, open for reading.
   package let file: Descriptor
-  /// Where it is.
+  /// The path of the file.
   package let path: String
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// Stands for its bytes: their sha256 in part, in hexadecimal.
+  /// Identifies its bytes: the first half of their SHA-256, in hexadecimal.
   package let tag: String
 
-  /// Gives the file away.
+  /// Transfers the file to the caller.
   package consuming func takeFile() -> Descriptor { file }
 }
 
-// Zips are kept under derived/zips/<channel>/<name>.<key>.<tag>.zip. The key stands for the manifests that a zip is
-// about, so that none of a database that was there before is taken for one of this; the tag for its bytes.
+// Zips are stored as derived/zips/<channel>/<name>.<key>.<tag>.zip. The key identifies the zip's manifests, so that a
+// zip of an earlier database isn't mistaken for one of this database; the tag identifies its bytes.
 extension Store {
-  /// A zip that was made before; nil where there is none.
+  /// Opens a zip that was built before; nil if there is none.
   /// - Throws: `unknownVersion`.
   package func zip(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> StoredZip? {
     guard let path = try zipFile(zip, of: channel) else { return nil }
     return try StoreError.disk { () throws(SystemError) -> StoredZip? in
       guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
-      // The least recently used go first when room is needed.
+      // When room is needed, the least recently used zips are removed first.
       try? Kernel.setModified(path, to: Clock.unixMilliseconds())
       let size = try Kernel.status(file).size
       let tag = path.dropLast(4)
@@ -35,7 +35,7 @@ extension Store {
     }
   }
 
-  /// Where a zip is that was made before; nil where there is none.
+  /// The path of a zip that was built before; nil if there is none.
   /// - Throws: `unknownVersion`.
   package func zipFile(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String? {
     let key = try zipKey(zip, of: channel)
@@ -51,12 +51,14 @@ extension Store {
     return path
   }
 
-  /// Makes a zip and keeps it.
+  /// Builds a zip and stores it.
   ///
   /// - Parameters:
-  ///   - deltas: those that lead from the update's base to what is new; none for a whole version.
-  ///   - threads: that deflate, at low priority.
-  /// - Throws: `unknownVersion`, `corruptBlob`, `diskFull`, …; then nothing is kept.
+  ///   - zip: the zip to build.
+  ///   - channel: the channel.
+  ///   - deltas: the deltas from the update's base to new resources; none for a whole version.
+  ///   - threads: how many threads compress, at low priority.
+  /// - Throws: `unknownVersion`, `corruptBlob`, `diskFull`, …, with nothing stored.
   package func makeZip(
     _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta] = [], threads: Int
   ) throws(StoreError) {
@@ -76,7 +78,7 @@ extension Store {
     }
   }
 
-  /// Bytes that a zip takes at most, or little more: what is in it before it is deflated.
+  /// The most bytes that a zip takes, give or take a little: the size of its contents uncompressed.
   package func largestSize(of zip: BundleZip, _ channel: ChannelInfo, deltas: [ZipDelta]) throws(StoreError)
     -> Int64
   {
@@ -93,15 +95,15 @@ extension Store {
     return files + deltas.reduce(0) { $0 + $1.offer.size }
   }
 
-  /// Makes a zip as a new file at `path`, for whoever asked.
-  /// - Throws: as above; what there is at `path` then is no zip.
+  /// Builds a zip as a new file at `path`, for the caller.
+  /// - Throws: as above, leaving an incomplete file at `path`.
   package func makeZip(
     _ zip: BundleZip, of channel: ChannelInfo, deltas: [ZipDelta], threads: Int, at path: String
   ) throws(StoreError) {
     _ = try Self.write(contents(of: zip, channel, deltas).inputs, threads: threads, to: path)
   }
 
-  /// The deltas that belong into the zip of an update: those that are offered to devices.
+  /// The deltas for the zip of an update: those that are offered to devices.
   package func zipDeltas(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
     throws(StoreError) -> [ZipDelta]
   {
@@ -145,7 +147,7 @@ extension Store {
     }
   }
 
-  /// How the file names of a zip begin.
+  /// The beginning of a zip's file names.
   func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
     var digests: [UInt8] = []
     if let base = zip.base { digests += try keptDigest(channel, base).bytes }
@@ -160,7 +162,7 @@ extension Store {
 }
 
 extension StoreError {
-  /// What kept a zip from being made.
+  /// Creates the store's error for a zip that couldn't be built.
   init(zip error: ArchiveError) {
     switch error {
     case .input(_, let inner as StoreError): self = inner

@@ -1,13 +1,17 @@
 import Libc
 
-/// Small files that are either the old or the new one after a power cut, never half of each.
+/// Writes small files atomically: after a power cut a file has its old or its new content, never a mix.
 package enum DurableFile {
-  /// Numbers temporary names, so that two threads that write one file don't write into each other's.
+  /// Numbers temporary names, so that two threads writing the same file don't share one.
   private static let counter = Locked(0)
 
-  /// Writes `bytes` as `path`: a temporary name beside it, fsync, rename, fsync of the folder.
-  /// - Parameter replaces: whether a file of that name makes way.
-  /// - Throws: EEXIST, where one is there that doesn't.
+  /// Writes `bytes` to `path`: to a temporary file beside it, then fsync, rename and fsync of the folder.
+  /// - Parameters:
+  ///   - bytes: The file's whole content.
+  ///   - path: The file.
+  ///   - mode: Its permission bits.
+  ///   - replaces: Whether an existing file is replaced.
+  /// - Throws: EEXIST if the file exists and `replaces` is false.
   package static func write(
     _ bytes: [UInt8], to path: String, mode: mode_t = 0o644, replaces: Bool = true
   ) throws(SystemError) {
@@ -21,7 +25,7 @@ package enum DurableFile {
       try Kernel.write(bytes.span.bytes, to: file, path: path)
       try Kernel.sync(file, path: path)
       if !replaces {
-        // A link is made where no name is, and nowhere else; where a file system has none, nearly so.
+        // link(2) never replaces an existing name. Without hard links, the check below comes close.
         guard try !Kernel.link(temporary, to: path) else {
           try Kernel.remove(temporary)
           return try Kernel.syncFolder(parent(of: path))
@@ -38,10 +42,10 @@ package enum DurableFile {
     try Kernel.syncFolder(parent(of: path))
   }
 
-  /// All bytes of a file; nil where there is none.
-  /// - Throws: also EFBIG, for a file of more than `limit` bytes.
+  /// Returns the contents of a file, or nil if it doesn't exist.
+  /// - Throws: Also EFBIG for a file of more than `limit` bytes.
   package static func read(_ path: String, limit: Int = .max) throws(SystemError) -> [UInt8]? {
-    // Where somebody put a pipe into its place, open(2) would wait for who writes into it.
+    // If there is a FIFO at `path`, a blocking open(2) would wait for a writer.
     guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
     let size = Int(try Kernel.status(file).size)
     guard size <= limit else { throw SystemError("read", on: path, code: .fileTooLarge) }
@@ -59,7 +63,7 @@ package enum DurableFile {
     return bytes
   }
 
-  /// The folder that holds `path`.
+  /// Returns the folder that contains `path`.
   package static func parent(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,25 +1,25 @@
 import Libc
 
-/// What a file is, and what changes when it does.
+/// A file's metadata; it changes when the file does.
 package struct FileStatus: Hashable, Sendable {
-  /// What the name stands for.
+  /// The type of a file.
   package enum Kind: Hashable, Sendable {
     case file, folder, link, other
   }
 
-  /// A file, a folder, a link or something else.
+  /// The file's type.
   package let kind: Kind
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// Bytes that it takes of the disk, which gives whole blocks.
+  /// Bytes used on the disk, in whole blocks.
   package let allocated: Int64
-  /// With `inode`, which file it is.
+  /// The ID of the device; with `inode`, it identifies the file.
   package let device: UInt64
   /// The file's number on its device.
   package let inode: UInt64
-  /// Nanoseconds since 1970, of the last change of the bytes.
+  /// When the contents last changed, in nanoseconds since 1970.
   package let modified: Int64
-  /// Nanoseconds since 1970, of the last change of bytes or attributes; no program can set it back.
+  /// When the contents or attributes last changed, in nanoseconds since 1970; programs can't set it.
   package let changed: Int64
   /// Permission bits.
   package let mode: mode_t
@@ -33,7 +33,7 @@ package struct FileStatus: Hashable, Sendable {
       default: .other
       }
     size = Int64(status.st_size)
-    // stat(3type): "the number of 512B blocks allocated", whatever the file system's own blocks are.
+    // stat(3type): "the number of 512B blocks allocated", whatever the file system's block size is.
     allocated = Int64(status.st_blocks) * 512
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(status.st_ino)
@@ -47,11 +47,11 @@ package struct FileStatus: Hashable, Sendable {
   }
 }
 
-/// How large the file system is that holds a path, and how much of it is free for anybody. In bytes.
+/// The size of a file system and its free space, in bytes.
 package struct DiskSpace: Hashable, Sendable {
-  /// Of the whole file system.
+  /// The size of the whole file system.
   package let size: Int64
-  /// What anybody may still take of it.
+  /// The space available to unprivileged users.
   package let available: Int64
 
   package init(size: Int64, available: Int64) {
@@ -61,7 +61,7 @@ package struct DiskSpace: Hashable, Sendable {
 }
 
 extension Kernel {
-  /// What stat(2) tells of a path, links followed; nil where nothing is.
+  /// Returns stat(2) of a path, or nil if it doesn't exist. Links are followed by default.
   package static func status(_ path: String, followLinks: Bool = true) throws(SystemError) -> FileStatus? {
     var result = stat()
     do {
@@ -74,7 +74,7 @@ extension Kernel {
     return FileStatus(result)
   }
 
-  /// What is known of a name in an open folder, `path`; of a link itself. nil where nothing has the name.
+  /// Returns the status of `name` in an open folder, `path`, or nil if it doesn't exist. Links aren't followed.
   static func status(_ name: [UInt8], in folder: borrowing Descriptor, of path: String) throws(SystemError)
     -> FileStatus?
   {
@@ -91,7 +91,7 @@ extension Kernel {
     return FileStatus(result)
   }
 
-  /// What fstat(2) tells of an open file.
+  /// Returns fstat(2) of an open file.
   package static func status(_ file: borrowing Descriptor) throws(SystemError) -> FileStatus {
     var result = stat()
     let raw = file.raw
@@ -99,9 +99,9 @@ extension Kernel {
     return FileStatus(result)
   }
 
-  /// Sets the time at which a file's bytes were last changed, in milliseconds since 1970.
+  /// Sets a file's modification time, in milliseconds since 1970.
   package static func setModified(_ path: String, to milliseconds: Int64) throws(SystemError) {
-    // Before 1970, too, the nanoseconds count on from their second: utimensat(2) takes none below 0.
+    // utimensat(2) takes no negative nanoseconds: before 1970, too, they count up from the whole second.
     let second = Timestamp.wholeSeconds(milliseconds)
     let time = timespec(
       tv_sec: time_t(second), tv_nsec: Int(milliseconds &- second &* 1000) * 1_000_000)
@@ -109,7 +109,7 @@ extension Kernel {
     _ = try retrying("utimensat", on: path) { utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) }
   }
 
-  /// statvfs(3): the space of the file system that holds `path`.
+  /// Returns the space of the file system that holds `path` (statvfs(3)).
   package static func space(_ path: String) throws(SystemError) -> DiskSpace {
     var status = statvfs()
     _ = try retrying("statvfs", on: path) { Native.space(path, &status) }

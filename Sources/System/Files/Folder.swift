@@ -1,8 +1,8 @@
 import Libc
 
-/// The names in a folder.
+/// Lists folders.
 package enum Folder {
-  /// Each name, without `.` and `..`, in the order of its bytes. A name is bytes: it need not be UTF-8.
+  /// Returns the names in a folder without `.` and `..`, sorted by bytes. A name needn't be UTF-8.
   package static func names(_ path: String) throws(SystemError) -> [[UInt8]] {
     guard let stream = opendir(path) else {
       throw SystemError("opendir", on: path, code: Errno(rawValue: Native.errorNumber))
@@ -27,17 +27,18 @@ package enum Folder {
     return order == 0 ? a.count < b.count : order < 0
   }
 
-  /// Something in a folder.
+  /// An entry of a folder.
   package struct Entry<Name> {
-    /// What was made of its name.
+    /// What the caller made of the name.
     package let name: Name
-    /// Of a link itself, not of what it leads to.
+    /// The status; of a link, its own.
     package let status: FileStatus
   }
 
-  /// What is in a folder, in the order of the names' bytes, without `.`, `..` and what is gone again.
-  /// - Parameter wanted: makes something of each name, bytes that need not be UTF-8, or nil of those of which nothing is
-  ///   to be found out.
+  /// Returns a folder's entries, sorted by the names' bytes, without `.`, `..` and those removed meanwhile.
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - wanted: Maps a name, bytes that needn't be UTF-8; nil skips the entry without a stat(2).
   package static func entries<Name>(_ path: String, _ wanted: ([UInt8]) -> Name?) throws(SystemError)
     -> [Entry<Name>]
   {
@@ -54,7 +55,7 @@ package enum Folder {
     return entries
   }
 
-  /// The folder at `path` or nearest above it that has a file named `name`; `path` itself need not be there.
+  /// Returns the nearest folder, from `path` upwards, that has a file named `name`. `path` itself needn't exist.
   package static func holder(of name: String, from path: String) throws(SystemError) -> String? {
     var existing = path
     while try Kernel.status(existing) == nil, existing != "." && existing != "/" {
@@ -68,21 +69,21 @@ package enum Folder {
     }
   }
 
-  /// Each name that is UTF-8, sorted; our own folders hold no others.
+  /// Returns the names that are UTF-8, sorted; our own folders have no others.
   package static func textNames(_ path: String) throws(SystemError) -> [String] {
     try names(path).compactMap { String(validating: $0, as: UTF8.self) }
   }
 }
 
 extension Kernel {
-  /// Removes an empty folder; one that isn't there is no error.
+  /// Removes an empty folder; a missing one is no error.
   package static func removeFolder(_ path: String) throws(SystemError) {
     do {
       _ = try retrying("rmdir", on: path) { rmdir(path) }
     } catch  where error.code == .noSuchFileOrDirectory {}
   }
 
-  /// Makes a folder and those above it that are missing.
+  /// Creates a folder and its missing parents.
   package static func makeFolder(_ path: String, mode: mode_t = 0o755) throws(SystemError) {
     do {
       return try makeLastFolder(path, mode: mode)
@@ -94,7 +95,7 @@ extension Kernel {
       }
       try makeFolder(String(path[..<slash]), mode: mode)
     }
-    // Once more and no oftener: below /proc mkdir(2) says ENOENT whether or not the folder above is there.
+    // Retried only once: below /proc, mkdir(2) fails with ENOENT whether or not the parent exists.
     try makeLastFolder(path, mode: mode)
   }
 
@@ -102,18 +103,18 @@ extension Kernel {
     do {
       _ = try retrying("mkdir", on: path) { mkdir(path, mode) }
     } catch {
-      // Another thread may have been here first.
+      // Another thread may have created it first.
       if error.code == .fileExists, try status(path)?.kind == .folder { return }
       throw error
     }
   }
 
-  /// Makes a folder's own entries (names that came, went or moved) durable.
+  /// Makes a folder's entries (names added, removed or renamed) durable.
   package static func syncFolder(_ path: String) throws(SystemError) {
     try sync(open(path, [.read, .directory]), path: path)
   }
 
-  /// The absolute path without links or dots (realpath(3)).
+  /// Returns the absolute path without links or dots (realpath(3)).
   package static func realPath(_ path: String) throws(SystemError) -> String {
     guard let resolved = realpath(path, nil) else {
       throw SystemError("realpath", on: path, code: Errno(rawValue: Native.errorNumber))

@@ -1,7 +1,7 @@
 import Libc
 
 extension Kernel {
-  /// How many bytes were read into `buffer`; 0 at the end of the file.
+  /// Reads into `buffer`, and returns the number of bytes read; 0 at the end of the file.
   package static func read(
     _ file: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
@@ -9,7 +9,7 @@ extension Kernel {
     return try retrying("read") { Libc.read(raw, buffer.baseAddress, buffer.count) }
   }
 
-  /// How many bytes were read into `buffer` from `offset` on; the file's own position stays.
+  /// Reads into `buffer` from `offset`, and returns the number of bytes read. The file's position doesn't change.
   package static func read(
     _ file: borrowing Descriptor, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
@@ -17,7 +17,7 @@ extension Kernel {
     return try retrying("pread") { pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
   }
 
-  /// Writes all of `bytes`, however many calls it takes.
+  /// Writes all of `bytes`, in as many calls as it takes.
   package static func write(_ bytes: RawSpan, to file: borrowing Descriptor, path: String? = nil)
     throws(SystemError)
   {
@@ -31,7 +31,7 @@ extension Kernel {
     }
   }
 
-  /// Writes all of `bytes` from `offset` on; the file's own position stays.
+  /// Writes all of `bytes` at `offset`. The file's position doesn't change.
   package static func write(
     _ bytes: RawSpan, to file: borrowing Descriptor, at offset: Int64
   ) throws(SystemError) {
@@ -46,33 +46,33 @@ extension Kernel {
     }
   }
 
-  /// Puts the file's bytes and size on the disk.
+  /// Flushes the file's contents and size to the disk.
   package static func sync(_ file: borrowing Descriptor, path: String? = nil) throws(SystemError) {
     let raw = file.raw
     _ = try retrying("fsync", on: path) { Native.sync(raw) }
   }
 
-  /// Whether all that was written to a file system can be put on the disk by one call.
+  /// Whether one call can flush everything written to a file system.
   package static var syncsFileSystems: Bool { Native.syncsFileSystems }
 
-  /// Puts everything written to the file system that holds `file` on the disk; the file alone, where
+  /// Flushes everything written to the file system that holds `file` to the disk, or only `file` where
   /// `syncsFileSystems` is false.
   package static func syncFileSystem(_ file: borrowing Descriptor) throws(SystemError) {
     let raw = file.raw
     _ = try retrying("syncfs") { Native.syncFileSystem(raw) }
   }
 
-  /// Gives a file another name, in place of whatever file had that.
+  /// Renames a file, replacing an existing one.
   package static func rename(_ from: String, to: String) throws(SystemError) {
     _ = try retrying("rename", on: to) { Libc.rename(from, to) }
   }
 
-  /// Sets a file's permission bits, whatever the umask is.
+  /// Sets a file's permission bits, regardless of the umask.
   package static func setMode(_ path: String, to mode: mode_t) throws(SystemError) {
     _ = try retrying("chmod", on: path) { chmod(path, mode) }
   }
 
-  /// Gives a file a second name; false where the file system can't: another one, or one without links.
+  /// Creates a hard link. Returns false where that's impossible: across file systems, or on one without links.
   package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
     do {
       _ = try retrying("link", on: path) { Libc.link(existing, path) }
@@ -82,25 +82,25 @@ extension Kernel {
     }
   }
 
-  /// Removes a file; one that isn't there is no error.
+  /// Removes a file; a missing one is no error.
   package static func remove(_ path: String) throws(SystemError) {
     do {
       _ = try retrying("unlink", on: path) { unlink(path) }
     } catch  where error.code == .noSuchFileOrDirectory {}
   }
 
-  /// Sets a file's length: a sparse end where it grows.
+  /// Sets a file's length; if it grows, the end is sparse.
   package static func truncate(_ file: borrowing Descriptor, to size: Int64) throws(SystemError) {
     let raw = file.raw
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
   }
 
-  /// Lets `target` share all bytes of `source`; false where the file system can't.
+  /// Makes `target` a clone of `source` that shares its blocks. Returns false where the file system can't.
   package static func share(_ source: borrowing Descriptor, with target: borrowing Descriptor) -> Bool {
     Native.share(source.raw, with: target.raw)
   }
 
-  /// Copies a whole file's bytes, sharing them where the file system can and inside the kernel where that can.
+  /// Copies a file's whole contents: as a clone where the file system can, else in the kernel where possible.
   package static func copy(from source: borrowing Descriptor, to target: borrowing Descriptor)
     throws(SystemError)
   {
@@ -109,7 +109,7 @@ extension Kernel {
     do {
       while try retrying("copy_file_range", { Native.copy(from, to: to) }) > 0 {}
     } catch  where [.improperLink, .invalidArgument, .noFunction, .notSupported].contains(error.code) {
-      // Between these two file systems, or on this one, the kernel can't: from where it stopped, by hand.
+      // The kernel can't copy on or between these file systems: continue in user space from where it stopped.
       try copyByHand(from: source, to: target)
     }
   }

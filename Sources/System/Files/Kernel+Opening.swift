@@ -1,14 +1,14 @@
 import Libc
 
-/// An open file descriptor with one owner; closed when the owner lets go.
+/// An open file descriptor with a single owner, closed at the end of the owner's life.
 package struct Descriptor: ~Copyable, Sendable {
-  /// The number that the kernel knows it by.
+  /// The descriptor's number.
   package let raw: Int32
 
-  /// Takes over `raw`, which nothing else may close.
+  /// Takes ownership of `raw`, which nothing else may close.
   package init(owning raw: Int32) { self.raw = raw }
 
-  /// Gives the number away: whoever takes it closes it.
+  /// Gives up ownership: the caller closes the descriptor.
   package consuming func release() -> Int32 {
     let number = raw
     discard self
@@ -16,48 +16,48 @@ package struct Descriptor: ~Copyable, Sendable {
   }
 
   deinit {
-    // close(2): after EINTR on Linux the descriptor is gone all the same, so it is never tried again.
+    // close(2): on Linux the descriptor is gone even after EINTR, so close is never retried.
     _ = Libc.close(raw)
   }
 }
 
-/// How a file is opened (open(2)). Without `write` or `readWrite` it is opened for reading.
+/// The flags of open(2). Without `write` or `readWrite` a file is opened for reading.
 package struct OpenFlags: OptionSet, Sendable {
   package let rawValue: Int32
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// For reading alone: no bit of its own.
+  /// For reading only: no bit of its own.
   package static let read = OpenFlags(rawValue: O_RDONLY)
-  /// For writing alone.
+  /// For writing only.
   package static let write = OpenFlags(rawValue: O_WRONLY)
-  /// For both.
+  /// For reading and writing.
   package static let readWrite = OpenFlags(rawValue: O_RDWR)
-  /// Makes the file where there is none.
+  /// Creates the file if it doesn't exist.
   package static let create = OpenFlags(rawValue: O_CREAT)
-  /// With `create`: fails with EEXIST where there is one, a link included.
+  /// With `create`: fails with EEXIST if the name exists, even as a link.
   package static let exclusive = OpenFlags(rawValue: O_EXCL)
-  /// Takes all bytes from the file that there is.
+  /// Empties an existing file.
   package static let truncate = OpenFlags(rawValue: O_TRUNC)
-  /// Writes each time at the file's end.
+  /// Makes every write append.
   package static let append = OpenFlags(rawValue: O_APPEND)
   /// Fails with ENOTDIR for anything but a folder.
   package static let directory = OpenFlags(rawValue: O_DIRECTORY)
-  /// Fails with ELOOP where the last name of the path is a link.
+  /// Fails with ELOOP if the last component of the path is a link.
   package static let noFollow = OpenFlags(rawValue: O_NOFOLLOW)
-  /// Doesn't wait for whoever writes into a FIFO.
+  /// Doesn't wait for a FIFO's writer.
   package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
 }
 
-/// What has a name that should be a regular file's.
+/// What is at a path that should be a regular file.
 package enum NamedFile: ~Copyable {
   case file(Descriptor, FileStatus)
-  /// A folder, a FIFO, a socket, a device or a link that leads back to itself: it has no bytes of its own.
+  /// A folder, a FIFO, a socket, a device or a circular link: it has no bytes of its own.
   case other(inode: UInt64)
   case missing
 }
 
 extension Kernel {
-  /// open(2) below the working directory; always close-on-exec.
+  /// Calls open(2), relative to the working directory; always close-on-exec.
   package static func open(_ path: String, _ flags: OpenFlags, mode: mode_t = 0o644) throws(SystemError)
     -> Descriptor
   {
@@ -67,7 +67,7 @@ extension Kernel {
       })
   }
 
-  /// As `open`; nil where nothing has that name.
+  /// As `open`, but returns nil if the file doesn't exist.
   package static func openExisting(_ path: String, _ flags: OpenFlags) throws(SystemError) -> Descriptor? {
     do {
       return try open(path, flags)
@@ -76,17 +76,17 @@ extension Kernel {
     }
   }
 
-  /// Opens a regular file for reading; what else may have its name is neither opened nor waited for.
+  /// Opens a regular file for reading. Anything else is neither opened nor waited for.
   package static func openFile(_ path: String) throws(SystemError) -> NamedFile {
     guard let named = try named(path) else { return .missing }
     guard named.kind == .file else { return .other(inode: named.inode) }
-    // Another may have the name by now, a FIFO perhaps: open(2) would wait for whoever writes into it.
+    // The file may have been replaced meanwhile, perhaps by a FIFO, for whose writer a blocking open(2) would wait.
     guard let file = try openExisting(path, .nonBlocking) else { return .missing }
     let status = try status(file)
     return status.kind == .file ? .file(file, status) : .other(inode: status.inode)
   }
 
-  /// What has a name, links followed; one that leads in a circle stands for itself.
+  /// Returns the status of a path, links followed, or nil if it doesn't exist; for a circular link, the link's own.
   package static func named(_ path: String) throws(SystemError) -> FileStatus? {
     do {
       return try status(path)
@@ -95,7 +95,7 @@ extension Kernel {
     }
   }
 
-  /// A second descriptor to spend when none is left: /dev/null.
+  /// Opens /dev/null, as a reserve to give up when no descriptor is left.
   package static func spare() -> Descriptor? {
     let number = Native.open("/dev/null", O_RDONLY, 0)
     return number < 0 ? nil : Descriptor(owning: number)

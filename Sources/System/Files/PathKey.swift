@@ -1,7 +1,7 @@
-/// A path as file systems tell paths apart: by bytes.
+/// A path as file systems compare paths: byte by byte.
 ///
-/// Swift's strings are equal where Unicode calls them equivalent, such as ä in one character and in two; as keys, they would make one
-/// file of two.
+/// Swift compares strings by canonical equivalence: "ä" as one character equals "ä" as two. As keys, strings would merge two
+/// different files.
 package struct PathKey: Hashable, Sendable {
   private let bytes: [UInt8]
 

@@ -1,10 +1,10 @@
-/// A folder for one run of a program, which nobody else may look into; gone with its owner.
+/// A private temporary folder for one run of a program, removed with its owner.
 package final class ScratchFolder: Sendable {
-  /// Absolute where `TMPDIR` is.
+  /// The folder's absolute path.
   package let path: String
 
-  /// Makes a new one below `$TMPDIR`, else /tmp.
-  /// - Parameter name: what it is for, in the folder's own name.
+  /// Creates a folder in `$TMPDIR`, or in /tmp.
+  /// - Parameter name: The purpose, which becomes part of the folder's name.
   package init(_ name: String) throws(SystemError) {
     let random = Hex.encode(Secrets.random(8).span.bytes)
     path = "\(Self.parent)/\(name)-\(Environment.processID)-\(random)"
@@ -13,14 +13,14 @@ package final class ScratchFolder: Sendable {
 
   deinit { remove() }
 
-  /// Removes it with all in it, as far as that goes.
+  /// Removes the folder and its contents, as far as possible.
   package func remove() { Self.remove(path) }
 
   private static var parent: String {
     Environment.variables["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
   }
 
-  /// Removes a folder with all in it; links are removed, not followed.
+  /// Removes a folder and its contents; links are removed, not followed.
   package static func remove(_ path: String) {
     for name in (try? Folder.textNames(path)) ?? [] {
       let child = "\(path)/\(name)"

@@ -1,6 +1,6 @@
-/// Base64 with padding (RFC 4648 §4), as Content-MD5 and signatures have it.
+/// Base64 with padding (RFC 4648 §4), as in Content-MD5 and signatures.
 package enum Base64 {
-  /// The bytes; nil unless `text` is their one canonical form.
+  /// Returns the decoded bytes, or nil unless `text` is their canonical encoding.
   package static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
@@ -13,7 +13,7 @@ package enum Base64 {
       let held = (index + 1) * 6 % 8
       if index % 4 != 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held))) }
     }
-    // The bits that padding leaves over must be zero, or two texts would stand for the same bytes.
+    // The bits left over before the padding must be zero, or two texts would decode to the same bytes.
     let unused = UInt32(padding == 2 ? 15 : padding == 1 ? 3 : 0)
     return bits & unused == 0 ? bytes : nil
   }
@@ -31,7 +31,7 @@ package enum Base64 {
 
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-  /// The one canonical text of `bytes`.
+  /// Returns the canonical encoding of `bytes`.
   package static func encode(_ bytes: [UInt8]) -> String {
     var out: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -1,22 +1,22 @@
-// All that is asked of CryptoKit; `Libcrypto.swift` has the same names for Linux.
+// Everything that we use of CryptoKit; `Libcrypto.swift` has the same names for Linux.
 #if canImport(CryptoKit)
   import CryptoKit
 
-  /// One running digest of CryptoKit's.
+  /// A running digest, computed by CryptoKit.
   struct DigestContext: ~Copyable {
     enum Algorithm {
       case md5, sha256
     }
 
     private enum State {
-      // CryptoKit calls MD5 insecure, and so it is: clients in the field check it against accidents, never for trust.
+      // CryptoKit rightly calls MD5 insecure: clients in the field use it to detect accidental damage, never for trust.
       case md5(Insecure.MD5)
       case sha256(CryptoKit.SHA256)
     }
 
     private var state: State
 
-    /// Writes the digest of `bytes` to `digest`, which has its size.
+    /// Writes the digest of `bytes` to `digest`, whose size must fit.
     static func digest(_ bytes: RawSpan, _ algorithm: Algorithm, into digest: UnsafeMutableRawBufferPointer) {
       var context = DigestContext(algorithm)
       context.update(bytes)
@@ -40,7 +40,7 @@
       }
     }
 
-    /// The digest of what was put in so far; the context goes on.
+    /// Returns the digest of everything so far; the context can continue.
     func value(count: Int) -> [UInt8] {
       let digest =
         switch state {
@@ -52,14 +52,14 @@
     }
   }
 
-  /// Signatures by Ed25519 (RFC 8032).
+  /// Ed25519 signatures (RFC 8032).
   package enum Ed25519 {
-    /// Bytes of a public key.
+    /// The length of a public key, in bytes.
     package static let keyCount = 32
-    /// Bytes of a signature.
+    /// The length of a signature, in bytes.
     package static let signatureCount = 64
 
-    /// Whether `signature` is that of the holder of `publicKey` over `message`.
+    /// Whether `signature` is a valid signature of `message` by `publicKey`.
     package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
       guard signature.count == signatureCount, publicKey.count == keyCount,
         let key = try? Curve25519.Signing.PublicKey(rawRepresentation: publicKey)
@@ -68,15 +68,15 @@
     }
   }
 
-  /// Random bytes, and comparison that takes the same time wherever two secrets differ.
+  /// Random bytes, and constant-time comparison.
   package enum Secrets {
-    /// `count` bytes from the operating system's generator.
+    /// Returns `count` bytes from the operating system's generator.
     package static func random(_ count: Int) -> [UInt8] {
       var generator = SystemRandomNumberGenerator()
       return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// Whether both hold the same bytes; only their lengths may be learnt from the time it takes.
+    /// Whether both hold the same bytes. The time taken reveals only their lengths.
     package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
       guard a.count == b.count else { return false }
       var difference: UInt8 = 0

@@ -1,13 +1,13 @@
-/// SHA-256 over bytes that arrive in pieces.
+/// Computes the SHA-256 of bytes that arrive in pieces.
 package struct SHA256Hasher: ~Copyable {
   private var context = DigestContext(.sha256)
 
   package init() {}
 
-  /// Takes the next piece.
+  /// Adds the next piece.
   package mutating func update(_ bytes: RawSpan) { context.update(bytes) }
 
-  /// The digest of all bytes so far; more may follow.
+  /// Returns the digest of all bytes so far; more may follow.
   package func finish() -> SHA256 {
     guard let digest = SHA256(bytes: context.value(count: SHA256.byteCount).span.bytes) else {
       fatalError("a SHA-256 digest has 32 bytes")
@@ -16,13 +16,13 @@ package struct SHA256Hasher: ~Copyable {
   }
 }
 
-/// What is known of a file's bytes after one pass over them.
+/// The hashes and size of a file, from one pass over its bytes.
 package struct FileDigest: Hashable, Sendable {
   /// Kept because clients in the field check it.
   package let md5: MD5
-  /// What trust rests on.
+  /// The hash that trust rests on.
   package let sha256: SHA256
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
 
   package init(md5: MD5, sha256: SHA256, size: Int64) {
@@ -31,13 +31,13 @@ package struct FileDigest: Hashable, Sendable {
     self.size = size
   }
 
-  /// Of bytes that are all there.
+  /// The digest of bytes that are all in memory.
   package init(of bytes: RawSpan) {
     self.init(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.byteCount))
   }
 }
 
-/// MD5, SHA-256 and size in one pass.
+/// Computes MD5, SHA-256 and size in one pass.
 package struct FileHasher: ~Copyable {
   private var md5 = DigestContext(.md5)
   private var sha256 = DigestContext(.sha256)
@@ -45,14 +45,14 @@ package struct FileHasher: ~Copyable {
 
   package init() {}
 
-  /// Takes the next piece.
+  /// Adds the next piece.
   package mutating func update(_ bytes: RawSpan) {
     md5.update(bytes)
     sha256.update(bytes)
     size += Int64(bytes.byteCount)
   }
 
-  /// What is known of all bytes so far; more may follow.
+  /// Returns the digest of all bytes so far; more may follow.
   package func finish() -> FileDigest {
     guard let md5 = MD5(bytes: md5.value(count: MD5.byteCount).span.bytes),
       let sha256 = SHA256(bytes: sha256.value(count: SHA256.byteCount).span.bytes)
@@ -63,7 +63,7 @@ package struct FileHasher: ~Copyable {
 
 /// Keyed hashes (RFC 2104).
 package enum HMAC {
-  /// HMAC-SHA-256 of a message; 32 bytes.
+  /// Returns the HMAC-SHA-256 of a message: 32 bytes.
   package static func sha256(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
     let block = 64
     var padded = key.count > block ? SHA256.of(key).bytes : key

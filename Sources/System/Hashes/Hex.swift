@@ -1,6 +1,6 @@
-/// Lower-case hexadecimal, the only form in which digests are written.
+/// Lowercase hexadecimal, the only form in which digests are written.
 package enum Hex {
-  /// Two lower-case digits a byte.
+  /// Returns two lowercase digits per byte.
   package static func encode(_ bytes: RawSpan) -> String {
     String(unsafeUninitializedCapacity: bytes.byteCount * 2) { out in
       for i in bytes.byteOffsets {
@@ -12,7 +12,7 @@ package enum Hex {
     }
   }
 
-  /// Appends two lower-case digits a byte to `out`.
+  /// Appends two lowercase digits per byte to `out`.
   package static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
     for i in bytes.byteOffsets {
       let byte = bytes.unsafeLoad(fromByteOffset: i, as: UInt8.self)
@@ -21,13 +21,13 @@ package enum Hex {
     }
   }
 
-  /// The bytes, or nil unless `text` is exactly `2 * count` lower-case digits.
+  /// Returns the bytes, or nil unless `text` is exactly `2 * count` lowercase digits.
   package static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
     if let bytes = text.utf8.withContiguousStorageIfAvailable({ decode($0, count: count) }) { return bytes }
     return Array(text.utf8).withUnsafeBufferPointer { decode($0, count: count) }
   }
 
-  /// The bytes, or nil unless `digits` are exactly `2 * count` lower-case digits.
+  /// Returns the bytes, or nil unless `digits` are exactly `2 * count` lowercase digits.
   package static func decode(_ digits: UnsafeBufferPointer<UInt8>, count: Int) -> [UInt8]? {
     var isHex = false
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
@@ -38,8 +38,8 @@ package enum Hex {
     return isHex ? bytes : nil
   }
 
-  /// Writes the bytes to `out`, which has their count.
-  /// - Returns: false unless `digits` are exactly twice as many lower-case digits.
+  /// Decodes `digits` into `out`, whose size is the expected number of bytes.
+  /// - Returns: false unless there are exactly twice as many digits, all lowercase.
   static func decode(_ digits: UnsafeBufferPointer<UInt8>, into out: UnsafeMutableRawBufferPointer) -> Bool {
     guard digits.count == 2 * out.count else { return false }
     for i in out.indices {

@@ -1,26 +1,26 @@
-// All that is asked of libcrypto; `CryptoKit.swift` has the same names for Apple's systems.
+// Everything that we use of libcrypto; `CryptoKit.swift` has the same names for Apple's systems.
 #if !canImport(CryptoKit)
   import CCrypto
 
-  /// The life of libcrypto in this process.
+  /// The lifetime of libcrypto in this process.
   package enum Libcrypto {
-    /// Keeps it alive to the process's very end; called before anything else uses it.
+    /// Keeps libcrypto from cleaning up at exit. Must be called before anything else uses it.
     ///
     /// "OPENSSL_INIT_NO_ATEXIT: By default OpenSSL will attempt to clean itself up when the process exits via an
-    /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that still hashes then would find it gone.
+    /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that is still hashing then would lose it.
     package static func keepUntilEnd() {
       OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }
   }
 
-  /// One running digest of libcrypto's; freed with its owner.
+  /// A running digest, computed by libcrypto; freed with its owner.
   struct DigestContext: ~Copyable {
     enum Algorithm {
       case md5, sha256
 
       // "If you perform the same operation many times then it is recommended to use "Explicit fetching" to prefetch an
-      // algorithm once initially" (crypto(7)): what EVP_md5 gives is looked up anew, under locks, for each digest, and of a
-      // small file that takes longer than the digest. An EVP_MD doesn't change, and any thread may use it.
+      // algorithm once initially" (crypto(7)): EVP_md5 is looked up anew, under locks, for each digest, which for a small
+      // file takes longer than the digest itself. An EVP_MD is immutable, and any thread may use it.
       nonisolated(unsafe) private static let fetchedMD5 = EVP_MD_fetch(nil, "MD5", nil)
       nonisolated(unsafe) private static let fetchedSHA256 = EVP_MD_fetch(nil, "SHA256", nil)
 
@@ -34,7 +34,7 @@
 
     private let context: OpaquePointer
 
-    /// Writes the digest of `bytes` to `digest`, which has its size.
+    /// Writes the digest of `bytes` to `digest`, whose size must fit.
     static func digest(_ bytes: RawSpan, _ algorithm: Algorithm, into digest: UnsafeMutableRawBufferPointer) {
       var length: UInt32 = 0
       let result = bytes.withUnsafeBytes {
@@ -60,7 +60,7 @@
       }
     }
 
-    /// The digest of what was put in so far; the context goes on.
+    /// Returns the digest of everything so far; the context can continue.
     func value(count: Int) -> [UInt8] {
       [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { out, initialized in
         var length: UInt32 = 0
@@ -73,14 +73,14 @@
     }
   }
 
-  /// Signatures by Ed25519 (RFC 8032).
+  /// Ed25519 signatures (RFC 8032).
   package enum Ed25519 {
-    /// Bytes of a public key.
+    /// The length of a public key, in bytes.
     package static let keyCount = 32
-    /// Bytes of a signature.
+    /// The length of a signature, in bytes.
     package static let signatureCount = 64
 
-    /// Whether `signature` is that of the holder of `publicKey` over `message`.
+    /// Whether `signature` is a valid signature of `message` by `publicKey`.
     package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
       guard signature.count == signatureCount, publicKey.count == keyCount,
         let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
@@ -88,27 +88,27 @@
       defer { EVP_PKEY_free(key) }
       guard let context = EVP_MD_CTX_new() else { return false }
       defer { EVP_MD_CTX_free(context) }
-      // EVP_SIGNATURE-ED25519(7): "the digest … must be set to NULL", and the message is given in one call.
+      // EVP_SIGNATURE-ED25519(7): "the digest … must be set to NULL", and the message is passed in one call.
       guard EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1 else { return false }
       return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
   }
 
-  /// The key that makes signatures by Ed25519. No device has one: there is none of this name for Apple's systems.
+  /// A key that makes Ed25519 signatures. Devices never have one, so Apple's systems have no counterpart.
   package struct SigningKey: Sendable {
-    /// What the key is made of: 32 bytes (RFC 8032 §5.1.5).
+    /// The seed that the key is derived from: 32 bytes (RFC 8032 §5.1.5).
     package let seed: [UInt8]
 
-    /// A new key.
+    /// Generates a new key.
     package init() { seed = Secrets.random(Ed25519.keyCount) }
 
-    /// nil: a key has 32 bytes.
+    /// Restores a key from its seed; nil unless that has 32 bytes.
     package init?(seed: [UInt8]) {
       guard seed.count == Ed25519.keyCount else { return nil }
       self.seed = seed
     }
 
-    /// By which signatures are checked: 32 bytes.
+    /// The public key that verifies signatures: 32 bytes.
     package var publicKey: [UInt8] {
       with { key in
         [UInt8](unsafeUninitializedCapacity: Ed25519.keyCount) { out, initialized in
@@ -121,7 +121,7 @@
       }
     }
 
-    /// The signature over `message`: 64 bytes.
+    /// Returns the signature of `message`: 64 bytes.
     package func sign(_ message: [UInt8]) -> [UInt8] {
       with { key in
         guard let context = EVP_MD_CTX_new(), EVP_DigestSignInit(context, nil, nil, nil, key) == 1 else {
@@ -147,9 +147,9 @@
     }
   }
 
-  /// Random bytes, and comparison that takes the same time wherever two secrets differ.
+  /// Random bytes, and constant-time comparison.
   package enum Secrets {
-    /// `count` bytes from the operating system's generator.
+    /// Returns `count` bytes from the operating system's generator.
     package static func random(_ count: Int) -> [UInt8] {
       [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
         guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { fatalError("no random bytes to be had") }
@@ -157,7 +157,7 @@
       }
     }
 
-    /// Whether both hold the same bytes; only their lengths may be learnt from the time it takes.
+    /// Whether both hold the same bytes. The time taken reveals only their lengths.
     package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
       a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
     }

@@ -2,7 +2,7 @@
 package struct MD5: Hashable, Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64)
 
-  /// Bytes of a digest.
+  /// The length of a digest, in bytes.
   package static let byteCount = 16
 
   /// Reads 16 bytes; nil for any other count.
@@ -14,7 +14,7 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
     words = (word(0), word(1))
   }
 
-  /// Reads 32 lower-case hexadecimal digits; nil for anything else.
+  /// Reads 32 lowercase hexadecimal digits; nil for anything else.
   package init?(hex: some StringProtocol) {
     let read = hex.utf8.withContiguousStorageIfAvailable { MD5(digits: $0) }
     guard let digest = read ?? Array(hex.utf8).withUnsafeBufferPointer({ MD5(digits: $0) }) else {
@@ -23,7 +23,7 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
     self = digest
   }
 
-  /// Reads 32 lower-case hexadecimal digits; nil for anything else.
+  /// Reads 32 lowercase hexadecimal digits; nil for anything else.
   package init?(digits: UnsafeBufferPointer<UInt8>) {
     var words = (UInt64(0), UInt64(0))
     guard withUnsafeMutableBytes(of: &words, { Hex.decode(digits, into: $0) }) else { return nil }
@@ -34,26 +34,26 @@ package struct MD5: Hashable, Sendable, CustomStringConvertible {
     self.words = (words.0.bigEndian, words.1.bigEndian)
   }
 
-  /// The digest of `bytes`.
+  /// Returns the digest of `bytes`.
   package static func of(_ bytes: RawSpan) -> MD5 {
     var words = (UInt64(0), UInt64(0))
     withUnsafeMutableBytes(of: &words) { DigestContext.digest(bytes, .md5, into: $0) }
     return MD5(bigEndianWords: words)
   }
 
-  /// The digest of `bytes`.
+  /// Returns the digest of `bytes`.
   package static func of(_ bytes: [UInt8]) -> MD5 { of(bytes.span.bytes) }
 
   /// The digest as bytes.
   package var bytes: [UInt8] { withBytes { Array($0) } }
 
-  /// The digest as 32 lower-case hexadecimal digits.
+  /// The digest as 32 lowercase hexadecimal digits.
   package var hex: String { withBytes { Hex.encode($0.bytes) } }
 
   /// Appends the hexadecimal digits to `out`.
   package func appendHex(to out: inout [UInt8]) { withBytes { Hex.append($0.bytes, to: &out) } }
 
-  /// Lends the digest's bytes.
+  /// Calls `body` with the digest's bytes.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian), body)
   }

@@ -3,7 +3,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
   // Big-endian words, so that their order is the order of the bytes.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// Bytes of a digest.
+  /// The length of a digest, in bytes.
   package static let byteCount = 32
 
   /// Reads 32 bytes; nil for any other count.
@@ -15,7 +15,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     words = (word(0), word(1), word(2), word(3))
   }
 
-  /// Reads 64 lower-case hexadecimal digits; nil for anything else.
+  /// Reads 64 lowercase hexadecimal digits; nil for anything else.
   package init?(hex: some StringProtocol) {
     let read = hex.utf8.withContiguousStorageIfAvailable { SHA256(digits: $0) }
     guard let digest = read ?? Array(hex.utf8).withUnsafeBufferPointer({ SHA256(digits: $0) }) else {
@@ -24,14 +24,14 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     self = digest
   }
 
-  /// Reads 64 lower-case hexadecimal digits; nil for anything else.
+  /// Reads 64 lowercase hexadecimal digits; nil for anything else.
   package init?(digits: UnsafeBufferPointer<UInt8>) {
     var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
     guard withUnsafeMutableBytes(of: &words, { Hex.decode(digits, into: $0) }) else { return nil }
     self.init(bigEndianWords: words)
   }
 
-  /// The digest of `bytes`.
+  /// Returns the digest of `bytes`.
   package static func of(_ bytes: RawSpan) -> SHA256 {
     var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
     withUnsafeMutableBytes(of: &words) { DigestContext.digest(bytes, .sha256, into: $0) }
@@ -42,7 +42,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
   }
 
-  /// The digest of `bytes`.
+  /// Returns the digest of `bytes`.
   package static func of(_ bytes: [UInt8]) -> SHA256 { of(bytes.span.bytes) }
 
   /// The digest as bytes.
@@ -50,7 +50,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     withUnsafeBytes(of: bigEndianWords) { Array($0) }
   }
 
-  /// The digest as 64 lower-case hexadecimal digits.
+  /// The digest as 64 lowercase hexadecimal digits.
   package var hex: String {
     withUnsafeBytes(of: bigEndianWords) { Hex.encode($0.bytes) }
   }
@@ -60,7 +60,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
     withUnsafeBytes(of: bigEndianWords) { Hex.append($0.bytes, to: &out) }
   }
 
-  /// Lends the digest's bytes.
+  /// Calls `body` with the digest's bytes.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withUnsafeBytes(of: bigEndianWords, body)
   }
@@ -75,7 +75,7 @@ package struct SHA256: Hashable, Comparable, Sendable, CustomStringConvertible {
   package static func < (a: SHA256, b: SHA256) -> Bool { a.words < b.words }
 
   package func hash(into hasher: inout Hasher) {
-    // All of it: who claims digests of bytes that nobody has seen chooses their bits.
+    // All words: a client that claims digests of bytes nobody has seen can choose any of their bits.
     hasher.combine(words.0)
     hasher.combine(words.1)
     hasher.combine(words.2)

@@ -1,30 +1,30 @@
 #if canImport(Darwin)
   import Libc
 
-  /// What Apple's systems do in their own way; `Linux.swift` has the same names.
+  /// What is specific to Apple's systems; `Linux.swift` has the same names.
   @usableFromInline enum Native {
-    /// The error number of the calling thread's last call.
+    /// The errno of the calling thread's last call.
     @usableFromInline static var errorNumber: Int32 { errno }
 
     static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
       Libc.open(path, flags | O_CLOEXEC, mode)
     }
 
-    /// fsync(2) of macOS: "the drive itself may not physically write the data to the platters for quite some time";
-    /// F_FULLFSYNC asks it to. A file system that doesn't know it gets the plain call.
+    /// Flushes with F_FULLFSYNC, since after fsync(2) on macOS "the drive itself may not physically write the data to the
+    /// platters for quite some time". File systems that don't support it get fsync(2).
     static func sync(_ file: Int32) -> Int32 {
       let result = fcntl(file, F_FULLFSYNC)
       return result == -1 && (errno == ENOTSUP || errno == EINVAL) ? fsync(file) : result
     }
 
-    /// There is no such call.
+    /// Apple's systems have no such call.
     static let syncsFileSystems = false
     static func syncFileSystem(_ file: Int32) -> Int32 { sync(file) }
 
-    /// clonefile(2) makes a file of its own and can't fill one that is open.
+    /// Always false: clonefile(2) only creates new files.
     static func share(_ from: Int32, with to: Int32) -> Bool { false }
 
-    /// There is no such call for files that are open: EINVAL has the caller copy by hand.
+    /// There is no such call for open files; EINVAL makes the caller copy by hand.
     static func copy(_ from: Int32, to: Int32) -> Int {
       errno = EINVAL
       return -1
@@ -37,7 +37,7 @@
       return fstatvfs(file, status)
     }
 
-    /// There is no number of its own for a damaged file system.
+    /// A damaged file system has no errno of its own.
     static let damagedFileSystem = EIO
 
     static func modified(_ status: stat) -> timespec { status.st_mtimespec }
@@ -54,16 +54,16 @@
       }
       set {
         var limit = newValue
-        // setrlimit(2) of macOS refuses more than OPEN_MAX where there is no hard limit.
+        // Without a hard limit, setrlimit(2) on macOS refuses more than OPEN_MAX.
         limit.rlim_cur = min(limit.rlim_cur, rlim_t(OPEN_MAX))
         _ = setrlimit(RLIMIT_NOFILE, &limit)
       }
     }
 
-    /// A socket of a stream of bytes.
+    /// The socket type of a byte stream.
     static let streamSocket = SOCK_STREAM
 
-    /// The system asks for it back itself when it is short of memory.
+    /// Not needed: under memory pressure the system takes freed memory back itself.
     static func trimMemory() {}
     static var heapInUse: Int { 0 }
     static func keepHeapSmall() {}
@@ -76,7 +76,7 @@
   extension Native {
     typealias Thread = pthread_t
 
-    /// Starts a thread on `body`, which gets `argument`.
+    /// Starts a thread that runs `body` with `argument`.
     static func start(
       _ argument: UnsafeMutableRawPointer,
       _ body: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
@@ -89,13 +89,13 @@
 
     static func nameThread(_ name: String) { _ = pthread_setname_np(name) }
 
-    /// nice(2) is the whole process's here, so a thread's class says how far it stands behind others.
+    /// nice(2) applies to the whole process here, so the thread gets a lower QoS class instead.
     static func lowerPriority(by steps: Int32) {
       _ = pthread_set_qos_class_self_np(
         steps >= OSThread.Priority.background.rawValue ? QOS_CLASS_BACKGROUND : QOS_CLASS_UTILITY, 0)
     }
 
-    /// setiopolicy_np(3): a thread that is throttled waits for everybody else's reads and writes.
+    /// setiopolicy_np(3): a throttled thread waits for everybody else's reads and writes.
     static func lowerDiskPriority() {
       _ = setiopolicy_np(IOPOL_TYPE_DISK, IOPOL_SCOPE_THREAD, IOPOL_THROTTLE)
     }
@@ -104,8 +104,8 @@
       pthread_cond_init(condition, nil)
     }
 
-    /// Waits on a condition until `end` of the monotonic clock; false once that is over. There is no clock to choose,
-    /// so the time that is left is told.
+    /// Waits on a condition until `end` on the monotonic clock, and returns false once that has passed. The clock can't be
+    /// chosen here, so the time left is passed.
     static func wait(
       _ condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>,
       until end: timespec
@@ -114,7 +114,7 @@
       return pthread_cond_timedwait_relative_np(condition, mutex, &rest) != ETIMEDOUT
     }
 
-    // ThreadSanitizer sees os_unfair_lock, which Swift's Mutex is here.
+    // Not needed: Swift's Mutex is an os_unfair_lock here, which ThreadSanitizer sees.
     static func sanitizerAcquires(_ mark: UnsafeRawPointer) {}
     static func sanitizerReleases(_ mark: UnsafeRawPointer) {}
   }

@@ -2,33 +2,33 @@
   import CLinux
   import Libc
 
-  /// What Linux does in its own way; `Apple.swift` has the same names.
+  /// What is specific to Linux; `Apple.swift` has the same names.
   @usableFromInline enum Native {
-    /// The error number of the calling thread's last call.
+    /// The errno of the calling thread's last call.
     @usableFromInline static var errorNumber: Int32 { xcache_errno() }
 
     static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
       xcache_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode)
     }
 
-    /// fsync(2) reaches the disk itself.
+    /// On Linux, fsync(2) reaches the disk itself.
     static func sync(_ file: Int32) -> Int32 { fsync(file) }
 
-    /// Everything that was written to a file's file system.
+    /// syncfs(2) flushes the whole file system of a file.
     static let syncsFileSystems = true
     static func syncFileSystem(_ file: Int32) -> Int32 { xcache_syncfs(file) }
 
-    /// Lets `to` share all bytes of `from`.
+    /// Makes `to` a clone of `from` that shares its blocks.
     static func share(_ from: Int32, with to: Int32) -> Bool { xcache_reflink(from, to) == 0 }
 
-    /// Copies inside the kernel, from both files' positions on: how many bytes, 0 at the end, -1 for an error.
+    /// Copies in the kernel from both files' positions. Returns the number of bytes: 0 at the end, -1 for an error.
     static func copy(_ from: Int32, to: Int32) -> Int { xcache_copy_file_range(from, to, 1 << 30) }
 
     static func space(_ path: String, _ status: UnsafeMutablePointer<statvfs>) -> Int32 {
       statvfs(path, status)
     }
 
-    /// The file system found itself damaged.
+    /// The errno of a damaged file system.
     static let damagedFileSystem = EUCLEAN
 
     static func modified(_ status: stat) -> timespec { status.st_mtim }
@@ -49,7 +49,7 @@
       }
     }
 
-    /// A socket of a stream of bytes.
+    /// The socket type of a byte stream.
     static let streamSocket = Int32(SOCK_STREAM.rawValue)
 
     static func trimMemory() { xcache_trim_memory() }
@@ -64,7 +64,7 @@
   extension Native {
     typealias Thread = pthread_t
 
-    /// Starts a thread on `body`, which gets `argument`.
+    /// Starts a thread that runs `body` with `argument`.
     static func start(
       _ argument: UnsafeMutableRawPointer,
       _ body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
@@ -83,7 +83,7 @@
 
     static func lowerDiskPriority() { _ = xcache_lower_disk_priority() }
 
-    /// A condition whose times to wait for are those of a clock that nobody sets.
+    /// Makes a condition whose waits use the monotonic clock, which nobody sets.
     static func makeCondition(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
@@ -92,7 +92,7 @@
       pthread_condattr_destroy(&attributes)
     }
 
-    /// Waits on a condition until `end` of the monotonic clock; false once that is over.
+    /// Waits on a condition until `end` on the monotonic clock, and returns false once that has passed.
     static func wait(
       _ condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>,
       until end: timespec
@@ -101,7 +101,7 @@
       return pthread_cond_timedwait(condition, mutex, &end) != ETIMEDOUT
     }
 
-    // Swift's Mutex is a futex that ThreadSanitizer doesn't see.
+    // Swift's Mutex is a futex here, which ThreadSanitizer doesn't see.
     static func sanitizerAcquires(_ mark: UnsafeRawPointer) { xcache_tsan_acquire(mark) }
     static func sanitizerReleases(_ mark: UnsafeRawPointer) { xcache_tsan_release(mark) }
   }

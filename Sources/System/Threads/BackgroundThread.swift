@@ -1,4 +1,4 @@
-/// A thread that works until it is told to stop. Where it waits, it wakes at once when it is.
+/// A thread that works until it is told to stop; that wakes it at once from a pause.
 package final class BackgroundThread: Sendable {
   private struct State: Sendable {
     var thread: OSThread?
@@ -9,9 +9,9 @@ package final class BackgroundThread: Sendable {
 
   package init() {}
 
-  /// Starts `body`, behind everything that somebody waits for; `name` (15 bytes at most) shows in `top -H`.
+  /// Starts `body` at a priority below interactive work; `name` (15 bytes at most) shows in `top -H`.
   ///
-  /// - Throws: EAGAIN where no more threads are allowed.
+  /// - Throws: EAGAIN if no more threads are allowed.
   package func start(
     _ name: String, _ priority: OSThread.Priority? = .background, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
@@ -22,20 +22,20 @@ package final class BackgroundThread: Sendable {
     state.withLock { $0.thread = thread }
   }
 
-  /// Whether the thread is to end.
+  /// Whether the thread should end.
   package var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// Waits, on the thread itself.
+  /// Pauses; called on the thread itself.
   ///
-  /// - Returns: false as soon as the thread is to end.
+  /// - Returns: false as soon as the thread should end.
   package func pause(for duration: Duration) -> Bool {
     state.waiting(for: duration) { $0.isStopping ? () : nil } == nil
   }
 
-  /// Tells the thread to end, and comes back at once.
+  /// Tells the thread to end, and returns at once.
   package func beginStopping() { state.broadcasting { $0.isStopping = true } }
 
-  /// Tells the thread to end and waits until it has; another thread calls it. Then it can be started again.
+  /// Tells the thread to end and waits until it has; called on another thread. Afterwards it can be started again.
   package func stop() {
     beginStopping()
     let thread = state.withLock { $0.thread.take() }
@@ -44,7 +44,7 @@ package final class BackgroundThread: Sendable {
   }
 }
 
-/// Pieces of work that wait for their turn.
+/// A blocking first-in, first-out queue of work.
 package final class WorkQueue<Item: Sendable>: Sendable {
   private struct State: Sendable {
     var items: [Item] = []
@@ -55,10 +55,10 @@ package final class WorkQueue<Item: Sendable>: Sendable {
 
   package init() {}
 
-  /// Puts an item behind the others.
+  /// Adds an item at the end.
   package func add(_ item: Item) { state.signalling { $0.items.append(item) } }
 
-  /// The item whose turn it is; nil once the queue is stopped. Blocks while there is none.
+  /// Returns the next item, or nil once the queue is stopped. Blocks while the queue is empty.
   package func next() -> Item? {
     let next: Item?? = state.waiting { state in
       if state.isStopped { return .some(nil) }
@@ -67,7 +67,7 @@ package final class WorkQueue<Item: Sendable>: Sendable {
     return next ?? nil
   }
 
-  /// As `next`; `.some(nil)` once the queue is stopped, nil where none came for so long.
+  /// As `next`, but gives up after `duration`: nil if no item came, `.some(nil)` once the queue is stopped.
   package func next(within duration: Duration) -> Item?? {
     state.waiting(for: duration) { state in
       if state.isStopped { return .some(nil) }
@@ -75,15 +75,15 @@ package final class WorkQueue<Item: Sendable>: Sendable {
     }
   }
 
-  /// Whoever waits for an item, or comes for one, gets none any more.
+  /// Stops the queue: current and later callers of `next` get no item.
   package func stop() { state.broadcasting { $0.isStopped = true } }
 
-  /// Whether nobody gets an item any more.
+  /// Whether the queue is stopped.
   package var isStopped: Bool { state.withLock { $0.isStopped } }
 }
 
 extension WorkQueue where Item: Equatable {
-  /// Puts an item behind the others, unless it waits already.
+  /// Adds an item at the end, unless it is already queued.
   package func addOnce(_ item: Item) {
     state.signalling { state in if !state.items.contains(item) { state.items.append(item) } }
   }

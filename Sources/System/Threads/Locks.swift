@@ -1,9 +1,9 @@
 import Libc
 
 #if canImport(Darwin)
-  /// A value that one thread at a time may touch.
+  /// A value that one thread at a time can access.
   package final class Locked<Value: ~Copyable>: Sendable {
-    // Only touched between lock and unlock of `mutex`. `Mutex` of Synchronization needs iOS 18.
+    // Accessed only between lock and unlock of `mutex`. Synchronization's `Mutex` needs iOS 18.
     nonisolated(unsafe) private var value: Value
     nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -18,7 +18,7 @@ import Libc
       mutex.deallocate()
     }
 
-    /// Runs `body` with the value, alone.
+    /// Runs `body` with exclusive access to the value.
     package func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -30,9 +30,9 @@ import Libc
 #else
   import Synchronization
 
-  /// A value that one thread at a time may touch.
+  /// A value that one thread at a time can access.
   ///
-  /// `Mutex` on Linux is a futex that ThreadSanitizer doesn't see, so each hand-over is told to it.
+  /// `Mutex` on Linux is a futex that ThreadSanitizer doesn't see, so each acquire and release is reported to it.
   package final class Locked<Value: ~Copyable>: Sendable {
     private let mutex: Mutex<Value>
 
@@ -40,7 +40,7 @@ import Libc
       mutex = Mutex(value)
     }
 
-    /// Runs `body` with the value, alone.
+    /// Runs `body` with exclusive access to the value.
     package func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -54,9 +54,9 @@ import Libc
   }
 #endif
 
-/// A value that one thread at a time may touch, and on whose changes threads can wait.
+/// A value that one thread at a time can access, and whose changes threads can wait for.
 package final class Monitor<Value>: @unchecked Sendable {
-  // Unchecked: `value` is only touched between lock and unlock of `mutex`.
+  // Unchecked: `value` is accessed only between lock and unlock of `mutex`.
   private var value: Value
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -76,26 +76,26 @@ package final class Monitor<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` with the value, alone.
+  /// Runs `body` with exclusive access to the value.
   package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body(&value)
   }
 
-  /// Runs `body` with the value, alone, and wakes one waiting thread.
+  /// Runs `body` with exclusive access to the value, and wakes one waiting thread.
   package func signalling<Result>(_ body: (inout Value) -> Result) -> Result {
     defer { pthread_cond_signal(condition) }
     return withLock(body)
   }
 
-  /// Runs `body` with the value, alone, and wakes every waiting thread.
+  /// Runs `body` with exclusive access to the value, and wakes all waiting threads.
   package func broadcasting<Result>(_ body: (inout Value) -> Result) -> Result {
     defer { pthread_cond_broadcast(condition) }
     return withLock(body)
   }
 
-  /// Runs `body` with the value until it gives something; between tries the thread sleeps.
+  /// Runs `body` with the value until it returns a result; the thread sleeps between attempts.
   package func waiting<Result>(_ body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -105,7 +105,7 @@ package final class Monitor<Value>: @unchecked Sendable {
     }
   }
 
-  /// As `waiting`; nil once `duration` is over and `body` still gives nothing.
+  /// As `waiting`, but returns nil if `body` still has no result after `duration`.
   package func waiting<Result>(for duration: Duration, _ body: (inout Value) -> Result?) -> Result? {
     let end = Clock.moment(in: duration)
     pthread_mutex_lock(mutex)

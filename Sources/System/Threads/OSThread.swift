@@ -1,8 +1,8 @@
 import Libc
 
-/// A thread of the operating system, joined by its owner, or left to itself when the owner lets go of it.
+/// A thread of the operating system. Its owner joins it; a thread that isn't joined is detached.
 package final class OSThread: Sendable {
-  // A number on Linux, a pointer on Apple's systems; either may be used from any thread.
+  // A number on Linux, a pointer on Apple's systems; any thread may use either.
   #if canImport(Darwin)
     nonisolated(unsafe) private let handle: Native.Thread
   #else
@@ -12,7 +12,7 @@ package final class OSThread: Sendable {
 
   /// Starts `body` on a new thread; `name` (15 bytes at most) shows in `top -H`.
   ///
-  /// - Throws: EAGAIN where no more threads are allowed.
+  /// - Throws: EAGAIN if no more threads are allowed.
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Start {
       let name: String
@@ -25,7 +25,7 @@ package final class OSThread: Sendable {
     let start = Unmanaged.passRetained(Start(String(name.prefix(15)), body))
     do {
       handle = try Native.start(start.toOpaque()) { argument in
-        // An optional on Linux alone.
+        // Only optional on Linux.
         let argument: UnsafeMutableRawPointer? = argument
         guard let argument else { return nil }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
@@ -39,35 +39,35 @@ package final class OSThread: Sendable {
     }
   }
 
-  /// Waits until the thread has ended; called once.
+  /// Waits until the thread has ended. Must be called only once.
   package func join() {
     isJoined.withLock { $0 = true }
     pthread_join(handle, nil)
   }
 
-  // pthread_create(3): a thread that is neither joined nor detached keeps its stack after its end.
+  // pthread_create(3): a thread that is neither joined nor detached keeps its stack after it ends.
   deinit { if !isJoined.withLock({ $0 }) { pthread_detach(handle) } }
 }
 
 extension OSThread {
-  /// How far a thread's work stands behind that of others, as steps of nice(1).
+  /// How far a thread's priority is below normal, as a nice(1) increment.
   package enum Priority: Int32, Sendable {
-    /// Somebody waits for it, if not before everything else.
+    /// Somebody waits for the result, though it isn't urgent.
     case awaited = 5
-    /// It runs only where no other wants to.
+    /// Runs only when no other thread wants to.
     case background = 10
   }
 
-  /// Lets threads of usual priority go before the calling one, for as long as it lives.
+  /// Lowers the calling thread's priority for the rest of its life.
   ///
-  /// That it can't be had costs some speed elsewhere, nothing else.
+  /// A failure is ignored: it only slows other work down.
   package static func lowerPriority(to priority: Priority) { Native.lowerPriority(by: priority.rawValue) }
 
-  /// Lets the calling thread read and write the disk only after others, where the disk's scheduler knows priorities.
+  /// Lowers the calling thread's disk priority, where the disk's scheduler has priorities.
   package static func lowerDiskPriority() { Native.lowerDiskPriority() }
 
-  /// Runs `body` on a thread of its own that lets others have the processor first, and waits for it: the calling
-  /// thread, which others may use afterwards, keeps its priority. Without a thread to be had it runs on this one.
+  /// Runs `body` on a low-priority thread of its own and waits for it, so that the calling thread, which is reused, keeps
+  /// its priority. If no thread can be started, runs it on the calling one.
   package static func behind<Result: Sendable, Failure: Error>(
     _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,9 +1,12 @@
-/// Work that a few threads share, and that is done when the call comes back.
+/// Runs work on several threads, and returns when it is done.
 package enum Parallel {
-  /// Runs `body` on `threads` threads, this one among them, and comes back when all have ended.
+  /// Runs `body` on `threads` threads, including the calling one, and returns when all have ended.
   ///
-  /// Where the system has no thread left, the others do its share.
-  /// - Parameter priority: of the other threads; nil: the calling one's.
+  /// If the system has no thread left, those that started do all the work.
+  /// - Parameters:
+  ///   - threads: The number of threads.
+  ///   - priority: The priority of the other threads; nil means the calling one's.
+  ///   - body: What each thread runs.
   package static func run(
     threads: Int, priority: OSThread.Priority? = nil, _ body: @escaping @Sendable () -> Void
   ) {
@@ -19,7 +22,7 @@ package enum Parallel {
 
   /// Runs `body` for each index below `count` on up to `threads` threads.
   ///
-  /// - Throws: the first error; indices that weren't begun by then aren't.
+  /// - Throws: The first error; indices that haven't begun by then are skipped.
   package static func forEach<Failure: Error>(
     _ count: Int, threads: Int, priority: OSThread.Priority? = nil,
     _ body: @escaping @Sendable (Int) throws(Failure) -> Void

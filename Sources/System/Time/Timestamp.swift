@@ -1,27 +1,24 @@
 /// Times as the API writes them (RFC 3339, UTC, to the millisecond): `2026-11-20T15:17:27.000Z`.
 package enum Timestamp {
-  /// - Parameter milliseconds: since 1970.
+  /// Formats milliseconds since 1970.
   package static func text(_ milliseconds: Int64) -> String {
     let second = wholeSeconds(milliseconds)
-    // The second of the least moments begins before the least that fits; the difference fits all the same.
+    // The start of the smallest moments' second doesn't fit in Int64; with wrapping arithmetic the difference still does.
     let fraction = String(milliseconds &- second &* 1000)
     let zeros = String(repeating: "0", count: 3 - fraction.utf8.count)
     return "\(CivilTime(seconds: second).text.dropLast()).\(zeros)\(fraction)Z"
   }
 
-  /// As people read it: `2026-11-20 15:17:27 UTC`.
-  /// - Parameter milliseconds: since 1970.
+  /// Formats milliseconds since 1970 for people: `2026-11-20 15:17:27 UTC`.
   package static func words(_ milliseconds: Int64) -> String {
     let text = CivilTime(seconds: wholeSeconds(milliseconds)).text
     return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
   }
 
-  /// Milliseconds since 1970 of a time with its offset: `2026-11-19T14:05+08:00`, `2026-11-19T06:05:00.250Z`.
+  /// Parses a time with its offset, such as `2026-11-19T14:05+08:00` or `2026-11-19T06:05:00.250Z`, to milliseconds since 1970.
   ///
-  /// RFC 3339, where seconds may be left out; digits beyond milliseconds are dropped. Nil for anything else, a time
-  /// without an offset included: it would mean something else on another machine.
-  ///
-  /// - Parameter needsSeconds: they may not be left out.
+  /// Accepts RFC 3339, except that seconds are optional unless `needsSeconds`; digits beyond milliseconds are dropped. Returns
+  /// nil for anything else, including a time without an offset: it would mean something else on another machine.
   package static func parse(_ text: String, needsSeconds: Bool = false) -> Int64? {
     var reader = Reader(rest: Array(text.utf8)[...])
     guard let day = reader.day(), reader.take("T") || reader.take("t") || reader.take(" "),
@@ -32,7 +29,7 @@ package enum Timestamp {
     return (day + Int64(hour * 3600 + minute * 60 - offset)) * 1000 + Int64(millisecond)
   }
 
-  /// The second in which a moment lies, before 1970 too.
+  /// Returns the second that contains a moment, also before 1970.
   package static func wholeSeconds(_ milliseconds: Int64) -> Int64 {
     milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
   }
@@ -52,7 +49,7 @@ package enum Timestamp {
       return rest.prefix(digits).reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Seconds since 1970 at the begin of a day in UTC.
+    /// Reads a date; returns its start in UTC, in seconds since 1970.
     mutating func day() -> Int64? {
       guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
         return nil
@@ -60,7 +57,7 @@ package enum Timestamp {
       return CivilTime.seconds(year: year, month: month, day: day)
     }
 
-    /// Milliseconds within the minute.
+    /// Reads the seconds; returns the milliseconds within the minute.
     mutating func seconds() -> Int? {
       guard take(":") else { return 0 }
       guard let second = number(2), second < 60 else { return nil }
@@ -72,7 +69,7 @@ package enum Timestamp {
       return second * 1000 + padded.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Seconds east of UTC.
+    /// Reads the offset; returns seconds east of UTC.
     mutating func offset() -> Int? {
       if take("Z") || take("z") { return 0 }
       let isEast = take("+")

@@ -1,20 +1,20 @@
 import System
 
-/// The files of a device's folder: where they are, and each way in which they change.
+/// The paths in a device's folder, and every operation that changes its files.
 ///
-///     index.json        the manifest in force; its rename is the moment of a switch
-///     files/<name>      the bytes it lists, under the file name of their download URL
-///     staging/<sha256>  bytes that were checked and not yet switched to; <sha256>.half: the first ones of a large file
-///     aside/<sha256>    bytes that left the manifest; the modification time says when
-///     prefetchConfig.json, policy.json   the newest that came, as they came
-///     scripts/<sha256>.js   scripts that the policy names, their signature checked
-///     poll.json         when the device polled last, and whom
+///     index.json        the manifest in force; its rename is the switch
+///     files/<name>      the listed files, each under the file name of its download URL
+///     staging/<sha256>  verified files not yet switched to; <sha256>.half: the first bytes of a large file
+///     aside/<sha256>    files that left the manifest; the modification time says when
+///     prefetchConfig.json, policy.json   the newest ones, as received
+///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
+///     poll.json         when the device polled last, and which server
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
 ///     lock              held by the one process that uses the folder
 struct CacheFolder: Sendable {
   let root: String
-  /// Called before each change; tests stop a device at any of them.
+  /// Called before each change, so that tests can stop a device at any of them.
   let willChange: (@Sendable () throws(ClientError) -> Void)?
 
   init(_ root: String, willChange: (@Sendable () throws(ClientError) -> Void)? = nil) {
@@ -38,19 +38,28 @@ struct CacheFolder: Sendable {
   static let halfEnding = ".half"
   func aside(_ sha256: SHA256) -> String { "\(aside)/\(sha256.hex)" }
 
-  /// Where bytes are put while they come in; removed at the next start.
+  /// Returns a new path for incoming bytes; leftovers are removed at the next start.
   func incoming() -> String { "\(staging)/\(Hex.encode(Secrets.random(8).span.bytes)).part" }
 
-  /// Whether the folder holds files and none that says it is a device's: those must not be set aside.
+  /// Files that show that a folder is a device's: some of them may be left in one that somebody has cleared.
+  private static let marks: Set<String> = [
+    "lock", "index.json", "poll.json", "uses.json", "backlog.json", "pages.json",
+  ]
+
+  /// Whether the folder holds files but isn't a device's; they must not be set aside.
   func isForeign() throws(ClientError) -> Bool {
     try onDisk(root) { () throws(SystemError) in
       guard try Kernel.status(root) != nil else { return false }
-      let names = try Folder.textNames(root)
-      return !names.isEmpty && !names.contains("lock") && !names.contains("index.json")
+      // A disk that was full at the first start leaves only empty folders.
+      let names = try Folder.textNames(root).filter { name in
+        let path = "\(root)/\(name)"
+        return ![files, staging, aside].contains(path) || (try? Folder.textNames(path))?.isEmpty != true
+      }
+      return !names.isEmpty && Self.marks.isDisjoint(with: names)
     }
   }
 
-  /// Makes what is missing of the folder.
+  /// Creates the subfolders that are missing.
   func make() throws(ClientError) {
     for path in [files, staging, aside] {
       try onDisk(path) { () throws(SystemError) in try Kernel.makeFolder(path) }
@@ -61,7 +70,7 @@ struct CacheFolder: Sendable {
 // MARK: - Reading
 
 extension CacheFolder {
-  /// The digests that name the files of `folder`, which is `staging` or `aside`; what else is there isn't ours.
+  /// Returns the digests that name the files of `folder`, which is `staging` or `aside`; other names are ignored.
   func digests(in folder: String) throws(ClientError) -> [SHA256] {
     try names(in: folder).compactMap { SHA256(hex: $0) }
   }
@@ -70,19 +79,19 @@ extension CacheFolder {
     try onDisk(folder) { () throws(SystemError) in try Folder.textNames(folder) }
   }
 
-  /// A file's bytes, those that it takes of the disk, and the time it was last changed, in milliseconds; nil where there is no
-  /// such file.
+  /// Returns a file's size in bytes, the bytes that it takes on the disk, and its modification time in milliseconds; nil if
+  /// there is no such file.
   func status(_ path: String) -> (size: Int64, allocated: Int64, modified: Int64)? {
     guard let status = try? Kernel.status(path, followLinks: false), status.kind == .file else { return nil }
     return (status.size, status.allocated, status.modified / 1_000_000)
   }
 
-  /// Which file is at `path`; nil where there is none.
+  /// Returns the mark of the file at `path`; nil if there is none.
   func mark(_ path: String) -> FileMark? {
     (try? Kernel.status(path, followLinks: false)).map(FileMark.init)
   }
 
-  /// The files of `files` and the bytes that each takes of the disk; what else is there isn't ours.
+  /// Returns the files in `files` and the bytes that each takes on the disk; other names are ignored.
   func listed() throws(ClientError) -> [CachedName: Int64] {
     let entries = try onDisk(files) { () throws(SystemError) in
       try Folder.entries(files) { bytes in
@@ -94,26 +103,26 @@ extension CacheFolder {
     return listed
   }
 
-  /// Bytes that a file whose size nobody has told may take: what the disk has free, less some for everybody else.
+  /// Returns the bytes that a file of unknown size may take: the free disk space, less a reserve for other programs.
   func room() -> Int64 {
     guard let space = try? Kernel.space(root) else { return .max }
     return max(0, space.available - min(space.size / 16, 8 << 20))
   }
 
-  /// The digest of a file's bytes; nil where there is no such file or it can't be read to its end.
+  /// Returns the digest of a file's bytes; nil if there is no such file or it can't be read to its end.
   func digest(_ path: String) -> FileDigest? {
     guard let file = try? Kernel.openExisting(path, [.read, .noFollow]) else { return nil }
     return try? Self.digest(file)
   }
 
-  /// The digest of an open file's bytes, from its start.
+  /// Returns the digest of an open file's bytes, read from its start.
   static func digest(_ file: borrowing Descriptor) throws(SystemError) -> FileDigest {
     var hasher = FileHasher()
     try read(file) { bytes throws(SystemError) in hasher.update(bytes) }
     return hasher.finish()
   }
 
-  /// Hands over an open file's bytes from its start, piece by piece.
+  /// Passes an open file's bytes to `body` in chunks, from its start.
   static func read(
     _ file: borrowing Descriptor, _ body: (RawSpan) throws(SystemError) -> Void
   ) throws(SystemError) {
@@ -142,14 +151,14 @@ extension CacheFolder {
     try onDisk(path) { () throws(SystemError) in try Kernel.remove(path) }
   }
 
-  /// Moves a file that leaves the manifest to where it is kept for a while.
+  /// Moves a file that leaves the manifest to `aside`.
   func setAside(_ path: String, as sha256: SHA256, at now: Int64) throws(ClientError) {
     try willChange?()
     try onDisk(path) { () throws(SystemError) in try Kernel.setModified(path, to: now) }
     try move(path, to: aside(sha256))
   }
 
-  /// Copies a file to `target` and gives the digest of what was copied.
+  /// Copies a file to `target` and returns the digest of what was copied.
   func copy(_ source: String, to target: String) throws(ClientError) -> FileDigest {
     try willChange?()
     return try onDisk(source) { () throws(SystemError) in
@@ -164,17 +173,17 @@ extension CacheFolder {
     }
   }
 
-  /// Replaces a small file in one step, durably.
+  /// Replaces a small file atomically and durably.
   func write(_ bytes: [UInt8], to path: String) throws(ClientError) {
     try willChange?()
     try onDisk(path) { () throws(SystemError) in try DurableFile.write(bytes, to: path) }
   }
 
-  /// Puts everything that was staged on the disk, names included.
+  /// Syncs all staged files to the disk, including their directory entries.
   func syncStaged() throws(ClientError) {
     let staged = try digests(in: staging)
     try onDisk(staging) { () throws(SystemError) in
-      // Many files cost less in one go, though that waits for what others wrote, too.
+      // For many files one syncfs is cheaper, although it also waits for what other programs wrote.
       if staged.count > 16, Kernel.syncsFileSystems {
         return try Kernel.syncFileSystem(try Kernel.open(staging, [.read, .directory]))
       }
@@ -188,7 +197,7 @@ extension CacheFolder {
 }
 
 extension CacheFolder {
-  /// Removes what a process that ended in the middle was still writing.
+  /// Removes files that a process was still writing when it ended.
   func removeUnfinished() throws(ClientError) {
     for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
     for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
@@ -197,7 +206,7 @@ extension CacheFolder {
   }
 }
 
-/// Turns the kernel's refusal into the module's error.
+/// Runs `body`, turning a failed system call into a `ClientError`.
 func onDisk<Value: ~Copyable>(
   _ path: String, _ body: () throws(SystemError) -> Value
 ) throws(ClientError) -> Value {
@@ -208,9 +217,9 @@ func onDisk<Value: ~Copyable>(
   }
 }
 
-/// Tells a file from any other, and from itself after it was written to.
+/// Identifies a file at one state: another file, or the same one after a write, has a different mark.
 struct FileMark: Hashable, Sendable {
-  /// Of inode, size and time of the last change, by the process's own key: one is kept for each file that was read.
+  /// A hash of inode, size and time of the last change, with the process's own seed: one is kept for each file that was read.
   private let code: Int
 
   init(_ status: FileStatus) {

@@ -1,26 +1,27 @@
 import Manifests
 import System
 
-/// What a device keeps beyond the manifest, and how long: set-aside files, unfinished updates; and the disk limit.
+/// The retention of set-aside files and unfinished updates, and the disk limit.
 extension DeviceCache {
-  /// Milliseconds after a switch at which what it set aside goes at the latest.
+  /// The maximum time in milliseconds for which files are kept after a switch set them aside.
   static let asideAge: Int64 = 24 * 3600 * 1000
-  /// As above, of files that something of the backlog may be made over.
+  /// As above, for files that are bases of deltas in the backlog.
   static let baseAge = 7 * asideAge
-  /// Milliseconds between two looks for what is too old.
+  /// The milliseconds between two sweeps.
   private static let sweepPause: Int64 = 3600 * 1000
 
   /// A set-aside file.
   struct Aside {
     let sha256: SHA256
-    /// Of the disk.
+    /// The bytes that it takes on the disk.
     let bytes: Int64
     /// When it was set aside, in milliseconds since 1970.
     let since: Int64
   }
 
-  /// Removes what was set aside too long ago or is listed again, and unfinished updates as old as that.
+  /// Removes files that were set aside too long ago or are listed again, and unfinished updates of the same age.
   mutating func sweep(at now: Int64) throws(ClientError) {
+    try checkOurs()
     lastSweep = now
     var live: Set<SHA256> = []
     for entry in index.entries where has(entry) { live.insert(entry.sha256) }
@@ -40,25 +41,27 @@ extension DeviceCache {
     if folder.packChanged().map({ Self.isOld($0, at: now) }) ?? false { try folder.forgetPack() }
   }
 
-  /// As `sweep`, where that wasn't done for a while, or the clock was set.
+  /// Sweeps if that wasn't done recently, or the clock was set back.
   mutating func sweepIfDue(at now: Int64) throws(ClientError) {
     if let lastSweep, now >= lastSweep, now - lastSweep < Self.sweepPause { return }
     try sweep(at: now)
   }
 
-  /// Whether a set-aside file may be served to a page of the manifest that listed it.
+  /// Whether a set-aside file may still be served to a page of the manifest that listed it.
   static func serves(asideSince since: Int64, at now: Int64) -> Bool {
     isFresh(since, at: now, for: asideAge)
   }
 
-  /// Removes set-aside files, then listed ones, until the others take no more than the limit less `bytes`.
+  /// Removes set-aside files, then listed ones, until the rest takes no more than the limit less `bytes`.
   ///
-  /// - Parameter spared: stays, whatever it takes.
+  /// - Parameters:
+  ///   - bytes: the room to make.
+  ///   - spared: a file that is kept, whatever its size.
   mutating func makeRoom(for bytes: Int64 = 0, sparing spared: CachedName? = nil) throws(ClientError) {
     guard let limit, self.bytes.addingClamped(asideBytes).addingClamped(bytes) > limit else { return }
     try dropAside(downTo: limit - self.bytes.addingClamped(bytes))
     guard self.bytes.addingClamped(bytes) > limit else { return }
-    // What doesn't fit by itself pushes nothing out, and stays until the next file comes: a page may ask for it range by range.
+    // A file above the limit evicts nothing, and stays until the next file arrives: a page may request it range by range.
     if let spared, files[spared] ?? 0 > limit { return }
     for name in leastRecentlyUsed() where name != spared {
       if self.bytes.addingClamped(bytes) <= limit { return }
@@ -66,8 +69,7 @@ extension DeviceCache {
     }
   }
 
-  /// Removes set-aside files, oldest first, until the others take `room` at most; those that something of the backlog may be
-  /// made over go last.
+  /// Removes set-aside files, oldest first, until the rest takes at most `room`; bases of deltas in the backlog go last.
   mutating func dropAside(downTo room: Int64 = 0) throws(ClientError) {
     let bases = backlog.bases
     let files = try asideFiles().sorted {
@@ -81,7 +83,7 @@ extension DeviceCache {
     }
   }
 
-  /// Bytes that a manifest's new files may take beside those of its files that stay.
+  /// Returns the bytes that a manifest's new files may take besides its files that stay.
   func room(for next: DeviceIndex) -> Int64 {
     guard let limit else { return .max }
     var staying: Int64 = 0
@@ -91,7 +93,8 @@ extension DeviceCache {
     return limit - staying
   }
 
-  /// The names of the listed files; those larger than the limit are first, and of those never used, the largest.
+  /// Returns the names of the files in eviction order: those larger than the limit, then the least recently used; of files
+  /// never used, the largest first.
   private func leastRecentlyUsed() -> [CachedName] {
     let files = Array(files)
     let moments = uses.moments(of: files.map(\.key))
@@ -112,26 +115,26 @@ extension DeviceCache {
     }
   }
 
-  /// Also false for a time in the future: the clock was set back since, and how long ago that was isn't known.
+  /// Also false for a time in the future: the clock was set back since then, so the file's age isn't known.
   private static func isFresh(_ since: Int64, at now: Int64, for age: Int64) -> Bool {
     now - since < age && since - now < 60_000
   }
 
-  /// Also true for a time far in the future: after the clock was set back, nothing must stay for ever.
+  /// Also true for a time far in the future: after the clock was set back, nothing must stay forever.
   private static func isOld(_ modified: Int64, at now: Int64) -> Bool {
     now - modified >= asideAge || modified - now > asideAge
   }
 }
 
 extension CacheFolder {
-  /// What an update that wasn't finished has left, packs apart.
+  /// Returns the files that an unfinished update left, except packs.
   func unfinished() throws(ClientError) -> [String] {
     try names(in: staging).compactMap { name in
       SHA256(hex: name) != nil || name.hasSuffix(Self.halfEnding) ? "\(staging)/\(name)" : nil
     }
   }
 
-  /// Removes what an update has left, once it is done, but for the first bytes of what is still to come.
+  /// Removes the staged files of a finished update, except partly received files of the backlog.
   func removeStaged(keeping backlog: Backlog) throws(ClientError) {
     let kept = Set(backlog.files.keys.map(half))
     for path in try unfinished() where !kept.contains(path) { try remove(path) }

@@ -1,20 +1,21 @@
 import Manifests
 import System
 
-/// What a device holds on its disk, and the one step in which that becomes another manifest's.
+/// The files that a device has on its disk, and the atomic switch to another manifest.
 ///
-/// The rename of `index.json` is the switch. Whatever a crash leaves undone after it follows from the index and
-/// the folders, and is done again by `settle`.
+/// The rename of `index.json` is the switch. Whatever a crash leaves undone after it can be derived from the index and the
+/// folders, and `mend(at:)` finishes it.
 struct DeviceCache: ~Copyable {
   let folder: CacheFolder
   let owner: DeviceIndex.Owner
-  /// Whether an `index.json` was there that couldn't be read; its files were set aside.
+  private let hosts: HostList
+  /// Whether there was an `index.json` that couldn't be read; its files were set aside.
   let wasDamaged: Bool
-  /// Bytes that listed and set-aside files may take of the disk; nil: as many as it has.
+  /// The bytes that listed and set-aside files may take on the disk; nil for no limit.
   let limit: Int64?
-  /// Which files pages used last.
+  /// The order in which pages last used the files.
   let uses: UseOrder
-  /// The manifest in force, for those who ask for nothing else: they don't wait for the disk.
+  /// The manifest in force, for readers that need nothing else: they don't wait for the disk.
   let current: Locked<DeviceIndex>
   private(set) var index: DeviceIndex {
     didSet {
@@ -22,30 +23,31 @@ struct DeviceCache: ~Copyable {
       current.withLock { $0 = index }
     }
   }
-  /// Names under which there is a file, and the bytes that each takes of the disk.
+  /// The names under which there is a file, and the bytes that each takes on the disk.
   private(set) var files: [CachedName: Int64] = [:]
-  /// Bytes that they take together.
+  /// The bytes that `files` take together.
   private(set) var bytes: Int64 = 0
-  /// Bytes that set-aside files take, as far as is known.
+  /// The bytes that set-aside files take, as far as is known.
   var asideBytes: Int64 = 0
-  /// Files that a switch left for later.
+  /// The files that a switch left for later.
   private(set) var backlog: Backlog
   let counts = Locked(CacheCounts())
-  /// When what is too old was removed last.
+  /// When the last sweep was, in milliseconds since 1970.
   var lastSweep: Int64?
-  /// Names whose bytes were checked since the start.
+  /// The names whose bytes were verified since the start.
   private var proven: [CachedName: FileMark] = [:]
-  /// False from the switch until the files are in line with it.
+  /// False from the switch until the files match it.
   private var isSettled = true
-  /// Nil once the device was closed.
+  /// Nil once the device has been closed.
   private var lock: FileLock?
 
   private init(
-    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ index: DeviceIndex, limit: Int64?,
-    wasDamaged: Bool, lock: consuming FileLock
+    _ folder: CacheFolder, _ owner: DeviceIndex.Owner, _ hosts: HostList, _ index: DeviceIndex,
+    limit: Int64?, wasDamaged: Bool, lock: consuming FileLock
   ) {
     self.folder = folder
     self.owner = owner
+    self.hosts = hosts
     self.index = index
     self.limit = limit
     self.wasDamaged = wasDamaged
@@ -55,7 +57,7 @@ struct DeviceCache: ~Copyable {
     backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
   }
 
-  /// Opens a device's folder, makes it where it is missing, and finishes what a crash left undone.
+  /// Opens a device's folder, creates it if it is missing, and finishes what a crash left undone.
   ///
   /// - Throws: `inUse`, `otherContents`, `file`.
   static func open(
@@ -64,31 +66,26 @@ struct DeviceCache: ~Copyable {
     if try folder.isForeign() {
       throw .otherContents(folder: folder.root, holds: "other files", asked: owner.message)
     }
-    try folder.make()
-    let taken = try onDisk(folder.lock) { () throws(SystemError) in try FileLock.take(folder.lock) }
-    guard let lock = taken else {
-      throw .inUse(folder: folder.root, process: FileLock.holder(folder.lock))
-    }
-    let bytes = try onDisk(folder.index) { () throws(SystemError) in
-      try DurableFile.read(folder.index, limit: 1 << 30)
-    }
-    let held = bytes.flatMap { DeviceIndex.parse($0, hosts: hosts) }
-    if let held, held.owner != owner {
-      throw .otherContents(folder: folder.root, holds: held.owner.message, asked: owner.message)
-    }
+    let lock = try folder.makeAndLock()
+    let (bytes, held) = try folder.readIndex(of: owner, hosts: hosts)
     var cache = DeviceCache(
-      folder, owner, held?.index ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
+      folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
-    try folder.removeUnfinished()
     cache.isSettled = false
-    try cache.mend(at: now)
-    cache.tidyNotes()
-    try cache.sweep(at: now)
-    try cache.makeRoom()
+    do throws(ClientError) {
+      try folder.removeUnfinished()
+      try cache.mend(at: now)
+      cache.tidyNotes()
+      try cache.sweep(at: now)
+      try cache.makeRoom()
+    } catch  where error.isDiskFull {
+      // Pages have what is here, and the next update goes on.
+      if cache.files.isEmpty { try cache.readFiles() }
+    }
     return cache
   }
 
-  /// Lets go of the folder; another device may open it from now on.
+  /// Releases the folder, which another device may then open.
   mutating func close() { lock = nil }
 
   var isOpen: Bool { lock != nil }
@@ -97,17 +94,94 @@ struct DeviceCache: ~Copyable {
   func checkOpen() throws(ClientError) {
     if lock == nil { throw .closed(folder: folder.root) }
   }
+
+  /// Whether the folder is open, and still the one that was locked: it may have been deleted, and made again by another process.
+  var isOurs: Bool {
+    switch lock {
+    case .some(let lock): (try? lock.isHeld(at: folder.lock)) ?? false
+    case nil: false
+    }
+  }
+
+  /// - Throws: `closed`, and `file` if the folder was deleted.
+  func checkOurs() throws(ClientError) {
+    try checkOpen()
+    if isOurs { return }
+    throw .file(
+      path: folder.root, call: "flock", code: Errno.noSuchFileOrDirectory.rawValue,
+      reason: "The folder was deleted; the next update makes it again")
+  }
+}
+
+// MARK: - A folder that was deleted
+
+extension DeviceCache {
+  /// Makes the folder again if it, or a part of it, was deleted: systems and people clear caches.
+  ///
+  /// The manifest stays in force, and the listed files that were held join the backlog, like those that an update skips.
+  /// If another process made the folder in the meantime and ended, its manifest is in force.
+  /// - Returns: whether anything was deleted.
+  /// - Throws: `inUse` while another process holds the folder; `otherContents`, `file`.
+  private mutating func restore(at now: Int64) throws(ClientError) -> Bool {
+    let isLost = !isOurs
+    if !isLost, folder.isWhole(holding: index) { return false }
+    if isLost { lock = try folder.makeAndLock() } else { try folder.make() }
+    (isSettled, proven) = (false, [:])
+    if let held = try folder.readIndex(of: owner, hosts: hosts).held, held.digest != index.digest {
+      index = held
+      backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
+    } else if index.version.number > 0 {
+      // All of them first; those that are still there are removed from the backlog below.
+      try leave(Backlog(index.entries.filter { has($0) }, []), for: index)
+      try folder.write(index.rendered(for: owner), to: folder.index)
+    }
+    try settle(at: now)
+    tidyNotes()
+    try sweep(at: now)
+    return true
+  }
+}
+
+extension CacheFolder {
+  /// Makes the missing parts of the folder, and takes its lock.
+  /// - Throws: `inUse`, `file`.
+  fileprivate func makeAndLock() throws(ClientError) -> FileLock {
+    try make()
+    let taken = try onDisk(lock) { () throws(SystemError) in try FileLock.take(lock) }
+    guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
+    return taken
+  }
+
+  /// Returns the bytes of `index.json`, and the index in them; nil if there is none or it isn't valid.
+  /// - Throws: `otherContents`, `file`.
+  fileprivate func readIndex(
+    of owner: DeviceIndex.Owner, hosts: HostList
+  ) throws(ClientError) -> (bytes: [UInt8]?, held: DeviceIndex?) {
+    let bytes = try onDisk(index) { () throws(SystemError) in try DurableFile.read(index, limit: 1 << 30) }
+    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }
+    guard held.owner == owner else {
+      throw .otherContents(folder: root, holds: held.owner.message, asked: owner.message)
+    }
+    return (bytes, held.index)
+  }
+
+  /// Whether everything exists that a device at `held` always has.
+  fileprivate func isWhole(holding held: DeviceIndex) -> Bool {
+    let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
+    guard areThere else { return false }
+    return held.version.number == 0 || mark(index) != nil
+  }
 }
 
 // MARK: - The switch
 
 extension DeviceCache {
-  /// Switches to `next`, for which everything that changed is staged, but for what is `skipped`.
+  /// Switches to `next`, whose changed files are all staged, except those in `skipped`.
   mutating func commit(
     _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
   ) throws(ClientError) {
-    try checkOpen()
-    // Before the switch: what is in it and not listed is passed over.
+    try checkOurs()
+    // Before the switch: backlog entries that aren't listed are ignored.
     try leave(skipped, for: next)
     try folder.syncStaged()
     try folder.write(next.rendered(for: owner), to: folder.index)
@@ -124,26 +198,44 @@ extension DeviceCache {
     try makeRoom()
   }
 
-  /// Finishes a switch that a crash, or an error of the disk, cut short.
-  mutating func mend(at now: Int64) throws(ClientError) {
+  /// Finishes a switch that a crash or a disk error interrupted, and makes the folder again if it was deleted.
+  /// - Returns: whether it was.
+  @discardableResult
+  mutating func mend(at now: Int64) throws(ClientError) -> Bool {
     try checkOpen()
+    let isNew = try restore(at: now)
+    try settle(at: now)
+    return isNew
+  }
+
+  private mutating func settle(at now: Int64) throws(ClientError) {
     if isSettled { return }
+    try readFiles()
+    do throws(ClientError) {
+      try apply(after: nil, at: now)
+    } catch  where error.isDiskFull {
+      // What was set aside makes room for what is in force.
+      try dropAside()
+      try apply(after: nil, at: now)
+    }
+    isSettled = true
+  }
+
+  private mutating func readFiles() throws(ClientError) {
     let names = index.names
     files = [:]
     for (name, size) in try folder.listed() { files[names.shared(name)] = size }
     bytes = files.values.clampedSum(\.self)
-    try apply(after: nil, at: now)
-    isSettled = true
   }
 
-  /// Brings `files` in line with the index: what isn't listed is set aside, what is staged takes its place.
+  /// Makes the files match the index: files that aren't listed are set aside, staged ones move into place.
   ///
-  /// `before` is the manifest that the files were right for; nil where that isn't known, and they are read.
+  /// `before` is the manifest that the files matched; if it is nil, they are read to find out what they are.
   private mutating func apply(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
     let staged = Set(try folder.digests(in: folder.staging))
     for name in files.keys {
       if let listed = index.names[name] {
-        // Where other bytes are listed under its name by now, and aren't here, the switch skipped them.
+        // If other bytes are now listed under its name but aren't staged, the switch skipped them.
         guard let before, before.names[name] != listed, !staged.contains(listed) else { continue }
       }
       try evict(name, known: before?.names[name], at: now)
@@ -158,7 +250,7 @@ extension DeviceCache {
     }
   }
 
-  /// Puts staged bytes under each of their names; the staged file goes last, since it says what is left to do.
+  /// Puts staged bytes under each of their names; the staged file goes last, since it shows what is left to do.
   private mutating func arrive(
     _ sha256: SHA256, at names: [CachedName], after before: DeviceIndex?, _ now: Int64
   ) throws(ClientError) {
@@ -176,7 +268,7 @@ extension DeviceCache {
     }
   }
 
-  /// Takes note of a file that is there now; that counts as its use.
+  /// Records a file that now exists; this counts as a use.
   private mutating func keep(_ name: CachedName) {
     drop(name)
     let size = folder.status(folder.file(name))?.allocated ?? 0
@@ -185,7 +277,7 @@ extension DeviceCache {
     uses.use(name)
   }
 
-  /// Takes note that a file isn't there any more.
+  /// Records that a file is gone.
   private mutating func drop(_ name: CachedName) {
     if let size = files.removeValue(forKey: name) { bytes -= size }
     proven[name] = nil
@@ -196,7 +288,7 @@ extension DeviceCache {
     return folder.digest(folder.file(name))?.sha256 == sha256
   }
 
-  /// Sets the file of a name aside, where there is one; `known` says which bytes it has.
+  /// Sets the file of a name aside, if there is one; `known` is its digest, if known.
   private mutating func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(ClientError) {
     let path = folder.file(name)
     drop(name)
@@ -210,34 +302,34 @@ extension DeviceCache {
 // MARK: - One file
 
 extension DeviceCache {
-  /// Whether there is a file for this entry, right or not.
+  /// Whether there is a file for this entry, verified or not.
   func has(_ entry: HeldEntry) -> Bool { files[entry.name] != nil }
 
-  /// Names under which there is a file.
+  /// The names under which there is a file.
   var present: Set<CachedName> { Set(files.keys) }
 
-  /// Whether the file of an entry is the one that was read and right, and nobody has written to it since.
+  /// Whether an entry's file is the one that was verified, and hasn't been written to since.
   func isProven(_ entry: HeldEntry, as mark: FileMark) -> Bool { proven[entry.name] == mark }
 
-  /// Whether `entry` still says which bytes belong under its name.
+  /// Whether the current manifest lists the bytes of `entry` under its name.
   func lists(_ entry: HeldEntry) -> Bool { index.names[entry.name] == entry.sha256 }
 
-  /// Takes note that the file of an entry was read and is right.
+  /// Records that an entry's file was verified.
   mutating func prove(_ entry: HeldEntry, as mark: FileMark) {
     if lists(entry), has(entry) { proven[entry.name] = mark }
   }
 
-  /// Removes an entry's file, whose bytes turned out to be wrong.
+  /// Removes an entry's file, whose bytes are wrong.
   mutating func discard(_ entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return }
     try folder.remove(folder.file(entry.name))
     drop(entry.name)
   }
 
-  /// Puts the checked bytes at `path` where they belong; the manifest may have moved on, then they are dropped.
+  /// Moves the verified file at `path` into place; it is removed if the manifest no longer lists it.
   mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
-    try checkOpen()
+    try checkOurs()
     guard lists(entry) else { return try folder.remove(path) }
     try folder.move(path, to: folder.file(entry.name))
     keep(entry.name)
@@ -246,10 +338,10 @@ extension DeviceCache {
     try makeRoom(sparing: entry.name)
   }
 
-  /// Takes note of a file that a page asked for and that wasn't there, or was damaged.
+  /// Counts a file that a page requested and that was missing or damaged.
   func countMiss() { counts.withLock { $0.misses += 1 } }
 
-  /// Removes a listed file, since others need its room; it comes back when a page asks for it.
+  /// Evicts a listed file to make room for others; it is fetched again when a page requests it.
   mutating func giveUp(_ name: CachedName) throws(ClientError) {
     try folder.remove(folder.file(name))
     drop(name)
@@ -264,7 +356,7 @@ extension DeviceIndex.Owner {
 // MARK: - What is left for later
 
 extension DeviceCache {
-  /// Adds to the backlog, on the disk first, what a switch to `next` skips.
+  /// Adds what a switch to `next` skips to the backlog, on the disk first.
   private mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(ClientError) {
     if skipped.isEmpty { return }
     var all = backlog
@@ -273,10 +365,11 @@ extension DeviceCache {
     backlog = all
   }
 
-  /// Takes note of a file that won't come before a page asks for it.
+  /// Removes a file from the backlog; it won't be fetched before a page requests it.
   mutating func giveUp(onBacklog sha256: SHA256) { backlog.remove(sha256) }
 
-  /// Forgets what notes say of files that are listed no more, or here by now. That they can't be written costs nothing else.
+  /// Removes files that are no longer listed, or have arrived, from the use order and the backlog. A failure to save is
+  /// harmless.
   mutating func tidyNotes() {
     uses.keep(index)
     if backlog.isEmpty, folder.status(folder.backlog) == nil { return }
@@ -291,11 +384,11 @@ extension DeviceCache {
   }
 }
 
-/// What became of a device's files since it was opened.
+/// Cache misses and evictions since a device was opened.
 package struct CacheCounts: Hashable, Sendable {
-  /// Listed files that a page asked for and that weren't there, or were damaged.
+  /// Listed files that a page requested and that were missing or damaged.
   package var misses = 0
-  /// Listed files that made way for others.
+  /// Listed files that were removed to make room for others.
   package var evictions = 0
 
   package init() {}

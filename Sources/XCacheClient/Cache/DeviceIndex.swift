@@ -1,23 +1,23 @@
 import Manifests
 import System
 
-/// A manifest as a device holds it: checked, and with a place for each file.
+/// A manifest as a device holds it: validated, and with a name for each file.
 struct DeviceIndex: Sendable {
   let version: ManifestVersion
-  /// Of the canonical resourcemap.
+  /// The SHA-256 of the canonical resourcemap.
   let digest: SHA256
-  /// Those of `hosts`, in the order of their URLs.
+  /// The entries for `hosts`, sorted by URL.
   let entries: [HeldEntry]
-  /// The hosts that the app allows.
+  /// The hosts in the app's list.
   let hosts: HostList
-  /// What the manifest lists for other hosts, in the order of the URLs.
+  /// What the manifest lists for other hosts, sorted by URL.
   private let others: [ManifestItem]
   /// The bytes that belong under each file name.
   let names: NameTable
-  /// What each URL means.
+  /// The entry that each URL matches.
   let urls: URLTable
 
-  /// What a device holds before its first manifest.
+  /// Returns the index of a device without a manifest.
   static func none(_ hosts: HostList) -> DeviceIndex {
     do {
       return try DeviceIndex(Builder(hosts), version: .none, digest: ResourceMap.empty.digest)
@@ -26,7 +26,7 @@ struct DeviceIndex: Sendable {
     }
   }
 
-  /// Takes a manifest whose digest was found to be `digest`.
+  /// Creates an index of a manifest whose computed digest is `digest`.
   init(_ manifest: Manifest, digest: SHA256, hosts: HostList) throws(ManifestFault) {
     var builder = Builder(hosts)
     builder.entries.reserveCapacity(manifest.items.count)
@@ -44,7 +44,7 @@ struct DeviceIndex: Sendable {
     urls = URLTable(builder.entries)
   }
 
-  /// Takes a manifest item by item, in the order of their URLs.
+  /// Collects a manifest's items, in the order of their URLs.
   fileprivate struct Builder {
     let hosts: HostList
     var entries: [HeldEntry] = []
@@ -61,7 +61,7 @@ struct DeviceIndex: Sendable {
       }
     }
 
-    /// The canonical resourcemap of all that was added.
+    /// The canonical resourcemap of everything that was added.
     var map: ResourceMap { DeviceIndex.map(entries, others) }
   }
 
@@ -79,36 +79,37 @@ struct DeviceIndex: Sendable {
     return writer.finish()
   }
 
-  /// The manifest as it came. Made anew at each call: few need it, and it would take as much memory as the entries.
+  /// The manifest as received. Rebuilt at each call: few callers need it, and it would take as much memory as the
+  /// entries.
   var manifest: Manifest {
     Manifest(
       version: version, items: entries.map { ManifestItem(url: $0.url, entry: $0.entry) } + others)
   }
 
-  /// The first URL that the manifest lists for another host; nil where there is none.
+  /// The first URL that the manifest lists for another host; nil if there is none.
   var foreign: ResourceURL? { others.first?.url }
 
-  /// Entries of other hosts, which are passed over.
+  /// The number of entries for other hosts, which are ignored.
   var passedOver: Int { others.count }
 
-  /// Bytes that all listed files will about take of the disk.
+  /// The bytes that all listed files take on the disk, approximately.
   var blocks: Int64 { entries.clampedSum(\.blocks) }
 
-  /// Bytes of all listed files, one that has two names counted twice.
+  /// The total bytes of all listed files; a file with two names counts twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }
 }
 
 extension DeviceIndex {
-  /// What `index.json` says besides the manifest: whose it is.
+  /// The app and channel that `index.json` belongs to.
   struct Owner: Hashable, Sendable {
     let app: String
     let channel: String
   }
 
-  /// Rises when an older xcache would misread a folder: an app that was put back to an older build starts from nothing.
+  /// Rises when an older xcache would misread a folder: an app that was downgraded then starts without a manifest.
   private static let format: Int64 = 1
 
-  /// `index.json`, canonical, so that two devices with one manifest have equal bytes.
+  /// Returns `index.json` in canonical form, so that two devices with the same manifest have equal bytes.
   func rendered(for owner: Owner) -> [UInt8] {
     let map = Self.map(entries, others).bytes
     var out: [UInt8] = []
@@ -123,7 +124,7 @@ extension DeviceIndex {
     return out
   }
 
-  /// Reads `index.json`; nil where its bytes aren't whole, not those that were written, or of another format.
+  /// Parses `index.json`; nil if it is truncated, altered, or of another format.
   static func parse(_ bytes: [UInt8], hosts: HostList) -> (owner: Owner, index: DeviceIndex)? {
     guard let file = try? IndexFile(bytes, hosts), file.format == format, let app = file.app,
       let channel = file.channel, let version = file.version.flatMap({ ManifestVersion(text: $0) })
@@ -136,17 +137,17 @@ extension DeviceIndex {
   }
 }
 
-/// The members of an `index.json`, as far as they are there.
+/// The members that are present in an `index.json`.
 private struct IndexFile {
   var app: String?
   var channel: String?
   var digest: String?
   var version: String?
-  // Of folders that were made before it was written.
+  // The format of folders made before it was written.
   var format: Int64? = 1
   var builder: DeviceIndex.Builder
 
-  /// - Throws: also where a URL comes twice, or not in the order in which they are written.
+  /// - Throws: also if a URL occurs twice, or out of order.
   init(_ bytes: [UInt8], _ hosts: HostList) throws(JSONError) {
     builder = DeviceIndex.Builder(hosts)
     var reader = JSONReader(bytes)
@@ -166,7 +167,7 @@ private struct IndexFile {
 
   private mutating func readMap(_ reader: inout JSONReader) throws(JSONError) {
     var last: ResourceURL?
-    // Item by item: what one needs while it is read is free for the next one.
+    // Item by item, so that the memory for parsing one is free for the next.
     try reader.members { (key, reader) throws(JSONError) in
       guard let url = try? ResourceURL(key), url.text == key, last.map({ $0 < url }) ?? true else {
         throw .member(key)

@@ -3,13 +3,13 @@ import System
 
 /// Which bytes belong under each file name of a manifest.
 ///
-/// Entries are in the order of their URLs, and a file's name is mostly made of its URL: a search among them needs no table.
+/// Entries are sorted by URL, and most file names are made from their URL, so a binary search finds these without a table.
 struct NameTable: Sendable {
   private let entries: [HeldEntry]
-  /// Where in `entries` one of each other name is.
+  /// The index in `entries` of one entry for each other name.
   private let others: [CachedName: Int32]
 
-  /// - Throws: `sameName`, where two entries want one name for different bytes.
+  /// - Throws: `sameName`, if two entries need the same name for different bytes.
   init(_ entries: [HeldEntry]) throws(ManifestFault) {
     var others: [CachedName: Int32] = [:]
     for (place, entry) in entries.enumerated() {
@@ -24,27 +24,27 @@ struct NameTable: Sendable {
     self.others = others
   }
 
-  /// The bytes under a name; nil where nothing belongs there.
+  /// The digest of the bytes under a name; nil if the name isn't in use.
   subscript(name: CachedName) -> SHA256? { place(of: name).map { entries[$0].sha256 } }
 
-  /// The name as the manifest has it, so that nobody keeps a text of his own.
+  /// Returns the manifest's instance of a name, so that its text is in memory only once.
   func shared(_ name: CachedName) -> CachedName { place(of: name).map { entries[$0].name } ?? name }
 
   private func place(of name: CachedName) -> Int? {
     others[name].map { Int($0) } ?? Self.place(of: name, in: entries)
   }
 
-  /// Where the entry is whose URL makes this name.
+  /// Returns the index of the entry whose URL makes this name.
   private static func place(of name: CachedName, in entries: [HeldEntry]) -> Int? {
     guard let place = entries.place(of: name.url), entries[place].name == name else { return nil }
     return place
   }
 }
 
-/// Which listed resource a URL means (DESIGN "URLs and matching").
+/// Which listed resource a URL matches (docs/protocol.md §4).
 struct URLTable: Sendable {
   private let entries: [HeldEntry]
-  /// Where in `entries` those are that are written with escapes which needn't be, by what they match by.
+  /// The indices in `entries` of URLs with unnecessary escapes, by match key.
   private let others: [String: Int32]
 
   init(_ entries: [HeldEntry]) {
@@ -67,7 +67,7 @@ struct URLTable: Sendable {
 }
 
 extension [HeldEntry] {
-  /// Where the entry of a URL is, of entries in the order of their URLs.
+  /// Returns the index of a URL's entry, in entries sorted by URL.
   fileprivate func place(of url: String) -> Int? {
     var (low, high) = (0, count)
     while low < high {

@@ -3,9 +3,9 @@ import System
 
 /// One listed URL, and the name under which a device keeps its bytes.
 ///
-/// A device has tens of thousands of them in memory at all times, so what follows from the rest isn't kept: an origin makes the
-/// file's name of the URL, and the download of that, the sha256 and the version (DESIGN §3). Each takes 96 bytes and the
-/// text of its URL.
+/// A device has tens of thousands of them in memory at all times, so anything derivable isn't stored: an origin makes the
+/// file's name from the URL, and the download from that, the sha256 and the version (docs/protocol.md §5). Each takes 96 bytes
+/// plus the text of its URL.
 struct HeldEntry: Hashable, Sendable {
   let url: ResourceURL
   let sha256: SHA256
@@ -14,8 +14,10 @@ struct HeldEntry: Hashable, Sendable {
   private let version: Int64
   private let kind: EntryKind
 
-  /// - Parameter kinds: those of the entries around it.
-  /// - Throws: `unsafe`, where the download isn't an http(s) URL that ends in a safe file name.
+  /// - Parameters:
+  ///   - item: the URL and what the manifest says about it.
+  ///   - kinds: the kinds of the entries read so far.
+  /// - Throws: `unsafe`, if the download isn't an http(s) URL that ends in a safe file name.
   init(_ item: ManifestItem, sharing kinds: inout EntryKinds) throws(ManifestFault) {
     url = item.url
     sha256 = item.entry.sha256
@@ -27,9 +29,9 @@ struct HeldEntry: Hashable, Sendable {
 
   /// The media type with its parameters.
   var contentType: String { kind.ctype }
-  /// What whoever answers it sends besides.
+  /// The other headers of an answer with its bytes.
   var headers: EntryHeaders { kind.others.isEmpty ? EntryHeaders() : entry.headers }
-  /// What it will about take of the disk, in the blocks of most file systems.
+  /// The bytes that it takes on the disk, assuming the 4 KiB blocks of most file systems.
   var blocks: Int64 { size > .max - 4095 ? .max : (size + 4095) & ~4095 }
   var bytes: FileDigest { FileDigest(md5: md5, sha256: sha256, size: size) }
 
@@ -41,7 +43,7 @@ struct HeldEntry: Hashable, Sendable {
     }
   }
 
-  /// Where its bytes are, absolute.
+  /// The absolute URL of its bytes.
   var download: String {
     switch kind.place {
     case .made(let start): start + Self.downloadEnd(url, sha256, version)
@@ -49,26 +51,26 @@ struct HeldEntry: Hashable, Sendable {
     }
   }
 
-  /// What the manifest says of the URL, made anew at each call.
+  /// What the manifest says about the URL, rebuilt at each call.
   var entry: Entry {
     Entry(
       ctype: kind.ctype, download: download, md5: md5, sha256: sha256, size: size, version: version,
       others: kind.others)
   }
 
-  /// The end of a download that an origin made: `/{resource version}/{uuid}/{name}`.
+  /// Returns the end of a download URL as an origin makes it: `/{resource version}/{uuid}/{name}`.
   static func downloadEnd(_ url: ResourceURL, _ sha256: SHA256, _ version: Int64) -> String {
     "/\(version)/\(ResourceUUID(sha256))/\(ResourceFileName(url).escaped)"
   }
 }
 
-/// What many entries of a manifest have in common.
+/// The parts of an entry that many entries of a manifest share.
 final class EntryKind: Hashable, Sendable {
-  /// Where an entry's bytes are, and under which name they are kept.
+  /// The location of an entry's bytes, and the name under which they are kept.
   enum Place: Hashable, Sendable {
-    /// The download begins so and goes on with `HeldEntry.downloadEnd`; the name is that of the URL.
+    /// The download is `start` followed by `HeldEntry.downloadEnd`; the name is made from the URL.
     case made(start: String)
-    /// Anything else that is safe.
+    /// Any other safe download.
     case other(download: String, name: CachedName)
   }
 
@@ -93,14 +95,14 @@ final class EntryKind: Hashable, Sendable {
   }
 }
 
-/// The kinds of a manifest's entries, while that is read.
+/// The kinds of a manifest's entries, while it is being read.
 struct EntryKinds {
   private var kinds: Set<EntryKind> = []
 
   /// - Throws: `unsafe`.
   fileprivate mutating func kind(of item: ManifestItem) throws(ManifestFault) -> EntryKind {
     let kind = EntryKind(item.entry, try Self.place(of: item))
-    // One by itself has nothing to share.
+    // Its download is its own, so there is nothing to share.
     if case .other = kind.place { return kind }
     return kinds.insert(kind).memberAfterInsert
   }
@@ -112,7 +114,7 @@ struct EntryKinds {
     }
     let end = HeldEntry.downloadEnd(item.url, item.entry.sha256, item.entry.version).utf8
     let start = download.utf8.dropLast(end.count)
-    // Behind a "?" it would be no part of the path, which is where the name is.
+    // After a "?" it wouldn't be part of the path, which is where the name is.
     guard download.utf8.suffix(end.count).elementsEqual(end), name == CachedName(of: item.url),
       !start.contains(UInt8(ascii: "?")), !start.contains(UInt8(ascii: "#"))
     else { return .other(download: download, name: name.sharing(item.url)) }
@@ -124,6 +126,6 @@ struct EntryKinds {
 enum ManifestFault: Error, Hashable, Sendable {
   /// The `download` isn't an http(s) URL that ends in a safe file name.
   case unsafe(url: ResourceURL, download: String)
-  /// Entries with different bytes want one file name.
+  /// Entries with different bytes need the same file name.
   case sameName(String, urls: [ResourceURL])
 }

@@ -1,10 +1,10 @@
 import Manifests
 import System
 
-/// In which order pages used a device's files last.
+/// The order in which pages last used a device's files.
 ///
-/// Uses are counted, not timed: a clock may be set. They are kept in memory and written down at quiet moments; a note that is
-/// lost costs some order, nothing else.
+/// Uses are numbered, not timed, because the clock may be set. They are kept in memory and saved at quiet moments; losing a
+/// saved note only makes the order less accurate.
 final class UseOrder: Sendable {
   private struct State {
     var last: UInt64 = 0
@@ -12,10 +12,10 @@ final class UseOrder: Sendable {
     var isChanged = false
   }
 
-  // Not under the cache's lock, which is held while the disk is written: a page's request never waits for that.
+  // Not under the cache's lock, which is held during disk writes: a page's request never waits for those.
   private let state = Locked(State())
 
-  /// Takes note that a page used a file, or that it has just come.
+  /// Records that a page used a file, or that it has just arrived.
   func use(_ name: CachedName) {
     state.withLock { state in
       state.last += 1
@@ -24,26 +24,26 @@ final class UseOrder: Sendable {
     }
   }
 
-  /// Forgets what isn't listed any more.
+  /// Forgets files that are no longer listed.
   func keep(_ listed: DeviceIndex) {
-    // Pages' requests wait for the lock, so only what changes is done under it.
+    // Pages' requests wait for this lock, so it is held only to apply the changes.
     let known = state.withLock { $0.uses }
     let gone = known.keys.filter { listed.names[$0] == nil }
     if gone.isEmpty { return }
     state.withLock { state in for name in gone { state.uses[name] = nil } }
   }
 
-  /// When each was used; 0: never, as far as is known.
+  /// Returns the number of each file's last use; 0 if it has none on record.
   func moments(of names: [CachedName]) -> [UInt64] {
     state.withLock { state in names.map { state.uses[$0] ?? 0 } }
   }
 }
 
 extension UseOrder {
-  /// Bytes that a note may have.
+  /// The maximum size of a note, in bytes.
   private static let limit = 64 << 20
 
-  /// What a note says, least recently used first; nil where nothing was used since the last one.
+  /// Returns the note to save, least recently used first; nil if nothing was used since the last one.
   func takeNote() -> [UInt8]? {
     let uses = state.withLock { state -> [CachedName: UInt64]? in
       guard state.isChanged else { return nil }
@@ -55,9 +55,11 @@ extension UseOrder {
     return document.canonical
   }
 
-  /// Reads a folder's note; without one nothing was used.
+  /// Reads a folder's note; without one, no use is on record.
   ///
-  /// - Parameter listed: what is listed; a name is in memory once.
+  /// - Parameters:
+  ///   - folder: the device's folder.
+  ///   - listed: the manifest, whose names are shared.
   convenience init(_ folder: CacheFolder, _ listed: DeviceIndex) {
     self.init()
     guard let bytes = try? DurableFile.read(folder.uses, limit: Self.limit),

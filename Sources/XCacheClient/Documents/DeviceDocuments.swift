@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// The documents that a device holds beside the manifest.
+/// The documents that a device holds besides the manifest.
 struct DeviceDocuments: Sendable {
   enum Kind: CaseIterable {
     case policy, prefetch
@@ -9,10 +9,10 @@ struct DeviceDocuments: Sendable {
 
   private(set) var policy = RuntimePolicy.none
   private(set) var prefetch = PrefetchPlan(.empty)
-  /// Those that hold, and that the disk didn't take.
+  /// Documents in force that couldn't be written to the disk.
   var unwritten: Set<Kind> = []
 
-  /// Reads what the folder has; a file that can't be read counts as none, so the next poll brings it again.
+  /// Reads the folder's documents; one that can't be read counts as missing, so the next poll fetches it again.
   init(_ folder: CacheFolder) {
     for kind in Kind.allCases {
       if let bytes = try? DurableFile.read(folder.document(kind), limit: Int(Self.limit)) {
@@ -21,7 +21,7 @@ struct DeviceDocuments: Sendable {
     }
   }
 
-  /// Bytes of a document above which it is refused.
+  /// The size in bytes above which a document is refused.
   static let limit: Int64 = 8 << 20
 
   func version(_ kind: Kind) -> Int64 {
@@ -31,7 +31,7 @@ struct DeviceDocuments: Sendable {
     }
   }
 
-  /// Takes a document in the place of the one held; false, and nothing changes, where it is none.
+  /// Replaces a document; false, changing nothing, if the bytes aren't such a document.
   @discardableResult
   mutating func take(_ kind: Kind, _ bytes: [UInt8]) -> Bool {
     switch kind {
@@ -58,7 +58,7 @@ extension CacheFolder {
 }
 
 extension CheckedSettings {
-  /// Where a document of the channel is.
+  /// Returns the URL of one of the channel's documents.
   func url(_ kind: DeviceDocuments.Kind, from source: PollPolicy.Source) -> String {
     switch (source, kind) {
     case (.origin, .policy): "\(server)/policy.json?app=\(app)&channel=\(channel)"

@@ -1,23 +1,23 @@
 import Manifests
 
-/// What an app switches without a new build, as `policy.json` says it.
+/// The channel's policy, as read from `policy.json`: it changes an app's behaviour without a new build.
 public struct RuntimePolicy: Hashable, Sendable {
-  /// A script that the app injects into its pages; `Device.script` gives its bytes, checked.
+  /// A script that the app injects into its pages; `Device.script(_:)` returns its verified bytes.
   public struct Script: Hashable, Sendable {
-    /// By which the app asks for it.
+    /// The name by which the app requests it.
     public let name: String
-    /// Absolute.
+    /// The absolute URL of its bytes.
     public let download: String
-    /// In hexadecimal.
+    /// The SHA-256 of its bytes, in hexadecimal.
     public let sha256: String
-    /// Ed25519, in base64.
+    /// The Ed25519 signature, in base64.
     public let signature: String
   }
 
   private let policy: Policy
   let number: Int64
 
-  /// What holds before a policy came: every page is intercepted.
+  /// The policy in force until one is received: every page is intercepted.
   public static let none = RuntimePolicy(.none, version: 0)
 
   private init(_ policy: Policy, version: Int64) {
@@ -25,7 +25,7 @@ public struct RuntimePolicy: Hashable, Sendable {
     number = version
   }
 
-  /// Reads a `policy.json` as devices do: what can't be used in it is passed over. Nil where it is no such document.
+  /// Reads a `policy.json` leniently, as devices do: unusable parts are ignored. Nil if it isn't such a document.
   public init?(document bytes: [UInt8]) {
     guard let document = try? JSONValue.parse(bytes), document["code"]?.integer == 200,
       let data = document["data"], data["intercept"]?.bool != nil,
@@ -34,14 +34,15 @@ public struct RuntimePolicy: Hashable, Sendable {
     self.init(Policy(reading: data), version: version.number)
   }
 
-  /// The document's version; `0`: there is none yet.
+  /// The document's version; `0` if there is none yet.
   public var version: String { String(number) }
 
-  /// Whether a page may be answered from the device; otherwise the app uses the network only.
+  /// Whether a page may be answered from the device; otherwise the app uses only the network.
   ///
   /// - Parameters:
-  ///   - page: its absolute URL.
-  ///   - milliseconds: since 1970; what lapsed by then no longer counts.
+  ///   - page: the page's absolute URL.
+  ///   - milliseconds: the time, in milliseconds since 1970; parts of the policy that have expired by then are
+  ///     ignored.
   public func intercepts(_ page: String, at milliseconds: Int64) -> Bool {
     let now = Instant(milliseconds: milliseconds)
     guard let page = try? ResourceURL(page) else { return false }
@@ -53,16 +54,16 @@ public struct RuntimePolicy: Hashable, Sendable {
     policy.isKilled(at: Instant(milliseconds: milliseconds))
   }
 
-  /// Whether hosts are looked up by a service over HTTP, where the app names one; otherwise by the system alone.
+  /// Whether hosts are resolved by an HTTP DNS service, if the app names one; otherwise only by the system.
   public var usesHTTPDNS: Bool { policy.usesHTTPDNS }
 
-  /// When interception comes back by itself, in milliseconds since 1970; nil where it is on or stays off.
+  /// When interception comes back on by itself, in milliseconds since 1970; nil if it is on or stays off.
   public var killedUntil: Int64? { policy.intercept ? nil : policy.until?.milliseconds }
 
-  /// The patterns of pages that are left alone, lapsed ones too.
+  /// The patterns of pages that are bypassed, including expired ones.
   public var bypass: [String] { policy.bypass.map(\.pattern.text) }
 
-  /// In the policy's order.
+  /// The scripts to inject, in the policy's order.
   public var scripts: [Script] {
     policy.scripts.map {
       Script(name: $0.name, download: $0.download, sha256: $0.sha256.hex, signature: $0.signature)

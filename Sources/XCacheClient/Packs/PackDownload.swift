@@ -1,23 +1,26 @@
 import Manifests
 import System
 
-/// Fetches a pack into its installer. Where the line is torn it goes on there, and where files are passed over, behind
-/// them.
+/// Fetches a pack into its installer. It resumes after a broken connection, and skips over files that aren't needed.
 struct PackDownload {
   private let transport: any Transport
   private let pack: PackOffer
   private let pauses: [UInt32]
   private let progress: (@Sendable (Progress) -> Void)?
-  /// Asked between any two pieces; false gives the pack up.
+  /// Called before each chunk; false abandons the pack.
   var shouldContinue: () -> Bool = { true }
-  /// Waits so many milliseconds.
+  /// Waits for the given number of milliseconds.
   var pause: (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
-  /// Bytes that came over the wire.
+  /// The bytes received over the network.
   private(set) var received: Int64 = 0
-  /// How often it went on behind what had come.
+  /// How often the download was resumed.
   private(set) var resumed = 0
 
-  /// - Parameter pauses: milliseconds before another attempt; one that brought much doesn't count.
+  /// - Parameters:
+  ///   - pack: the pack to fetch.
+  ///   - transport: the transport to fetch it with.
+  ///   - pauses: the milliseconds before each further attempt; an attempt that made good progress doesn't count.
+  ///   - progress: called with the progress of the pack.
   init(
     _ pack: PackOffer, by transport: any Transport, pauses: [UInt32],
     progress: (@Sendable (Progress) -> Void)?
@@ -28,18 +31,18 @@ struct PackDownload {
     self.progress = progress
   }
 
-  /// What an exchange came to.
+  /// The outcome of one request.
   private enum Outcome {
     case whole, skip
-    /// Fewer bytes than were asked for, as the answer said.
+    /// Fewer bytes than requested, as announced by the response.
     case slice
-    /// The line, or the server, which may do better a moment later.
+    /// The connection or the server failed, which may be temporary.
     case torn(String)
   }
 
-  /// An attempt that brought so many bytes doesn't count as one of the few that there are.
+  /// An attempt that received this many bytes doesn't count against the retries.
   private static let much: Int64 = 64 << 10
-  /// Answers with a part of what was asked for that a small pack may come in.
+  /// The number of partial responses that a small pack may arrive in.
   private static let fewSlices: Int64 = 16
 
   mutating func run(into installer: PackInstaller) throws(PackFailure) {
@@ -72,7 +75,7 @@ struct PackDownload {
     request.entityTag = installer.entityTag
     var stop: PackInstaller.Stop?
     var count: Int64 = 0
-    // Of an answer that begins at the file's first byte although a later one was asked for.
+    // The bytes to skip of a response that begins at the file's first byte although a later one was requested.
     var passed: Int64 = 0
     let result = Result { () throws(TransportError) in
       try transport.get(request) { head in
@@ -124,7 +127,7 @@ struct PackDownload {
     }
   }
 
-  /// How many bytes of the answer are to be passed over.
+  /// Returns how many bytes of the response to skip.
   private func check(
     _ head: TransportHead, from start: Int64, _ installer: PackInstaller
   ) throws(PackFailure) -> Int64 {

@@ -2,23 +2,23 @@ import Compression
 import Manifests
 import System
 
-/// Takes a pack as its bytes arrive: makes the files of its records one by one, staged under their digests, and in the
-/// end the manifest that it leads to.
+/// Installs a pack as its bytes arrive: makes the files from its records one by one, staged under their digests, and
+/// finally the manifest that it leads to.
 final class PackInstaller {
   struct Counts {
-    /// Files made of records.
+    /// Files made from records.
     var files = 0
-    /// Of these, the ones over a base.
+    /// How many of these had a base.
     var deltas = 0
-    /// Files that were there already.
+    /// Files that the device already had.
     var ready = 0
-    /// Records over a base that isn't there, or is damaged.
+    /// Records whose base is missing or damaged.
     var lacking = 0
   }
 
-  /// Why `push` didn't take all bytes.
+  /// Why `push` didn't accept all bytes.
   enum Stop: Error {
-    /// The next bytes that are needed begin at `position`, farther on.
+    /// The next bytes needed begin at `position`, farther on.
     case skip
     case failure(PackFailure)
   }
@@ -27,35 +27,35 @@ final class PackInstaller {
   private let held: DeviceIndex
   private let folder: CacheFolder
   private let sources: PackSources
-  /// Files with more bytes come by themselves, checked against a size that the manifest lists.
+  /// Larger files are fetched separately, checked against the size that the manifest lists.
   private static let largestFile: Int64 = 4 << 30
-  /// Where so many of the first files are set aside, most likely nearly all are, as after a rollback.
+  /// If this many of the first files are set aside, most likely nearly all are, as after a rollback.
   private static let enoughAside = 4
-  /// With fewer bytes still to come, a pack isn't given up: the patch would cost as much.
+  /// With fewer bytes left to receive, a pack isn't abandoned: the patch would cost as much.
   private static let little: Int64 = 16 << 10
 
-  /// Bytes that a change list may have, and those that all files may.
+  /// The maximum bytes of the change list, and of all files together.
   private let limits: (changes: Int64, files: Int64)
 
   private var parser: PackParser
   private var plan: PackReading?
   private var record = Record.none
-  /// Bytes of the files that were made.
+  /// The bytes of the files that were made.
   private var written: Int64 = 0
-  /// Of the files that were there already, those that were set aside.
+  /// How many of the `ready` files are set aside.
   private var aside = 0
-  /// Where the record that is next begins, or the one that is being taken; and where it ends.
+  /// Where the current or next record begins, and where it ends.
   private var bounds: (start: Int64, end: Int64) = (0, 0)
-  /// Behind the bytes that `push` was given.
+  /// The position after the bytes passed to `push`.
   private var arrived: Int64 = 0
   private var isSaved = false
 
-  /// The byte of the pack that is needed next.
+  /// The position in the pack of the next byte needed.
   private(set) var position: Int64 = 0
   private(set) var counts = Counts()
   /// The files that were made.
   private(set) var made: Set<SHA256> = []
-  /// What the server calls the pack, for a download that goes on.
+  /// The server's entity tag of the pack, for resuming the download.
   var entityTag: String?
 
   init(
@@ -72,25 +72,25 @@ final class PackInstaller {
 
   private enum Record {
     case none
-    /// Its bytes go by.
+    /// Its bytes are skipped.
     case passing(FileDigest?)
     case making(PackRecordWriter)
   }
 
-  /// Whether all of the pack was taken.
+  /// Whether the whole pack has been read.
   var isAtEnd: Bool { plan != nil && parser.isAtEnd }
 
-  /// Files in the pack; nil before its head has come.
+  /// The number of files in the pack; nil until its head has been read.
   var fileCount: Int? { plan?.head.records }
 
-  /// Files whose records were taken.
+  /// The number of files whose records have been read.
   var taken: Int { plan?.digests.count ?? 0 }
 }
 
 // MARK: - Taking bytes
 
 extension PackInstaller {
-  /// Takes the bytes at `position`.
+  /// Takes the pack's bytes from `position` on.
   func push(_ bytes: RawSpan) throws(Stop) {
     arrived = position + Int64(bytes.byteCount)
     do {
@@ -109,7 +109,7 @@ extension PackInstaller {
     }
   }
 
-  /// Lets go of what was begun of a record; the next bytes that are needed are those of its start.
+  /// Discards a partly read record; `position` goes back to its start.
   func rewind() {
     if case .making(let writer) = record {
       try? folder.remove(writer.part)
@@ -168,11 +168,11 @@ extension PackInstaller {
     bounds.end = payload + head.length
     record = try open(head, reading.nextSource)
     if aside > reading.digests.count, aside >= min(Self.enoughAside, reading.head.records) { try giveUp() }
-    // Where much of what isn't needed is still to come, the download goes on behind it.
+    // If much of an unneeded record is still to come, the download continues after it.
     if case .passing = record, bounds.end - arrived > SavedPack.smallest { throw Skip() }
   }
 
-  /// Where much is still to come, the patch costs less: few files, or none, will have to be fetched.
+  /// If much is still to come, the patch costs less: few files, if any, will have to be fetched.
   private func giveUp() throws(PackFailure) {
     if answer.pack.size - arrived > Self.little { throw .givenUp }
   }
@@ -192,7 +192,7 @@ extension PackInstaller {
       base = needed.isRenamed ? plan?.renaming.applied(to: bytes) ?? bytes : bytes
     }
     let part = folder.incoming()
-    // A few bytes may stand for very many.
+    // A few bytes may decode to very many.
     let limit = min(max(0, limits.files - written), Self.largestFile)
     return .making(
       try PackRecordWriter(head, over: base, limit: limit, room: folder.room(), into: part))
@@ -215,7 +215,7 @@ extension PackInstaller {
     record = .none
     plan?.digests.append(digest)
     bounds.start = bounds.end
-    // Behind a file that can't be made, a later run begins anew, and passes over what was.
+    // After a file that can't be made nothing is recorded: a later run starts there, and skips the files that exist.
     if isSaved, counts.lacking == 0, let digest {
       try folder.save(SavedPack.Record(end: bounds.end, digest: digest))
     }
@@ -225,8 +225,8 @@ extension PackInstaller {
 // MARK: - Going on, and the end
 
 extension PackInstaller {
-  /// Goes on behind what an earlier run took of the same pack; where that can't be, from the start.
-  /// - Returns: whether there was anything to go on behind.
+  /// Resumes after the records that an earlier run took from the same pack, or starts over if that isn't possible.
+  /// - Returns: whether the pack was resumed.
   func resume(_ saved: SavedPack) -> Bool {
     isSaved = true
     do {
@@ -234,7 +234,7 @@ extension PackInstaller {
       guard let reading = plan, position == reading.firstRecord, saved.records.count <= reading.head.records,
         saved.records.first.map({ $0.end > reading.firstRecord }) ?? true
       else { throw PackFault.otherManifest }
-      // Files that have gone since are made again, and those behind them passed over.
+      // Files that are gone since then are made again, and those after them skipped.
       let records = saved.records.prefix { sources.has($0.digest.sha256) }
       plan?.digests = records.map(\.digest)
       bounds.start = records.last?.end ?? reading.firstRecord
@@ -248,7 +248,7 @@ extension PackInstaller {
     return plan != nil
   }
 
-  /// The manifest that the pack leads to, once all of it was taken.
+  /// Returns the manifest that the pack leads to, once all of it has been read.
   func index() throws(PackFailure) -> DeviceIndex {
     guard isAtEnd, let reading = plan else { throw .unusable("it ended too early") }
     if counts.lacking > 0 {
@@ -262,13 +262,13 @@ extension PackInstaller {
   }
 }
 
-/// Why a device doesn't come to a manifest by a pack.
+/// Why a device can't reach a manifest with a pack.
 enum PackFailure: Error {
-  /// The pack is of no use, for this reason; the patch may be.
+  /// The pack can't be used, for this reason; the patch may work.
   case unusable(String)
   /// The patch costs less than the rest of the pack: the device has most of its files, or lacks most of its bases.
   case givenUp
-  /// The device's disk.
+  /// The device's disk failed.
   case device(ClientError)
 
   init(_ error: any Error) {

@@ -2,21 +2,21 @@ import Compression
 import Manifests
 import System
 
-/// What is known of a pack while it is read: its head, its changes, and the digests of the files so far.
+/// The state of a pack that is being read: its head, its changes, and the digests of the files so far.
 struct PackReading {
-  /// What a record is over: the bytes of an entry that the device holds, or nothing.
+  /// The base of a record: the bytes of an entry that the device holds, or nothing.
   struct RecordSource {
     let base: (sha256: SHA256, isRenamed: Bool)?
   }
 
   let head: PackHead
   private(set) var renaming = PackRenaming([])
-  /// Of the records that were taken, in their order; nil where the device lacks what one is over.
+  /// The digests of the records read, in order; nil for a record whose base is missing.
   var digests: [FileDigest?] = []
   private var changes = PackChanges(touched: [], arrivals: [])
   private var sources: [RecordSource] = []
 
-  /// Bytes that its entries may have in a resourcemap.
+  /// The maximum bytes of its entries in a resourcemap.
   private let limit: Int64
 
   init(_ head: PackHead, limit: Int64) {
@@ -40,19 +40,19 @@ struct PackReading {
     }
   }
 
-  /// Records over files that the device doesn't have.
+  /// Returns the number of records whose base the device doesn't have.
   func lacks(_ held: PackSources) -> Int {
     sources.count { source in source.base.map { !held.isBase($0.sha256) } ?? false }
   }
 
-  /// Where its first record begins.
+  /// The position of the first record.
   var firstRecord: Int64 { Int64(head.bytes.count) + head.changes.coded }
 
-  /// Of the record that comes next.
+  /// The source of the next record.
   var nextSource: RecordSource { sources[digests.count] }
 
-  /// The manifest that it leads to.
-  /// - Throws: `damaged` where that isn't the one which the head promises.
+  /// Returns the manifest that the pack leads to.
+  /// - Throws: `damaged`, if its digest isn't the one in the head.
   func index(over held: DeviceIndex) throws -> DeviceIndex {
     let base = held.manifest
     var bytes: [FileDigest] = []

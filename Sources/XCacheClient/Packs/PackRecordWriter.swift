@@ -2,23 +2,25 @@ import Compression
 import Manifests
 import System
 
-/// A file that is being made of a record of a pack: decoded, hashed and written as its bytes arrive.
+/// Makes a file from a record of a pack: decodes, hashes and writes it as its bytes arrive.
 final class PackRecordWriter {
-  /// Where the bytes are until they are all there and right.
+  /// The path of the file until it is complete and verified.
   let part: String
   private let check: [UInt8]
   private let file: Descriptor
-  /// Bytes that the disk has for it.
+  /// The bytes that the disk has room for.
   private let room: Int64
   private var decoder: PackFrameDecoder
   private var hasher = FileHasher()
-  /// Bytes of the file so far.
+  /// The bytes written so far.
   private(set) var written: Int64 = 0
 
   /// - Parameters:
-  ///   - base: what its frame is over; nil: nothing.
-  ///   - limit: bytes that the file may have.
-  ///   - room: bytes that the disk has for it.
+  ///   - record: the head of the record.
+  ///   - base: the bytes that its frame refers to; nil for none.
+  ///   - limit: the maximum bytes of the file.
+  ///   - room: the bytes that the disk has room for.
+  ///   - part: the path of the file to create.
   init(
     _ record: PackRecordHead, over base: [UInt8]?, limit: Int64, room: Int64, into part: String
   ) throws(ClientError) {
@@ -47,8 +49,8 @@ final class PackRecordWriter {
     }
   }
 
-  /// What is known of the file, whose record has come to its end.
-  /// - Throws: `damaged` where these aren't the bytes that the record is about.
+  /// Ends the record, and returns the digest of the file.
+  /// - Throws: `damaged`, if the file doesn't have the digest that the record names.
   func finish() throws -> FileDigest {
     try decoder.finish()
     let digest = hasher.finish()

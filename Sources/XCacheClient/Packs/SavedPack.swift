@@ -1,14 +1,14 @@
 import Manifests
 import System
 
-/// What a device keeps of a pack while it comes, so that one that is ended in the middle goes on behind the last file
-/// that it has made. What is read back is believed no more than what comes from the network.
+/// What a device saves of a pack during the download, so that an interrupted one resumes after the last file made. Saved
+/// data is trusted no more than data from the network.
 struct SavedPack: Equatable {
-  /// A record that was taken.
+  /// A record that has been read.
   struct Record: Equatable {
-    /// Where the next one begins.
+    /// The position at which the next one begins.
     let end: Int64
-    /// Of the file.
+    /// The digest of the file.
     let digest: FileDigest
 
     static let byteCount = 8 + 8 + MD5.byteCount + SHA256.byteCount
@@ -16,16 +16,16 @@ struct SavedPack: Equatable {
 
   let pack: PackOffer
   let entityTag: String?
-  /// Its head and its coded change list, as they came.
+  /// Its head and its coded change list, as received.
   let beginning: [UInt8]
   var records: [Record] = []
 }
 
 extension SavedPack {
-  /// Packs of fewer bytes are fetched anew.
+  /// Smaller packs are fetched from the start again.
   static let smallest: Int64 = 64 << 10
 
-  /// One line of JSON, and the beginning behind it.
+  /// One line of JSON, followed by the beginning of the pack.
   var bytes: [UInt8] {
     let line: JSONValue = [
       "download": .string(pack.download), "entityTag": entityTag.map { .string($0) } ?? .null,
@@ -34,7 +34,7 @@ extension SavedPack {
     return line.canonical + [UInt8(ascii: "\n")] + beginning
   }
 
-  /// Nil where that isn't what was written.
+  /// Parses what was saved; nil if it is damaged.
   init?(_ bytes: [UInt8], records log: [UInt8]) {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
       let line = try? JSONValue.parse(Array(bytes[..<end])), let download = line["download"]?.string,
@@ -43,7 +43,7 @@ extension SavedPack {
     pack = PackOffer(download: download, size: size)
     entityTag = line["entityTag"]?.string
     beginning = Array(bytes[(end + 1)...])
-    // The last one may be cut.
+    // The last one may be truncated.
     var start = 0
     while start + Record.byteCount <= log.count, let record = Record(log[start..<start + Record.byteCount]) {
       guard record.end <= size, record.end > records.last?.end ?? 0 else { break }
@@ -72,7 +72,7 @@ extension SavedPack.Record {
     digest = FileDigest(md5: md5, sha256: sha256, size: size)
   }
 
-  /// Eight bytes, the lowest first.
+  /// Appends eight bytes, little-endian.
   private static func append(_ number: Int64, to out: inout [UInt8]) {
     for shift in stride(from: 0, to: 64, by: 8) { out.append(UInt8(truncatingIfNeeded: number >> shift)) }
   }
@@ -86,7 +86,7 @@ extension CacheFolder {
   private var pack: String { "\(staging)/pack" }
   private var packRecords: String { "\(staging)/pack-records" }
 
-  /// The pack that an update which wasn't finished was at; nil where that was another one.
+  /// Returns what an unfinished update saved of this pack; nil if it saved none, or another one.
   func savedPack(_ offer: PackOffer, limit: Int64) -> SavedPack? {
     let room = Int(clamping: limit.addingClamped(1 << 16))
     guard let bytes = try? DurableFile.read(pack, limit: room),
@@ -96,7 +96,7 @@ extension CacheFolder {
     return saved
   }
 
-  /// Keeps the beginning of a pack. A power cut may take it, or leave it without files: each is checked when it is used.
+  /// Saves the beginning of a pack. A power cut may lose it, or lose the files: each is checked when it is used.
   func save(_ saved: SavedPack) throws(ClientError) {
     try forgetPack()
     let part = incoming()
@@ -104,7 +104,7 @@ extension CacheFolder {
     try move(part, to: pack)
   }
 
-  /// Notes that a further record was taken.
+  /// Saves a further record that was read.
   func save(_ record: SavedPack.Record) throws(ClientError) {
     try willChange?()
     try onDisk(packRecords) { () throws(SystemError) in
@@ -113,10 +113,10 @@ extension CacheFolder {
     }
   }
 
-  /// When something of a pack was kept last, in milliseconds; nil where nothing is.
+  /// Returns when a pack was last saved, in milliseconds; nil if none is.
   func packChanged() -> Int64? { (status(packRecords) ?? status(pack))?.modified }
 
-  /// The records go first: those of one pack never stand beside another.
+  /// Removes the saved pack. The records go first, so that they never end up next to another pack.
   func forgetPack() throws(ClientError) {
     for path in [packRecords, pack] where status(path) != nil { try remove(path) }
   }

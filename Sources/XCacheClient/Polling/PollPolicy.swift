@@ -1,11 +1,11 @@
 import Manifests
 
-/// When a device polls, and whom it asks: the origin, or its copy on the CDN after five failures in a row.
+/// When a device polls, and where: the origin, or its static copy on the CDN after five failures in a row.
 ///
-/// It does no I/O, reads no clock and draws no lots: each call is told the time, in milliseconds since 1970, so that
-/// the decisions survive a restart of the app (`PollPolicy+Saved`).
+/// It does no I/O, reads no clock and draws no random numbers: each call is given the time, in milliseconds since 1970, so that
+/// saved decisions survive a restart of the app.
 package struct PollPolicy: Equatable, Sendable {
-  /// Who answers a poll.
+  /// The server that answers a poll.
   package enum Source: String, Sendable {
     case origin
     /// The static copy at the fallback URL.
@@ -15,26 +15,26 @@ package struct PollPolicy: Equatable, Sendable {
   /// What `begin` allows.
   package enum Decision: Equatable, Sendable {
     case poll(Source)
-    /// Too early; the next poll may start after so many milliseconds.
+    /// Too early; the next poll may start after this many milliseconds.
     case wait(Int64)
   }
 
-  /// Seconds between polls that an operator may ask for; the lower end holds when nobody asks.
+  /// The allowed seconds between polls; the lower bound is the default.
   package static let intervals: ClosedRange<Int64> = 30...3600
-  /// Failed polls in a row after which the device turns to the mirror.
+  /// The number of failed polls in a row after which the device turns to the mirror.
   package static let failuresBeforeFallback = 5
-  /// Milliseconds between two questions to an origin that is down: the first wait and the longest.
+  /// The milliseconds between two polls of an origin that is down: the first and the longest wait.
   package static let originWaits: ClosedRange<Int64> = 30_000...600_000
 
   /// Whether the app was built with a fallback URL.
   package let hasFallback: Bool
-  /// Whom the device relies on at present.
+  /// The server that the device currently relies on.
   package internal(set) var source: Source = .origin
-  /// Polls of the origin that failed since its last good answer.
+  /// The number of failed polls of the origin since its last good answer.
   package internal(set) var failures = 0
-  /// Seconds between polls.
+  /// The seconds between polls.
   package internal(set) var interval = Self.intervals.lowerBound
-  /// The newest version that a rollback made, as far as was told; 0: none.
+  /// The newest known version that a rollback made; 0 if none.
   private(set) var rollback: Int64 = 0
   var lastPoll: Int64?
   var originWait = Self.originWaits.lowerBound
@@ -44,9 +44,9 @@ package struct PollPolicy: Equatable, Sendable {
     self.hasFallback = hasFallback
   }
 
-  /// Whether a poll may start now, and whom it asks; a poll that is allowed counts as started.
+  /// Decides whether a poll may start now, and where; a poll that is allowed counts as started.
   ///
-  /// `force` skips the interval, not the choice of whom to ask.
+  /// `force` skips the interval, not the choice of server.
   package mutating func begin(at now: Int64, force: Bool = false) -> Decision {
     let left = untilDue(at: now)
     if left > 0, !force { return .wait(left) }
@@ -54,7 +54,7 @@ package struct PollPolicy: Equatable, Sendable {
     return .poll(source == .origin || originIsDue(at: now) ? .origin : .mirror)
   }
 
-  /// Takes note of a good answer, which may carry the operator's `interval` in seconds.
+  /// Records a good answer, which may carry the operator's `interval` in seconds.
   package mutating func answered(by answerer: Source, interval asked: Int?) {
     interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), Self.intervals.upperBound)
     guard answerer == .origin else { return }
@@ -62,21 +62,21 @@ package struct PollPolicy: Equatable, Sendable {
     failures = 0
   }
 
-  /// Takes note of the newest version that a rollback made, which an answer may name; a mirror's may be an old one.
+  /// Records the newest version that a rollback made, if an answer names it; a mirror's may be outdated.
   package mutating func noteRollback(_ version: Int64?, from answerer: Source) {
     guard let version else { return }
     rollback = answerer == .origin ? version : max(rollback, version)
   }
 
-  /// Whether a rollback lies between the version that a page was opened from and the one held: such a page gets nothing that
-  /// was set aside.
+  /// Whether a rollback happened between the version that a page was opened from and the one held: such a page gets no
+  /// set-aside files.
   package func isRolledBack(from version: String, to held: Int64) -> Bool {
     guard let version = ManifestVersion(text: version)?.number else { return true }
     return version < rollback && held >= rollback
   }
 
-  /// Takes note of a poll that brought no good answer: no connection, a timeout, an HTTP error, a code
-  /// other than 200, or JSON that can't be read; also where that was asked once more without a pack. `chance`, from 0 to 1, picks the next wait from its spread.
+  /// Records a failed poll: no connection, a timeout, an HTTP error, a code other than 200, or unreadable JSON; the request
+  /// without a pack counts too. `chance`, from 0 to 1, selects the jitter of the next wait.
   package mutating func failed(_ asked: Source, at now: Int64, chance: Double) {
     guard asked == .origin else { return }
     failures += 1
@@ -93,8 +93,8 @@ package struct PollPolicy: Equatable, Sendable {
 
   /// Whether a manifest that `answerer` offers replaces the one held.
   ///
-  /// A mirror may be older than what the device has, so it only moves a device upwards. The origin knows
-  /// best: a rolled back or restored one takes the device to whatever it has.
+  /// A mirror may be older than what the device has, so it only moves a device to newer versions. The origin is authoritative:
+  /// after a rollback or a restore, it moves the device to whatever it has.
   package static func takes(
     _ offered: (version: Int64, digest: String), from answerer: Source,
     over held: (version: Int64, digest: String)
@@ -115,14 +115,14 @@ package struct PollPolicy: Equatable, Sendable {
     now >= originDue || originDue - now > Self.originWaits.upperBound * 2
   }
 
-  /// `milliseconds` ±20 %, so that a fleet doesn't come back to the origin in one step.
+  /// Returns `milliseconds` ±20 %, so that devices don't all come back to the origin at once.
   private static func spread(_ milliseconds: Int64, _ chance: Double) -> Int64 {
     milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))
   }
 }
 
 extension PollPolicy {
-  /// What is kept in `poll.json`, for the polls of the process that comes next.
+  /// Returns the contents of `poll.json`, for the next process.
   func saved(server: String) -> [UInt8] {
     var document: JSONObject = JSONObject()
     document["failures"] = .integer(failures)
@@ -136,7 +136,7 @@ extension PollPolicy {
     return JSONValue.object(document).canonical
   }
 
-  /// Reads what was saved; a fresh policy where that can't be read, or was about another server.
+  /// Reads what was saved; starts afresh if that can't be read, or is for another server.
   init(saved bytes: [UInt8]?, server: String, hasFallback: Bool) {
     self.init(hasFallback: hasFallback)
     guard let document = bytes.flatMap({ try? JSONValue.parse($0) }), document["server"]?.string == server,

@@ -1,23 +1,23 @@
 import Manifests
 import System
 
-/// Asks for a channel's manifest and makes the next index of what is held and what is answered.
+/// Polls for a channel's manifest, and builds the next index from the held one and the answer.
 struct Poller: Sendable {
-  /// What an answer leads to.
+  /// What an answer offers.
   struct Offer: Sendable {
     enum Kind: Sendable {
       case same, patch, pack, whole
     }
 
     let kind: Kind
-    /// The newest version that the answerer knows of.
+    /// The newest version that the server knows of.
     let version: ManifestVersion
     let extras: AnswerExtras
-    /// Nil where nothing is new, or comes by a pack.
+    /// Nil if nothing is new, or a pack is offered.
     var index: DeviceIndex?
-    /// Deltas on what the device holds.
+    /// Deltas over files that the device holds.
     var deltas: [DeltaOffer] = []
-    /// Where `kind` is `pack`: one that starts from what is held.
+    /// If `kind` is `pack`: a pack that starts from the held version.
     var pack: PackAnswer?
 
     fileprivate func with(_ extras: AnswerExtras) -> Offer {
@@ -25,23 +25,26 @@ struct Poller: Sendable {
     }
   }
 
-  /// What a document comes to.
+  /// The result of reading a document.
   private enum Reading {
     case offer(Offer)
-    /// A patch that doesn't lead from what is held to the digest that it names.
+    /// A patch that doesn't lead from the held manifest to the digest that it names.
     case otherDigest
-    /// A pack that starts from another version, or that can't be one.
+    /// A pack that starts from another version, or is invalid.
     case noPack
   }
 
   let transport: any Transport
   let settings: CheckedSettings
 
-  /// The answer to one poll.
+  /// Polls once, and returns the answer.
   ///
-  /// - Throws: what counts as a failed poll: `noAnswer`, `status`, `unreadable`, `wrongDigest`, `unsafeEntry`,
-  ///   `sameName`.
-  /// - Parameter takesPacks: false for the same question once more, where a pack was of no use.
+  /// - Throws: the errors that count as a failed poll: `noAnswer`, `status`, `unreadable`, `wrongDigest`,
+  ///   `unsafeEntry`, `sameName`.
+  /// - Parameters:
+  ///   - source: the server to poll.
+  ///   - held: the manifest that the device holds.
+  ///   - takesPacks: false to repeat the request after a pack that couldn't be used.
   func ask(
     _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true
   ) throws(ClientError) -> Offer {
@@ -62,7 +65,8 @@ struct Poller: Sendable {
     }
   }
 
-  /// A mirror is files: the small "nothing new" document first, then a pack's or a patch, else the whole manifest.
+  /// Polls a mirror, which is static files: first the small document with the version, then a pack's or a patch,
+  /// else the whole manifest.
   private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let url = settings.mirrorURL("version.json")
     guard case .upToDate(let newest, let extras)? = try read(url) else {
@@ -71,8 +75,8 @@ struct Poller: Sendable {
     guard newest > held.version else {
       return Offer(kind: .same, version: newest, extras: extras)
     }
-    // Only some packs and patches are there; the whole manifest always is.
-    // The numbers of the other documents are those of version.json: these are written once, and stay.
+    // Only some packs and patches exist; the whole manifest always does. The versions of the other documents are
+    // those of version.json: packs and patches are written once and never updated.
     for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
       let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
       if case .offer(let offer)? = try? read(url, holding: held) { return offer.with(extras) }
@@ -127,8 +131,10 @@ struct Poller: Sendable {
     }
   }
 
-  /// Nil where what it says of a pack can't be.
-  /// - Parameter takesPacks: whether anything that can't be in an answer may be due to a pack.
+  /// Reads an answer; nil if its pack is invalid.
+  /// - Parameters:
+  ///   - url: the URL of the document.
+  ///   - takesPacks: whether any invalid member may be due to a pack.
   private func read(_ url: String, takesPacks: Bool = false) throws(ClientError) -> ConfigureAnswer? {
     let bytes = try document(url)
     do {
@@ -141,7 +147,7 @@ struct Poller: Sendable {
         throw ClientError(error, url: url)
       }
     }
-    // A coded answer is kept by itself at the origin or a cache, and may be damaged where the plain one is whole.
+    // An origin or a cache stores a coded answer separately, so it may be damaged while the plain one is intact.
     let plain = try document(url, isUncoded: true)
     do {
       return try ConfigureAnswer.parse(plain)
@@ -150,7 +156,7 @@ struct Poller: Sendable {
     }
   }
 
-  /// A document; where it breaks off, or can't be decoded, it is asked for once more without a coding.
+  /// Returns a document; if it is cut short, or can't be decoded, it is requested once more without a coding.
   func document(_ url: String, limit: Int64? = nil) throws(ClientError) -> [UInt8] {
     var hasBegun = false
     do {
@@ -184,7 +190,7 @@ struct Poller: Sendable {
 }
 
 extension JSONError {
-  /// Whether it isn't JSON at all.
+  /// Whether the input isn't JSON at all.
   fileprivate var isDamage: Bool {
     switch self {
     case .member, .duplicateKey: false

@@ -1,9 +1,9 @@
 import Manifests
 
-/// The query of a page that opens.
+/// The query of a page that is being opened.
 struct PageQuery {
   private let text: Substring
-  /// The first of each name, in order.
+  /// The first parameter of each name, in order.
   private let parameters: [(name: String, value: String)]
 
   init(_ page: ResourceURL) {
@@ -17,7 +17,7 @@ struct PageQuery {
     }
   }
 
-  /// The api's URL with the page's query behind its own.
+  /// Returns the API's URL with the page's query appended to its own.
   func appended(to api: ResourceURL) -> String {
     if text.isEmpty { return api.text }
     switch api.query {
@@ -27,7 +27,7 @@ struct PageQuery {
     }
   }
 
-  /// The body with the page's parameters.
+  /// Returns the body with the page's parameters added.
   func merged(into body: JSONObject, of call: PrefetchCall) -> JSONObject {
     var body = body
     for (name, value) in parameters {
@@ -36,7 +36,7 @@ struct PageQuery {
     return body
   }
 
-  /// The number that a text is, as it is written; nil where it isn't one of JSON's.
+  /// Returns a text as a JSON number, written the same way; nil if it isn't one.
   private static func number(_ text: String) -> JSONValue? {
     guard let value = try? JSONValue.parse(Array(text.utf8)), case .number(let digits) = value, digits == text
     else { return nil }

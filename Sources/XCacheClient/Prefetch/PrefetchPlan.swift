@@ -1,6 +1,6 @@
 import Manifests
 
-/// The requests of a prefetch config; one code for the app's runtime and for `xcache prefetch check --url`.
+/// The requests of a prefetch config, for both the app's runtime and `xcache prefetch check --url`.
 public struct PrefetchPlan: Hashable, Sendable {
   private let config: PrefetchConfig
 
@@ -17,10 +17,10 @@ public struct PrefetchPlan: Hashable, Sendable {
     return config.pages.flatMap(\.calls).map { String($0.api.host) }.filter { seen.insert($0).inserted }
   }
 
-  /// The config's version; `0`: there is none yet.
+  /// The config's version; `0` if there is none yet.
   public var version: String { String(number) }
 
-  /// Reads a `prefetchConfig.json` as devices do: what can't be used in it is passed over. Nil where it is no such
+  /// Reads a `prefetchConfig.json` leniently, as devices do: unusable parts are ignored. Nil if it isn't such a
   /// document.
   public init?(document bytes: [UInt8]) {
     guard let document = try? JSONValue.parse(bytes), document["code"]?.integer == 200,
@@ -30,22 +30,22 @@ public struct PrefetchPlan: Hashable, Sendable {
     self.init(PrefetchConfig(reading: data["config"] ?? .null), version: version.number)
   }
 
-  /// A config that was checked and has no version yet.
+  /// Creates a plan from a checked config without a version.
   package init(checked config: PrefetchConfig) { self.init(config) }
 
-  /// The address of the entry that a page is prefetched by, as the config has it; nil where none is.
+  /// Returns the URL of the entry that matches a page, as the config has it; nil if none does.
   ///
-  /// A page is an entry's by scheme, host, port and path, and by the query only if the entry has one; such an entry
-  /// goes before one without.
+  /// An entry matches by scheme, host, port and path, and by the query only if it has one; an entry with a query
+  /// takes precedence.
   public func entry(for page: String) -> String? {
     (try? ResourceURL(page)).flatMap { config.entry(for: $0) }?.url.text
   }
 
-  /// What is sent when a page opens, in the config's order; nothing for a page that it doesn't list.
+  /// Returns the requests to send when a page opens, in the config's order; none for a page that it doesn't list.
   ///
-  /// The page's query goes to the api as it is written, behind the api's own. In a body its parameters are strings,
-  /// or numbers where `paramTypes` says so and they are: decoded as a form's (`+` is a space), the first of those
-  /// with one name, over a member of that name in `body`. A `#fragment` doesn't count.
+  /// The page's query is appended verbatim to the API's own. In a body, its parameters are strings, or numbers if
+  /// `paramTypes` says so and they can be parsed as such: form-decoded (`+` is a space), the first of each name,
+  /// replacing a member of that name in `body`. A `#fragment` is ignored.
   public func requests(for page: String) -> [PrefetchRequest] {
     guard let page = try? ResourceURL(page), let entry = config.entry(for: page) else { return [] }
     let query = PageQuery(page)
@@ -66,10 +66,10 @@ extension PrefetchRequest {
 public struct PrefetchRequest: Hashable, Sendable {
   /// `GET`, `POST`, `PUT` or `DELETE`.
   public let method: String
-  /// Absolute, http or https.
+  /// An absolute http or https URL.
   public let url: String
-  /// Canonical JSON; nil: none is sent. iOS sends none with a GET either way.
+  /// The body as canonical JSON; nil if none is sent. iOS never sends one with a GET.
   public let body: String?
-  /// What Content-Type says of the body; nil without one.
+  /// The `Content-Type` of the body; nil without one.
   public var contentType: String? { body == nil ? nil : "application/json" }
 }

@@ -1,6 +1,6 @@
 import Manifests
 
-/// What a device tells the origin of a failure: no more than this, and nothing of itself.
+/// A device's report of a failure to the origin: nothing beyond these members, and nothing about the device.
 struct FailureReport: Hashable, Sendable {
   /// The origin's fixed list (`POST /report`).
   enum Reason: String, Sendable {
@@ -8,9 +8,9 @@ struct FailureReport: Hashable, Sendable {
     case notFound = "not-found"
   }
 
-  /// The version that the device was going to, or has.
+  /// The manifest version that the device was updating to, or holds.
   let version: String
-  /// The resource's; empty where the manifest itself failed.
+  /// The resource's URL; empty if the manifest itself failed.
   let url: String
   let reason: Reason
 
@@ -22,12 +22,12 @@ struct FailureReport: Hashable, Sendable {
     return json.canonical
   }
 
-  /// One per version and URL, whatever the reason.
+  /// Identifies a report: one is sent per version and URL, whatever the reason.
   var key: String { "\(version) \(url)" }
 }
 
 extension FailureReport.Reason {
-  /// The reason that an error is told by; nil: it is nobody's business but the device's.
+  /// The reason to report for an error; nil if it concerns only the device.
   init?(_ error: ClientError) {
     switch error {
     case .noAnswer(_, let error): self.init(error.kind)
@@ -44,7 +44,7 @@ extension FailureReport.Reason {
     switch kind {
     case .timedOut: self = .timeout
     case .tooLong: self = .integrity
-    // Another file's failure, or the app, ended it.
+    // It was stopped by another file's failure, or by the app.
     case .stopped: return nil
     case .unreachable, .broken, .other: self = .download
     }

@@ -1,23 +1,24 @@
 import Manifests
 import System
 
-/// Tells the origin of failures, each once, and sends batches of counts: behind the device's back, and never an update's
-/// concern.
+/// Reports failures to the origin, each once, and sends batches of counts, in the background and without affecting
+/// updates.
 final class FailureReporter: Sendable {
   private let transport: any Transport
-  /// The origin's: a mirror is files, and takes no reports. Nil: nobody is told.
+  /// The origin's report URL (a mirror is static files, and takes no reports); nil if nothing is to be reported.
   private let address: String?
   private let state = Monitor(State())
 
   private struct State {
     var told: Set<String> = []
-    /// Bodies of requests.
+    /// The bodies of the requests to send.
     var waiting: [[UInt8]] = []
-    /// Of 10,000 batches, how many are wanted; nil: there is no origin to send them to.
+    /// How many of 10,000 batches are wanted; nil if there is no origin to send them to.
     var share: Int?
     var isSending = false
 
-    /// - Returns: whether somebody has to begin to send.
+    /// Queues a request.
+    /// - Returns: whether sending has to be started.
     mutating func add(_ body: [UInt8]) -> Bool {
       waiting.append(body)
       defer { isSending = true }
@@ -25,9 +26,9 @@ final class FailureReporter: Sendable {
     }
   }
 
-  /// Reports that wait at most: a device that fails all over has said so by then.
+  /// The maximum number of queued reports: a device on which everything fails has said so by then.
   private static let mostWaiting = 16
-  /// Versions and URLs that are remembered as told.
+  /// The maximum number of versions and URLs remembered as reported.
   private static let mostTold = 4096
 
   init(_ transport: any Transport, _ settings: CheckedSettings) {
@@ -35,7 +36,7 @@ final class FailureReporter: Sendable {
     address = settings.isPreview ? nil : settings.reportURL
   }
 
-  /// Has a failure told, unless this version's and URL's was before; returns at once.
+  /// Reports a failure, unless one was reported for its version and URL before; returns at once.
   func report(_ report: FailureReport) {
     let begins = state.withLock { state in
       if state.told.count >= Self.mostTold { state.told = [] }
@@ -47,14 +48,16 @@ final class FailureReporter: Sendable {
     if begins { begin() }
   }
 
-  /// What the last poll said of batches: of 10,000, how many are wanted. Nil: it wasn't the origin's answer.
+  /// Records how many of 10,000 batches the last poll asked for; nil if the origin didn't answer it.
   func wants(_ share: Int?) { state.withLock { $0.share = address == nil ? nil : share } }
 
-  /// Whether somebody takes batches.
+  /// Whether there is an origin that takes batches.
   var takesBatches: Bool { state.withLock { $0.share != nil } }
 
-  /// Sends a batch, or, as the origin wishes, not; returns at once. One that is lost is lost.
-  /// - Parameter chance: 0 to 9,999.
+  /// Sends a batch if it falls in the share that the origin wants; returns at once, and doesn't retry.
+  /// - Parameters:
+  ///   - batch: the batch to send.
+  ///   - chance: 0 to 9,999; the batch is sent if this is below the share.
   func send(_ batch: DeviceBatch, chance: Int = Int.random(in: 0..<AnswerExtras.allReports)) {
     let begins = state.withLock { state in
       guard let share = state.share, chance < share, state.waiting.count < Self.mostWaiting else {
@@ -85,7 +88,7 @@ final class FailureReporter: Sendable {
     }
   }
 
-  /// Waits until all are told, or given up, at most so many milliseconds.
+  /// Waits until all requests have been sent or have failed, at most the given number of milliseconds.
   func wait(_ milliseconds: Int) {
     _ = state.waiting(for: .milliseconds(milliseconds)) { $0.isSending ? nil : () }
   }

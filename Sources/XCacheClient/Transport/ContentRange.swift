@@ -1,12 +1,12 @@
-/// Which bytes of a file an answer with status 206 has: `bytes 1000-1999/5000` (RFC 9110 §14.4).
+/// The bytes of a file in a response with status 206: `bytes 1000-1999/5000` (RFC 9110 §14.4).
 struct ContentRange: Equatable {
   let start: Int64
-  /// The last byte of the answer, not the one behind it.
+  /// The position of the last byte, inclusive.
   let last: Int64
-  /// Nil where the server doesn't know it, and wrote `*`.
+  /// Nil if the server doesn't know it and sent `*`.
   let total: Int64?
 
-  /// Nil where `text` names no bytes.
+  /// Parses a `Content-Range`; nil if `text` names no bytes.
   init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
@@ -25,7 +25,7 @@ struct ContentRange: Equatable {
     }
   }
 
-  /// Digits alone.
+  /// Parses digits only, without a sign.
   private static func number(_ text: Substring) -> Int64? {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return Int64(text)

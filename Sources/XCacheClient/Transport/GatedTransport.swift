@@ -1,23 +1,23 @@
 import System
 
-/// A device's transport behind its gate.
+/// A device's transport, with requests controlled by its gate.
 struct GatedTransport: Transport {
-  /// Who asks.
+  /// What a request is for.
   enum Use {
-    /// A page: it waits for nobody.
+    /// A page, which never waits for others.
     case page
-    /// A job, for a document that tells what there is to do.
+    /// A job's document, which says what there is to do.
     case document
-    /// A job, for files: pages go first, between any two pieces.
+    /// A job's file: pages take precedence before each chunk.
     case files
   }
 
   let inner: any Transport
   let gate: DownloadGate
   let use: Use
-  /// Ends what a page waits for; a job has its own in the gate.
+  /// Cancels a page's request; a job's signal is in the gate.
   var signal = StopSignal()
-  /// Whether it is one of many files that are fetched at the same time.
+  /// Whether this is one of many files fetched concurrently.
   var isOneOfMany = false
 
   func get(
@@ -30,11 +30,11 @@ struct GatedTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     guard shouldContinue else { throw TransportError(.stopped, "stopped") }
-    // Each answer that doesn't come takes half a minute of everybody who waits for the update.
+    // Each timeout delays the update by half a minute.
     if use == .files, gate.isLineDead {
       throw TransportError(.timedOut, "earlier requests got no answer, so no more are sent for now")
     }
-    // A page that waits for a file which isn't here gets the network's answer soon, and the next ones at once.
+    // A page that waits for a missing file gets the network's answer soon, and the following ones at once.
     if use == .page, gate.isPageLineDead {
       throw TransportError(.timedOut, "a page's request got no answer a moment ago")
     }

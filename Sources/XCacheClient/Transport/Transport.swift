@@ -1,43 +1,43 @@
-/// How a device reaches a server: one request at a time on each thread that calls it.
+/// How a device sends requests to a server: one at a time on each calling thread.
 ///
-/// Linux has `CurlTransport` (`DeviceLinux`); an app may give its own over the platform's HTTP stack, and tests have one
-/// in memory.
+/// Linux has `CurlTransport` (`DeviceLinux`); an app can supply its own over the platform's HTTP stack, and tests use
+/// one in memory.
 public protocol Transport: Sendable {
-  /// Fetches `request.url` and hands the body of a 2xx answer to `receive`, piece by piece and in order.
+  /// Fetches `request.url` and passes the body of a 2xx response to `receive`, in chunks and in order.
   ///
-  /// The call blocks until the answer is whole. The pieces are the decoded bytes where the server coded them.
-  /// `receive` gives false to end the exchange, which then throws `.stopped`.
-  /// - Throws: `TransportError`, when there is no whole answer.
+  /// The call blocks until the response is complete. If the server used a content coding, the chunks are the decoded
+  /// bytes. `receive` returns false to cancel the request, which then throws `.stopped`.
+  /// - Throws: `TransportError`, if there is no complete response.
   func get(
     _ request: TransportRequest, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply
 
-  /// As above, and tells `begin` of the answer's head before the first byte; it gives false to end the exchange.
+  /// As above, but first passes the head of the response to `begin`, which returns false to cancel the request.
   ///
   /// `request.start` asks for the rest of a file (RFC 9110 §14). A transport without this method fetches all of it, and
-  /// whoever asked passes over what it has.
+  /// the caller skips what it already has.
   func get(
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply
 
-  /// Sends a JSON document to `url` by POST, and waits for the end of it, some seconds at most.
+  /// Sends a JSON document to `url` by POST, and waits until that is done, for a few seconds at most.
   ///
-  /// What becomes of it is of no concern: a device tells the origin of files that it couldn't get, and goes on. A
-  /// transport without this method sends no such reports.
+  /// The result is ignored: a device reports files that it couldn't fetch to the origin, and goes on. A transport
+  /// without this method sends no such reports.
   func tell(_ document: [UInt8], to url: String)
 
-  /// The device has another network: requests from now on go out on connections of their own.
+  /// Notes that the device has moved to another network: later requests must use new connections.
   func networkChanged()
 }
 
 extension Transport {
-  /// As far as a transport has no connections that it keeps itself.
+  /// Does nothing, which is right for a transport that doesn't manage connections itself.
   public func networkChanged() {}
 
   /// Sends nothing.
   public func tell(_ document: [UInt8], to url: String) {}
 
-  /// Fetches from the first byte on, whatever `request.start` is.
+  /// Fetches from the first byte on, ignoring `request.start`.
   public func get(
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
@@ -50,35 +50,36 @@ extension Transport {
   }
 }
 
-/// What is asked of a server.
+/// A request to a server.
 public struct TransportRequest: Sendable {
-  /// Absolute, http or https.
+  /// An absolute http or https URL.
   public let url: String
-  /// Bytes, decoded, after which the answer is given up with `.tooLong`.
+  /// The maximum size of the response in bytes, decoded; a longer one fails with `.tooLong`.
   public let limit: Int64
-  /// The bytes as they are, without a content coding (`Accept-Encoding: identity`): what is asked for once more where
-  /// a coded body was damaged.
+  /// Whether to ask for the bytes without a content coding (`Accept-Encoding: identity`), as for a retry after a coded
+  /// body was damaged.
   public let isUncoded: Bool
-  /// The first byte that is asked for; above 0 with a `Range`.
+  /// The first byte to request; above 0, with a `Range`.
   public var start: Int64 = 0
-  /// The strong entity tag of what is there already, quotes included: where the file has another by now, `If-Range` has
+  /// The strong entity tag of the bytes already received, including quotes: if the file has changed, `If-Range` makes
   /// the server send all of it.
   public var entityTag: String?
-  /// Seconds for which nothing may come before the request is given up; nil: as long as the transport likes.
+  /// The seconds without data after which the request times out; nil for the transport's own timeout.
   public var stallSeconds: Int?
-  /// Whether a device fetches many such files at once: a transport that speaks HTTP/2 sends them over one connection.
+  /// Whether a device fetches many such files concurrently: a transport that speaks HTTP/2 sends them over one
+  /// connection.
   public var isOneOfMany = false
-  /// Asked about once a second, also while nothing comes; true ends the exchange, which then throws `.stopped`.
+  /// Called about once a second, even while no data arrives; true cancels the request, which then throws `.stopped`.
   public var isCancelled: @Sendable () -> Bool = { false }
 
-  /// A GET of `url`, of at most `limit` bytes.
+  /// Creates a GET of `url` for at most `limit` bytes.
   public init(_ url: String, limit: Int64, isUncoded: Bool = false) {
     self.url = url
     self.limit = limit
     self.isUncoded = isUncoded
   }
 
-  /// The header fields that ask for what is asked, in the order in which they are best sent.
+  /// The header fields of the request, in the order in which to send them.
   public var headers: [(name: String, value: String)] {
     var headers: [(name: String, value: String)] = isUncoded ? [("Accept-Encoding", "identity")] : []
     guard start > 0 else { return headers }
@@ -90,18 +91,18 @@ public struct TransportRequest: Sendable {
   }
 }
 
-/// What is known of an answer before its body.
+/// The head of a response, before its body.
 public struct TransportHead: Equatable, Sendable {
   /// The HTTP status: 200, or 206 for the rest of a file.
   public let status: Int
-  /// Where in the file the body begins.
+  /// The position in the file at which the body begins.
   public let start: Int64
-  /// Bytes of the whole file, where the server said so.
+  /// The size of the whole file in bytes, if the server sent it.
   public let total: Int64?
-  /// As the server wrote it; weak ones begin with `W/`.
+  /// The entity tag as the server sent it; weak ones begin with `W/`.
   public let entityTag: String?
 
-  /// A head with `status` of a body that begins at `start`.
+  /// Creates a head with `status` for a body that begins at `start`.
   public init(status: Int, start: Int64 = 0, total: Int64? = nil, entityTag: String? = nil) {
     self.status = status
     self.start = start
@@ -109,13 +110,12 @@ public struct TransportHead: Equatable, Sendable {
     self.entityTag = entityTag
   }
 
-  /// What the fields of an answer's head say of its body; nil where that begins neither at the file's start nor at
-  /// `asked`.
+  /// Creates a head from a response's fields; nil if the body begins neither at the file's start nor at `asked`.
   ///
   /// - Parameters:
-  ///   - status: of the answer.
-  ///   - asked: the byte from which on the file was asked for.
-  ///   - field: the value of a field by its name in lower case; nil where the answer has none.
+  ///   - status: the status of the response.
+  ///   - asked: the first byte requested.
+  ///   - field: returns the value of a field by its lowercase name; nil if the response has none.
   public init?(status: Int, asked: Int64, field: (String) -> String?) {
     let tag = field("etag")
     guard status == 206 else {
@@ -131,19 +131,19 @@ public struct TransportHead: Equatable, Sendable {
   }
 }
 
-/// What a server answered.
+/// A server's response.
 public struct TransportReply: Equatable, Sendable {
   /// The HTTP status.
   public let status: Int
-  /// Bytes of the body as they came over the wire, so fewer than were handed over where it was coded.
+  /// The bytes of the body as received over the network, so fewer than were passed on if it was coded.
   public let received: Int64
-  /// The body of an answer other than 2xx, cut where the transport likes; such bodies aren't handed over.
+  /// The body of a response other than 2xx, which isn't passed to `receive`; the transport may truncate it.
   public let failure: [UInt8]
-  /// Whether further requests to the same server go over the same connection at the same time, as with HTTP/2: then a
-  /// device makes more of them at once.
+  /// Whether concurrent requests to the same server share a connection, as with HTTP/2: a device then sends more of them
+  /// at once.
   public var isMultiplexed = false
 
-  /// An answer with `status`, whose body took `received` bytes.
+  /// Creates a response with `status`, whose body took `received` bytes.
   public init(status: Int, received: Int64, failure: [UInt8] = []) {
     self.status = status
     self.received = received
@@ -151,30 +151,30 @@ public struct TransportReply: Equatable, Sendable {
   }
 }
 
-/// Why there is no answer from a server.
+/// Why there is no response from a server.
 public struct TransportError: Error, Hashable, Sendable {
-  /// What went wrong, as far as a device acts on it.
+  /// The kinds of failure that a device distinguishes.
   public enum Kind: String, Hashable, Sendable {
     /// No connection: an unknown host, a closed port, no network, no trusted certificate.
     case unreachable
-    /// Nothing, or too little, came for too long.
+    /// No data, or too little, was received for too long.
     case timedOut
-    /// The connection ended before the answer was whole.
+    /// The connection ended before the response was complete.
     case broken
-    /// The answer is longer than the request's limit.
+    /// The response is longer than the request's limit.
     case tooLong
-    /// `receive` gave false, or the request was cancelled.
+    /// `receive` returned false, or the request was cancelled.
     case stopped
-    /// Anything else, such as an answer that isn't HTTP.
+    /// Anything else, such as a response that isn't HTTP.
     case other
   }
 
-  /// What a device acts on.
+  /// The kind of failure.
   public let kind: Kind
-  /// In words, with the host.
+  /// A description that names the host.
   public let reason: String
 
-  /// A failure of the given kind; `reason` says it in words.
+  /// Creates a failure of the given kind, described by `reason`.
   public init(_ kind: Kind, _ reason: String) {
     self.kind = kind
     self.reason = reason

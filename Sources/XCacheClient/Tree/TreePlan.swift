@@ -1,14 +1,14 @@
 import Manifests
 
-/// Which file of a manifest lies where in a tree.
+/// The place of each of a manifest's files in a tree.
 struct TreePlan {
-  /// By path, as bytes.
+  /// The entries by path, as bytes.
   private(set) var files: [[UInt8]: HeldEntry] = [:]
   /// The folders that those files need, each with the URL of the first file below it.
   private(set) var folders: [[UInt8]: String] = [:]
   /// URLs below the base that name no file, such as one that ends in `/` or has a query.
   private(set) var skipped: [String] = []
-  /// URLs of which only one can have its place in a tree; the first of each is there.
+  /// Groups of URLs that map to the same place in the tree; the first of each group is there.
   private(set) var clashes: [[String]] = []
 
   init(_ index: DeviceIndex, below base: BaseURL) {
@@ -27,7 +27,7 @@ struct TreePlan {
     dropFilesThatAreFolders()
   }
 
-  /// A name is a file or a folder; the files below it are more than the one.
+  /// Drops files whose path is also a folder: the folder's files outnumber the one.
   private mutating func dropFilesThatAreFolders() {
     let both = files.filter { folders[$0.key] != nil }.sorted { $0.value.url < $1.value.url }
     for (path, entry) in both {
@@ -37,14 +37,14 @@ struct TreePlan {
   }
 }
 
-/// The path below a base URL at which a file lies: its components, percent-decoded.
+/// A file's path below a base URL: the URL's components, percent-decoded.
 ///
-/// Each is one that can lead nowhere else, so that no URL leaves the tree.
+/// Each component is a safe file name, so that no URL can escape the tree.
 struct TreePath: Hashable, Sendable {
-  /// Bytes, since `String` takes two spellings of one name as equal.
+  /// Bytes, since `String` compares by canonical equivalence and file names don't.
   let bytes: [UInt8]
 
-  /// Nil where the URL isn't below `base`, has a query, or names no file: an empty component, `.` or `..`, or an
+  /// Nil if the URL isn't below `base`, has a query, or names no file: an empty component, `.` or `..`, or an
   /// escaped `/` or NUL.
   init?(_ url: ResourceURL, below base: BaseURL) {
     guard url.query == nil, url.text.hasPrefix(base.text + "/") else { return nil }
@@ -67,18 +67,20 @@ struct TreePath: Hashable, Sendable {
   }
 }
 
-/// What writing a tree did.
+/// The result of writing a tree.
 public struct TreeReport: Hashable, Sendable {
   /// Files that are new or had other bytes.
   public internal(set) var written = 0
-  /// Files that were right already.
+  /// Files that were already up to date.
   public internal(set) var unchanged = 0
   /// Files that the manifest no longer lists there.
   public internal(set) var removed = 0
-  /// Listed files that the device doesn't have, so neither has the tree; `complete` fetches them.
+  /// Listed files that the device, and so the tree, doesn't have; `complete` fetches them.
   public internal(set) var missing = 0
-  /// Listed URLs below the base that name no file: they end in `/`, have a query, or hold what no file name can.
+  /// Listed URLs below the base that name no file: they end in `/`, have a query, or contain something that no
+  /// file name can.
   public internal(set) var skipped: [String] = []
-  /// URLs that want one place in the tree, as two files or as a file and a folder; the first of each is there.
+  /// Groups of URLs that map to the same place in the tree, as two files or as a file and a folder; the first of
+  /// each group is there.
   public internal(set) var clashes: [[String]] = []
 }

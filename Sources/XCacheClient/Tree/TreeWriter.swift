@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// Makes a folder the tree that a plan says: writes what differs, removes what isn't planned.
+/// Makes a folder match a plan: writes files that differ, and removes those that aren't planned.
 ///
 /// Links in the folder are never followed.
 struct TreeWriter {
@@ -37,7 +37,7 @@ struct TreeWriter {
     while let path = folders.popLast() {
       for name in try names(of: path) {
         let child = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
-        // What isn't UTF-8 is none of ours.
+        // We write only UTF-8 names, so others aren't ours.
         guard String(validating: child, as: UTF8.self) != nil else { continue }
         switch try kind(of: child) {
         case .folder?:
@@ -51,7 +51,7 @@ struct TreeWriter {
         }
       }
     }
-    // A folder was found before those in it.
+    // Reversed, because a folder is listed before its subfolders.
     for path in gone.reversed() { try removeFolder(absolute(path)) }
   }
 
@@ -72,7 +72,7 @@ struct TreeWriter {
     }
   }
 
-  /// A folder that still holds something isn't ours alone; it stays.
+  /// Removes a folder if it is empty; one that isn't holds files that aren't ours, and stays.
   private func removeFolder(_ path: String) throws(ClientError) {
     let isEmpty = try onDisk(path) { () throws(SystemError) in try Folder.names(path).isEmpty }
     guard isEmpty else { return }
@@ -98,7 +98,7 @@ struct TreeWriter {
     report.written += 1
   }
 
-  /// False where the device hasn't the entry's bytes.
+  /// Replaces a file; false if the device doesn't have the entry's bytes.
   private func replace(_ path: String, with entry: HeldEntry) throws(ClientError) -> Bool {
     let source = folder.file(entry.name)
     guard folder.status(source) != nil else { return false }
@@ -114,11 +114,11 @@ struct TreeWriter {
 }
 
 extension Device {
-  /// Writes the manifest's files as paths below a base URL, into the folder `tree`: those that changed are
-  /// written, those that are no longer listed removed.
+  /// Writes the manifest's files below a base URL into the folder `tree`, under their paths: changed files are
+  /// written, and files no longer listed are removed.
   ///
-  /// - Parameter base: such as `https://m.example.com/app`; URLs elsewhere are left out.
-  /// - Throws: `badSetting` for a base that is no http(s) URL; `file`.
+  /// - Parameter base: the base URL, such as `https://m.example.com/app`; URLs elsewhere are left out.
+  /// - Throws: `badSetting` for a base that isn't an http(s) URL; `file`.
   public func writeTree(below base: String) throws(ClientError) -> TreeReport {
     guard let base = try? BaseURL(base) else { throw .badSetting(name: "The tree's base URL", value: base) }
     return try work.withLock { _ throws(ClientError) in

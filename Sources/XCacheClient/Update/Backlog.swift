@@ -1,16 +1,16 @@
 import Manifests
 import System
 
-/// The files that a device switched to a manifest without, since its network was metered: a page's request fetches one of
-/// them, an unmetered network the rest.
+/// The files that an update left out because of the conditions, such as a metered network: each is fetched when a page
+/// requests it, or all once conditions allow.
 ///
-/// Known by their bytes: what two URLs share is fetched once.
+/// Keyed by digest: bytes that two URLs share are fetched once.
 struct Backlog: Equatable, Sendable {
-  /// A delta that a file can be made of.
+  /// A delta that a file can be made from.
   struct Delta: Hashable, Sendable {
     let base: SHA256
     let download: String
-    /// Bytes.
+    /// The size in bytes.
     let size: Int64
   }
 
@@ -18,7 +18,7 @@ struct Backlog: Equatable, Sendable {
 
   init() {}
 
-  /// Files that were skipped, and the deltas that the answer offered for them.
+  /// Creates a backlog of skipped files, with the deltas that the answer offered for them.
   init(_ skipped: [HeldEntry], _ offers: [DeltaOffer]) {
     let deltas = Dictionary(
       offers.map { ($0.url, Delta(base: $0.base, download: $0.download, size: $0.size)) }
@@ -30,30 +30,30 @@ struct Backlog: Equatable, Sendable {
 
   func contains(_ entry: HeldEntry) -> Bool { files[entry.sha256] != nil }
 
-  /// The files that deltas are over.
+  /// The bases of the deltas.
   var bases: Set<SHA256> { Set(files.values.compactMap { $0?.base }) }
 
-  /// The delta of an entry, as an answer would offer it.
+  /// Returns the delta for an entry, as an answer would offer it.
   func offer(for entry: HeldEntry) -> DeltaOffer? {
     guard let delta = files[entry.sha256] ?? nil else { return nil }
     return DeltaOffer(url: entry.url, base: delta.base, download: delta.download, size: delta.size)
   }
 
-  /// Takes note that a file came, or won't.
+  /// Removes a file that has arrived, or won't be fetched.
   mutating func remove(_ sha256: SHA256) { files.removeValue(forKey: sha256) }
 
-  /// This and what a later update skipped.
+  /// Adds what a later update skipped.
   mutating func add(_ later: Backlog) { files.merge(later.files) { $1 } }
 
-  /// Leaves out what isn't wanted any more.
+  /// Removes files that are no longer wanted.
   mutating func keep(_ isWanted: (SHA256) -> Bool) { files = files.filter { isWanted($0.key) } }
 }
 
 extension Backlog {
-  /// Bytes that a note may have.
+  /// The maximum size of `backlog.json`, in bytes.
   static let limit = 64 << 20
 
-  /// What is kept over restarts.
+  /// The contents of `backlog.json`.
   var saved: [UInt8] {
     var members = JSONObject()
     for (sha256, delta) in files.sorted(by: { $0.key < $1.key }) {
@@ -69,7 +69,7 @@ extension Backlog {
     return document.canonical
   }
 
-  /// Reads what was saved; empty where that can't be read.
+  /// Reads what was saved; empty if that can't be read.
   init(saved bytes: [UInt8]?) {
     guard let document = bytes.flatMap({ try? JSONValue.parse($0) }), let members = document["files"]?.object
     else { return }

@@ -4,24 +4,24 @@ import System
 
 /// The deltas that an answer offers, and the files that the device holds to apply them to.
 ///
-/// Whatever is off with a delta — no base, damaged bytes, another result — the plain body is fetched instead.
+/// If a delta fails for any reason (no base, damaged bytes, a wrong result), the plain body is fetched instead.
 final class DeltaTable: Sendable {
   struct Counts: Sendable {
-    /// Files made of a delta.
+    /// Files made from a delta.
     var used = 0
-    /// Deltas that were fetched, or looked for, in vain.
+    /// Deltas that couldn't be fetched or used.
     var failed = 0
-    /// Bytes of both over the wire.
+    /// The bytes received for both.
     var received: Int64 = 0
   }
 
-  /// Files above it are fetched plain: base, delta and result are in memory together.
+  /// Larger files are fetched plain, because base, delta and result are all in memory.
   private static let largestFile: Int64 = 64 << 20
-  /// Above this, one file at a time is put together.
+  /// Larger files are decoded one at a time.
   private static let largeFile: Int64 = 2 << 20
 
   private let offers: [ResourceURL: DeltaOffer]
-  /// Where the bytes of a base are.
+  /// The paths of the bases.
   private let bases: [SHA256: String]
   private let counted = Locked(Counts())
   private let large = Locked<Void>(())
@@ -33,7 +33,7 @@ final class DeltaTable: Sendable {
 
   var counts: Counts { counted.withLock { $0 } }
 
-  /// Makes an entry's bytes of a delta and writes them to `part`; false where they have to be fetched plain.
+  /// Makes an entry's file from a delta and writes it to `part`; false if it has to be fetched plain.
   func make(_ entry: HeldEntry, into part: String, by transport: any Transport) -> Bool {
     guard let offer = offers[entry.url], let base = bases[offer.base], isWorthTrying(offer, entry) else {
       return false
@@ -45,7 +45,8 @@ final class DeltaTable: Sendable {
     return isMade == true
   }
 
-  /// Makes an entry's bytes of a delta that came by other means; false where it is damaged, or its base isn't held.
+  /// Makes an entry's file from a delta obtained by other means; false if the delta is damaged, or its base isn't
+  /// held.
   func make(_ entry: HeldEntry, of delta: [UInt8], into part: String) -> Bool {
     guard let offer = offers[entry.url], let base = bases[offer.base], entry.size <= Self.largestFile else {
       return false
@@ -53,7 +54,7 @@ final class DeltaTable: Sendable {
     return apply(delta, offer, base, entry, part)
   }
 
-  /// Bytes that files will about take over the wire.
+  /// Returns the approximate bytes to download for some entries.
   func cost(of entries: [HeldEntry]) -> Int64 {
     entries.clampedSum { entry in
       guard let offer = offers[entry.url], bases[offer.base] != nil, isWorthTrying(offer, entry) else {
@@ -98,7 +99,7 @@ final class DeltaTable: Sendable {
 }
 
 extension CacheFolder {
-  /// Writes a file that isn't there yet; it becomes durable with the others that are staged.
+  /// Writes a new file; it becomes durable together with the other staged files.
   fileprivate static func write(_ bytes: [UInt8], toNew path: String) -> Bool {
     do {
       let file = try Kernel.open(path, [.write, .create, .exclusive, .noFollow])

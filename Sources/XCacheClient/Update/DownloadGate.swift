@@ -1,19 +1,17 @@
 import System
 
-/// Who uses the network next: what a page asks for at once, everything else when its turn comes, and neither begins nor goes on
-/// while a page loads.
+/// Schedules the network: a page's requests run at once; everything else waits its turn, and pauses while a page loads.
 ///
-/// Everything else is a job, an update or what follows one, of which there is one at a time. The gate ends it when nobody
-/// wants it any more.
+/// Everything else belongs to a job, such as an update, of which there is one at a time. The gate also cancels jobs.
 final class DownloadGate: Sendable {
-  /// Files fetched at a time from a server to which requests go over one connection: each waits for the round trip, and
-  /// no connection for another.
+  /// The number of files fetched concurrently from a server over one connection: more requests hide the round trip, and need no
+  /// further connections.
   static let widest = 32
-  /// Answers in a row that didn't come, after which a job takes the line for dead.
+  /// The number of timeouts in a row after which a job considers the network down.
   static let deadLine = 2
 
   fileprivate struct State {
-    /// Fetches that pages wait for, by the sha256 of what they bring.
+    /// The fetches that pages wait for, by the sha256 of the file.
     var pages: [SHA256: PageFetch] = [:]
     var running = 0
     var width: Int
@@ -22,11 +20,11 @@ final class DownloadGate: Sendable {
     var job: StopSignal?
     var isClosed = false
     var timeouts = 0
-    /// Until when pages aren't kept waiting for what isn't here, in nanoseconds of the clock that goes on while the system sleeps.
+    /// The time until which pages don't wait for missing files, in nanoseconds of the clock that keeps running during sleep.
     var pagesWaitAgain: UInt64 = 0
   }
 
-  /// A page that loads. Times are the monotonic clock's, in nanoseconds.
+  /// A loading page. Times are from the monotonic clock, in nanoseconds.
   fileprivate struct Load {
     let end: UInt64
     var quietEnd: UInt64
@@ -35,17 +33,17 @@ final class DownloadGate: Sendable {
   }
 
   private let state: Monitor<State>
-  /// As many as may ever be at work.
+  /// The maximum number of concurrent fetches.
   let threads: Int
-  /// Nanoseconds for which a page that asks for nothing still counts as loading.
+  /// The nanoseconds for which a page without new requests still counts as loading.
   private let quiet: UInt64
-  /// Nanoseconds for which a page counts as loading at most: one that never comes up must not starve updates.
+  /// The maximum nanoseconds for which a page counts as loading: one that never finishes must not starve updates.
   private let longestLoad: UInt64
 
   /// - Parameters:
-  ///   - width: files that updates and completions fetch at a time.
-  ///   - quiet: how long a page that asks for nothing still counts as loading.
-  ///   - longestLoad: how long one that goes on asking does.
+  ///   - width: the number of files that jobs fetch concurrently.
+  ///   - quiet: how long a page without new requests still counts as loading.
+  ///   - longestLoad: the maximum time for which a page counts as loading.
   init(width: Int, quiet: Duration = .seconds(1), longestLoad: Duration = .seconds(10)) {
     self.quiet = quiet.nanoseconds
     self.longestLoad = longestLoad.nanoseconds
@@ -53,18 +51,18 @@ final class DownloadGate: Sendable {
     threads = max(width, Self.widest)
   }
 
-  /// From now on more are fetched at a time: a server takes many over one connection.
+  /// Raises the number of concurrent fetches, for a server that takes many requests over one connection.
   func widen() {
     if state.withLock({ $0.width < Self.widest }) {
       state.broadcasting { $0.width = max($0.width, Self.widest) }
     }
   }
 
-  /// What the app knows of network and battery.
+  /// The network and power conditions.
   var conditions: Conditions { state.withLock { $0.conditions } }
 
-  /// Changes them in one step.
-  /// - Returns: what they were, and what they are.
+  /// Changes the conditions atomically.
+  /// - Returns: the conditions before and after the change.
   func changeConditions(_ change: (inout Conditions) -> Void) -> (old: Conditions, new: Conditions) {
     state.broadcasting { state in
       let old = state.conditions
@@ -77,10 +75,10 @@ final class DownloadGate: Sendable {
 // MARK: - Pages
 
 extension DownloadGate {
-  /// Runs `body` at once, which fetches for a page; whoever isn't at work yet waits for its end. Where the same bytes are being
-  /// fetched for another page already this waits for that, and has its outcome.
+  /// Runs `body`, which fetches a file for a page, at once; background fetches don't start until it ends. If the same bytes are
+  /// already being fetched for another page, waits for that fetch and shares its outcome.
   ///
-  /// - Throws: what `body` does, and `.stopped` as soon as `signal` is set while another one's is waited for.
+  /// - Throws: what `body` throws, and `.stopped` if `signal` is set while this waits for another page's fetch.
   func page(
     _ sha256: SHA256, until signal: StopSignal, _ body: () throws(ClientError) -> Void
   ) throws(ClientError) {
@@ -103,7 +101,7 @@ extension DownloadGate {
         if state.isClosed || signal.isSet { return .some(nil) }
         return other.outcome.map { .some($0) }
       }
-      // Nobody else wanted it any more; this one still does.
+      // The other page's fetch was cancelled; this page still needs the file.
       if case .failure(let error)? = outcome, error.isStop { continue }
       guard let outcome else {
         throw .noAnswer(url: "", TransportError(.stopped, "cancelled"))
@@ -112,23 +110,23 @@ extension DownloadGate {
     }
   }
 
-  /// A page begins to load.
+  /// Notes that a page begins to load.
   func pageOpens(_ page: UInt64) {
     let now = Clock.monotonicNanoseconds()
     let load = Load(end: now + longestLoad, quietEnd: now + quiet)
     state.withLock { $0.loading[page] = load }
   }
 
-  /// A page that loads asked for something.
+  /// Notes that a loading page requested something.
   func pageAsks(_ page: UInt64) {
     let quietEnd = Clock.monotonicNanoseconds() + quiet
     state.withLock { $0.loading[page]?.quietEnd = quietEnd }
   }
 
-  /// Pages that have neither come up nor failed nor been left, as far as anybody waits for them.
+  /// The number of pages that count as loading; expired ones are dropped only when a job checks.
   var loadingPages: Int { state.withLock { $0.loading.count } }
 
-  /// A page came up, failed or was left.
+  /// Notes that a page has loaded, failed or been left.
   func pageIsLoaded(_ page: UInt64) {
     if state.withLock({ $0.loading[page] != nil }) { state.broadcasting { $0.loading[page] = nil } }
   }
@@ -137,7 +135,7 @@ extension DownloadGate {
 // MARK: - The job
 
 extension DownloadGate {
-  /// Begins a job, which ends where `signal` says.
+  /// Begins a job, which `signal` cancels.
   /// - Throws: `closed`.
   func begin(_ signal: StopSignal, _ folder: String) throws(ClientError) {
     let isClosed = state.withLock { state in
@@ -148,25 +146,25 @@ extension DownloadGate {
     if isClosed { throw .closed(folder: folder) }
   }
 
-  /// Ends a job, or what a page waits for, at its next piece; another one isn't touched.
+  /// Cancels the job or the page's fetch with this signal, at its next chunk.
   func stop(_ signal: StopSignal) {
     signal.set()
     state.broadcasting { _ in }
   }
 
-  /// Ends the job and what pages wait for, and lets none begin any more.
+  /// Cancels the job and all pages' fetches, and lets no new ones begin.
   func close() { state.broadcasting { $0.isClosed = true } }
 
-  /// Whether the device was closed.
+  /// Whether the device has been closed.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Whether nobody wants any more what ends with `signal`.
+  /// Whether a fetch with this signal has been cancelled.
   func isOver(_ signal: StopSignal) -> Bool { signal.isSet || isClosed }
 
-  /// Whether nobody wants the job any more.
+  /// Whether the job has been cancelled.
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Runs `body` when its turn comes, or when it is to find out that the job has ended.
+  /// Runs `body` when its turn comes, or once the job is cancelled, so that it can find out.
   func background<Value>(_ body: () throws(ClientError) -> Value) throws(ClientError) -> Value {
     wait { state in
       guard state.isStopped || state.pages.isEmpty && state.running < state.width else { return false }
@@ -178,7 +176,7 @@ extension DownloadGate {
   }
 
   /// Waits while a page loads.
-  /// - Returns: whether the job goes on.
+  /// - Returns: whether the job is to continue.
   func piece() -> Bool {
     wait { state in
       state.timeouts = 0
@@ -187,7 +185,7 @@ extension DownloadGate {
     return !isStopped
   }
 
-  /// Waits for so long, or until the job has ended, or what a page waits for, where `signal` is that one's.
+  /// Waits for the given time, or until the job is cancelled, or, if a page's `signal` is given, until that is set.
   func pause(_ milliseconds: UInt32, until signal: StopSignal? = nil) {
     _ = state.waiting(for: .milliseconds(milliseconds)) { state in
       let isOver = signal.map { state.isClosed || $0.isSet } ?? state.isStopped
@@ -195,7 +193,7 @@ extension DownloadGate {
     }
   }
 
-  /// Waits until no page loads and `isReady` says so, or the job has ended and `isReady` says so.
+  /// Waits until `isReady` returns true while no page loads or the job is cancelled.
   private func wait(_ isReady: (inout State) -> Bool) {
     while true {
       let timeout = state.withLock { $0.loadEnd(after: Clock.monotonicNanoseconds()) }
@@ -209,25 +207,25 @@ extension DownloadGate {
 }
 
 extension DownloadGate {
-  /// Whether too many answers in a row didn't come.
+  /// Whether too many requests in a row have timed out.
   var isLineDead: Bool { state.withLock { $0.timeouts >= Self.deadLine } }
 
-  /// Seconds for which a page waits for the next piece of a file that isn't here.
+  /// The seconds for which a page waits for the next chunk of a missing file.
   static let pageTimeout = 5
 
-  /// Whether a page waited in vain within the last half minute.
+  /// Whether a page's request has timed out within the last half minute.
   var isPageLineDead: Bool {
     let now = Clock.continuousNanoseconds()
     return state.withLock { now < $0.pagesWaitAgain }
   }
 
-  /// Takes note that nothing came for a page.
+  /// Records that a page's request timed out.
   func notePageTimeout() {
     let end = Clock.continuousNanoseconds() + 30_000_000_000
     state.withLock { $0.pagesWaitAgain = end }
   }
 
-  /// Takes note that an answer didn't come; the next piece of any ends the count.
+  /// Counts a timeout; the next chunk of any response resets the count.
   func countTimeout() { state.withLock { $0.timeouts += 1 } }
 }
 
@@ -236,12 +234,12 @@ extension DownloadGate.State {
 
   fileprivate mutating func isLoading(at now: UInt64) -> Bool {
     if loading.isEmpty { return false }
-    // A page that was quiet may go on asking, and counts again then.
+    // A page that was quiet counts again when it makes another request.
     loading = loading.filter { $0.value.end > now }
     return loading.values.contains { $0.until > now }
   }
 
-  /// How long somebody who waits sleeps before the next look at the clock.
+  /// Returns how long a waiting thread sleeps before it checks the clock again.
   fileprivate func loadEnd(after now: UInt64) -> Duration {
     let ends = loading.values.map(\.until).filter { $0 > now }
     return ends.min().map { .nanoseconds(Int64(clamping: $0 - now)) + .milliseconds(1) } ?? .seconds(1)
@@ -254,12 +252,12 @@ extension Duration {
   }
 }
 
-/// A fetch that pages wait for; touched under the gate's lock alone.
+/// A fetch that pages wait for; accessed only under the gate's lock.
 private final class PageFetch {
   var outcome: Result<Void, ClientError>?
 }
 
-/// Says of a job, or of what a page waits for, that nobody wants it any more.
+/// A cancellation flag for a job or a page's fetch.
 package final class StopSignal: Sendable {
   private let flag = Locked(false)
 

@@ -1,16 +1,16 @@
 import System
 
-/// Fetches a list of files, several at a time, and counts.
+/// Fetches a list of files concurrently, and reports progress.
 struct FetchRun: Sendable {
   let fetcher: Fetcher
   let gate: DownloadGate
   let progress: (@Sendable (Progress) -> Void)?
-  /// Asked between any two pieces; false ends the run, which then throws that it was stopped.
+  /// Called for each chunk; false cancels the run, which then throws `.stopped`.
   var shouldContinue: @Sendable () -> Bool = { true }
 
-  /// Fetches each entry to where `target` says and gives the bytes that came over the wire.
+  /// Fetches each entry to the path that `target` returns, and returns the bytes received over the network.
   ///
-  /// The first failure ends it and is thrown; what was fetched until then stays.
+  /// The first failure ends the run and is thrown; files fetched before it stay.
   func run(
     _ entries: [HeldEntry], to target: @escaping @Sendable (HeldEntry) -> String,
     then done: @escaping @Sendable (HeldEntry) throws(ClientError) -> Void = { _ in }
@@ -22,7 +22,7 @@ struct FetchRun: Sendable {
       let entry = entries[index]
       do throws(ClientError) {
         let received = try gate.background { () throws(ClientError) -> Int64 in
-          // What waited for its turn until now isn't begun any more; the failure is thrown by whom it met.
+          // Fetches still waiting for their turn don't start; the one that failed throws.
           if state.withLock({ $0.hasFailed }) { return 0 }
           let received = try fetcher.fetch(entry, to: target(entry)) { count in
             let (now, shouldContinue) = state.withLock { $0.came(count) }
@@ -45,11 +45,11 @@ struct FetchRun: Sendable {
   private struct State {
     var progress: Progress
     var received: Int64 = 0
-    /// Then the other connections stop, too.
+    /// Makes the other fetches stop, too.
     var hasFailed = false
 
     mutating func came(_ count: Int) -> (Progress, shouldContinue: Bool) {
-      // A second attempt brings some bytes again.
+      // A second attempt receives some bytes again.
       progress.bytes = min(progress.bytes.addingClamped(Int64(count)), progress.bytesTotal)
       return (progress, !hasFailed)
     }

@@ -1,27 +1,30 @@
 import System
 
-/// Fetches listed files: streamed to the disk while they are hashed, kept only when every digest is right.
+/// Fetches listed files: streams them to the disk while hashing, and keeps them only if the digests match.
 struct Fetcher: Sendable {
   let transport: any Transport
   let folder: CacheFolder
-  /// Milliseconds to wait before the second attempt, the third, and so on.
+  /// The milliseconds to wait before the second attempt, the third, and so on.
   let pauses: [UInt32]
-  /// Whether a page waits, and has the network besides: then a server that doesn't answer is asked once.
+  /// Whether a page waits, which can also use the network directly: a timeout is then not retried.
   var isForPage = false
-  /// Waits so many milliseconds.
+  /// Waits for the given number of milliseconds.
   var pause: @Sendable (UInt32) -> Void = { Clock.sleep(for: .milliseconds($0)) }
   /// Deltas to try before the plain body.
   var deltas: DeltaTable?
-  /// Told of each file that can't be had.
+  /// Called for each file that can't be fetched.
   var failed: @Sendable (HeldEntry, ClientError) -> Void = { _, _ in }
 
-  /// Of files with at least so many bytes the first ones are kept when the line is torn or the app ends.
+  /// Partly received files of at least this size are kept when the connection breaks or the app ends.
   private static let large: Int64 = 1 << 20
 
-  /// Fetches an entry's bytes to `target` and gives how many came over the wire.
+  /// Fetches an entry's file to `target`, and returns how many bytes were received over the network.
   ///
-  /// - Parameter arrived: told of bytes as they come; false ends the fetch.
-  /// - Throws: `noAnswer`, `status`, `wrongBytes`, `tooLong`, `file`; then there is nothing at `target`.
+  /// - Parameters:
+  ///   - entry: the entry to fetch.
+  ///   - target: the path of the finished file.
+  ///   - arrived: called with the number of bytes as they arrive; false cancels the fetch.
+  /// - Throws: `noAnswer`, `status`, `wrongBytes`, `tooLong`, `file`; there is then no file at `target`.
   func fetch(
     _ entry: HeldEntry, to target: String, arrived: (Int) -> Bool = { _ in true }
   ) throws(ClientError) -> Int64 {
@@ -35,7 +38,7 @@ struct Fetcher: Sendable {
       do {
         return try attempt(entry, to: target, isUncoded: isUncoded, arrived)
       } catch {
-        // A coded body is a file of its own at the origin or a cache, which may be damaged where the plain one is whole.
+        // An origin or a cache stores a coded body separately, so it may be damaged while the plain one is intact.
         if error.mayBeCoding, !isUncoded {
           isUncoded = true
           continue
@@ -44,14 +47,15 @@ struct Fetcher: Sendable {
           failed(entry, error)
           throw error
         }
-        // So may one that ends too early, each time. The network is the likelier cause, so the last attempt asks.
+        // A body that is cut short each time may be a damaged coding, too. The network is the likelier cause, so only
+        // the last attempt asks for the plain one.
         if pauses.isEmpty, error.isBroken { isUncoded = true }
         self.pause(pause)
       }
     }
   }
 
-  /// Makes the bytes of a delta; what went over the wire for it is in the book's counts.
+  /// Makes the file from a delta; `deltas` counts the bytes received for it.
   private func make(_ entry: HeldEntry, to target: String, of deltas: DeltaTable) throws(ClientError) -> Bool
   {
     let part = folder.incoming()
@@ -91,7 +95,7 @@ struct Fetcher: Sendable {
       }
       return file
     }
-    // Its codings have other bytes than those that are here.
+    // The bytes already here are of the plain body, so the rest must be, too.
     var ask = TransportRequest(entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
     if start >= entry.size {
       try restart(file, part)
@@ -105,7 +109,7 @@ struct Fetcher: Sendable {
     do throws(TransportError) {
       reply = try transport.get(ask) { head in
         if head.start == 0, start > 0 {
-          // It is another file by now, or the server knows no ranges.
+          // The file has changed, or the server doesn't support ranges.
           do throws(ClientError) { try restart(file, part) } catch { return false }
           hasher = FileHasher()
         } else if start > 0 {
@@ -149,18 +153,18 @@ struct Fetcher: Sendable {
 }
 
 extension ClientError {
-  /// Whether what came may have been a damaged coding of the right bytes.
+  /// Whether a damaged coding of the right bytes may be the cause.
   fileprivate var mayBeCoding: Bool {
     switch self {
     case .wrongBytes, .tooLong: true
     case .noAnswer(_, let error): error.kind == .other
-    // "Range Not Satisfiable": what was kept of it isn't the server's.
+    // "Range Not Satisfiable": the bytes that were kept don't fit the server's file.
     case .status(_, 416, _): true
     default: false
     }
   }
 
-  /// Whether what came until then is right as far as it goes.
+  /// Whether the bytes received so far can be kept for resuming.
   fileprivate var leavesBytes: Bool {
     guard case .noAnswer(_, let error) = self else { return false }
     return error.kind != .tooLong && error.kind != .other
@@ -170,7 +174,7 @@ extension ClientError {
     if case .noAnswer(_, let error) = self { error.kind == .timedOut } else { false }
   }
 
-  /// Whether the same request will fail the same way, until something is published or mended.
+  /// Whether the same request will keep failing until something is published or repaired.
   var isLasting: Bool {
     switch self {
     case .status, .wrongBytes, .tooLong: !isTransient
@@ -178,7 +182,7 @@ extension ClientError {
     }
   }
 
-  /// Whether the app, or the conditions, ended it.
+  /// Whether the app, or the conditions, stopped it.
   package var isStop: Bool {
     if case .noAnswer(_, let error) = self { error.kind == .stopped } else { false }
   }

@@ -2,14 +2,14 @@ import Archive
 import Manifests
 import System
 
-/// A zip that an app ships, or that was fetched by other means: `bundle/553.zip`, `bundle/552-553.zip` or
-/// `bundle/552-553.delta.zip` (DESIGN §3).
+/// A zip that is built into an app, or was fetched by other means: `bundle/553.zip`, `bundle/552-553.zip` or
+/// `bundle/552-553.delta.zip` (docs/protocol.md §9).
 struct Preset: Sendable {
   private let path: String
   private let archive: Archive
   private let answer: ConfigureAnswer
 
-  /// Bytes that its manifest may have.
+  /// Opens a zip and reads its manifest, of at most `manifestLimit` bytes.
   init(_ path: String, manifestLimit: Int64) throws(ClientError) {
     self.path = path
     do {
@@ -22,8 +22,9 @@ struct Preset: Sendable {
     }
   }
 
-  /// The manifest version that it leads to, and the index; nil where that isn't above what is held.
-  /// - Throws: `preset`, also for an update of another version than the one held.
+  /// Returns the manifest version that the zip leads to, and its index; nil if that isn't newer than the held
+  /// one.
+  /// - Throws: `preset`, also for an update from a version other than the held one.
   func index(over held: DeviceIndex) throws(ClientError) -> (version: ManifestVersion, index: DeviceIndex?) {
     do {
       switch answer {
@@ -45,7 +46,7 @@ struct Preset: Sendable {
     }
   }
 
-  /// - Throws: `preset` where it has nothing for the app's hosts: then it is another app's.
+  /// - Throws: `preset`, if it has nothing for the app's hosts, and so is another app's.
   private func index(
     _ manifest: Manifest, _ digest: SHA256, _ hosts: HostList
   ) throws -> DeviceIndex {
@@ -58,7 +59,7 @@ struct Preset: Sendable {
     return index
   }
 
-  /// The deltas that it has.
+  /// The deltas in the zip.
   var offers: [DeltaOffer] { if case .patch(let answer) = answer { answer.deltas } else { [] } }
 
   /// The origin's zips that lead to the same version without deltas.
@@ -67,7 +68,7 @@ struct Preset: Sendable {
     return "\(answer.base)-\(answer.version).zip or \(answer.version).zip"
   }
 
-  /// Writes an entry's bytes to `target`, checked: those that it has, else what a delta of its makes.
+  /// Writes an entry's verified file to `target`: unpacked from the zip, or made from a delta in it.
   func extract(
     _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaTable
   ) throws(ClientError) {
@@ -92,7 +93,7 @@ struct Preset: Sendable {
   ) throws(ClientError) {
     let delta: [UInt8]
     do {
-      // A delta that isn't smaller than its file is none of an origin's.
+      // An origin never makes a delta larger than its file.
       delta = try archive.bytes(of: packed, limit: Int(clamping: entry.size))
     } catch {
       throw Self.error(error, path)

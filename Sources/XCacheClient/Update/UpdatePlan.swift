@@ -1,38 +1,40 @@
 import Manifests
 import System
 
-/// How the bytes of a new manifest come to be staged: only entries that changed move, and of those only bytes
-/// that the device holds under no other key are fetched.
+/// How the files of a new manifest get staged: only changed entries are, and of those only bytes that the device doesn't
+/// hold under another name are fetched.
 struct UpdatePlan: Equatable, Sendable {
   struct Copy: Equatable, Sendable {
     let entry: HeldEntry
     let source: Source
   }
 
-  /// Where the device already has some bytes.
+  /// Where the device already has the bytes.
   enum Source: Equatable, Sendable {
-    /// An update that wasn't finished has staged them.
+    /// Staged by an unfinished update, or by a pack.
     case staged
     case file(CachedName)
     case aside
   }
 
-  /// One entry for each sha256.
+  /// The entries to fetch, one for each sha256.
   var fetch: [HeldEntry] = []
   var copy: [Copy] = []
   /// Files that stay where they are.
   var kept = 0
-  /// Entries that didn't change and whose file isn't there, or for which there is no room; fetched when a page asks for one.
+  /// Unchanged entries whose file is missing, and entries without room on the disk; fetched when a page requests them.
   var missing = 0
-  /// Changed entries whose bytes are staged for another entry already.
+  /// Changed entries whose bytes are already staged for another entry.
   var shared = 0
-  /// Of `fetch`, what takes the place of other bytes that are here.
+  /// The entries in `fetch` that replace a file the device has.
   private var replacing: Set<ResourceURL> = []
 
   /// - Parameters:
-  ///   - present: names under which there is a file
-  ///   - aside: what was set aside
-  ///   - staged: what an update that wasn't finished has staged
+  ///   - old: the manifest held.
+  ///   - new: the manifest to switch to.
+  ///   - present: the names under which there is a file.
+  ///   - aside: the set-aside files.
+  ///   - staged: the staged files.
   init(
     from old: DeviceIndex, to new: DeviceIndex, present: Set<CachedName>, aside: Set<SHA256>,
     staged: Set<SHA256>
@@ -63,8 +65,8 @@ struct UpdatePlan: Equatable, Sendable {
     }
   }
 
-  /// Leaves out of `fetch` what there is no room for on the disk: it comes when a page asks for it. What takes the place of
-  /// something that is here comes first, then small files.
+  /// Removes from `fetch` what there is no room for on the disk; it is fetched when a page requests it. Files that replace
+  /// present ones have priority, then small ones.
   mutating func leaveOut(beyond room: Int64) {
     if room == .max { return }
     var left = room - copy.clampedSum(\.entry.blocks)

@@ -1,20 +1,20 @@
-/// What an update did.
+/// The result of an update.
 public struct UpdateReport: Hashable, Sendable {
-  /// How the device came to what it holds now.
+  /// How the device got what it holds now.
   public enum Kind: String, Hashable, Sendable {
-    /// It didn't ask: too early, see `wait`.
+    /// It didn't poll: it was too early (see `wait`), or there is no network.
     case notDue
     /// There is nothing newer.
     case nothing
-    /// A patch turned the manifest held into the next one.
+    /// A patch turned the held manifest into the next one.
     case patch
-    /// A pack, which brought files and manifest in one.
+    /// A pack brought files and manifest together.
     case pack
-    /// A whole manifest came.
+    /// A whole manifest was fetched.
     case whole
   }
 
-  /// Who was asked.
+  /// The server that was polled.
   public enum Source: String, Hashable, Sendable {
     /// The origin.
     case origin
@@ -22,47 +22,47 @@ public struct UpdateReport: Hashable, Sendable {
     case fallback
   }
 
-  /// How the device came to `to`, or why it stayed.
+  /// How the device got to `to`, or why it didn't change.
   public let kind: Kind
-  /// Nil where nobody was asked.
+  /// The server that was polled; nil if none was.
   public internal(set) var source: Source?
-  /// Milliseconds until the next poll is due, where this one wasn't.
+  /// The milliseconds until the next poll is due, if it was too early.
   public internal(set) var wait: Int64 = 0
-  /// The manifest version that the answer named; nil where nobody was asked.
+  /// The manifest version that the answer named; nil if no server was polled.
   public internal(set) var polled: String?
-  /// The version held before; `0`: none.
+  /// The version held before; `0` if there was none.
   public let from: String
   /// The version held now.
   public let to: String
-  /// Listed files; each is one of `fetched`, `copied`, `kept`, `missing` and `backlog`.
+  /// Listed files; each counts in one of `fetched`, `copied`, `kept`, `missing` and `backlog`.
   public internal(set) var files = 0
-  /// Files that came over the network; two URLs with equal bytes are one.
+  /// Files fetched over the network; two URLs with equal bytes count once.
   public internal(set) var fetched = 0
-  /// Files made of bytes that the device held already, or that came for another one.
+  /// Files copied from bytes that the device already held, or that were fetched for another file.
   public internal(set) var copied = 0
-  /// Listed files that stayed as they were.
+  /// Listed files that stayed in place.
   public internal(set) var kept = 0
-  /// Listed files that aren't there: they didn't change, or there is no room for them, so they wait until a page asks, or
-  /// for `complete`.
+  /// Listed files that the device doesn't have, since they didn't change or there is no room for them; a page's request
+  /// or `complete` fetches them.
   public internal(set) var missing = 0
-  /// Files that were left for later, since the conditions don't allow large updates: they wait until a page asks, or for
-  /// better conditions.
+  /// Files left for later, since the conditions don't allow large updates; they are fetched when a page requests them, or
+  /// under better conditions.
   public internal(set) var backlog = 0
-  /// Listed files of hosts that the app doesn't name; they are passed over.
+  /// Listed files of hosts that aren't in the app's list, which are ignored.
   public internal(set) var passedOver = 0
-  /// Bytes of the fetched files as they came over the wire, so fewer than their sizes where they were coded.
+  /// The bytes of the fetched files as received over the network, so fewer than their sizes if they were coded.
   public internal(set) var bytesFetched: Int64 = 0
-  /// Of the fetched files, those made of a delta on what the device held.
+  /// How many of the fetched files were made from a delta over a file that the device held.
   public internal(set) var deltas = 0
-  /// Deltas that were of no use, after which the plain body was fetched.
+  /// Deltas that failed, after which the plain body was fetched.
   public internal(set) var deltasFailed = 0
-  /// What came of the pack that was offered; nil where none was.
+  /// The result of the offered pack; nil if none was offered.
   public internal(set) var pack: PackReport?
-  /// Bytes that gzip bodies of the fetched files would have had; nil unless the settings ask for it.
+  /// The bytes that gzip bodies of the fetched files would have taken; nil unless the settings ask for it.
   public internal(set) var bytesByGzip: Int64?
-  /// Bytes of all listed files.
+  /// The total bytes of all listed files.
   public internal(set) var bytesTotal: Int64 = 0
-  /// Prefetch config and policy.
+  /// The changes to the prefetch config and the policy.
   public internal(set) var documents = DocumentReport()
 
   init(_ kind: Kind, from: String, to: String) {
@@ -72,77 +72,77 @@ public struct UpdateReport: Hashable, Sendable {
   }
 }
 
-/// What came of a pack.
+/// The result of installing a pack.
 public struct PackReport: Hashable, Sendable {
-  /// Bytes of it that came over the network.
+  /// The bytes of it received over the network.
   public internal(set) var bytes: Int64 = 0
-  /// Files made of it.
+  /// Files made from it.
   public internal(set) var files = 0
-  /// Files in it that the device had already.
+  /// Files in it that the device already had.
   public internal(set) var ready = 0
-  /// How often it went on behind what had come: after a torn line, or a restart of the app.
+  /// How often the download was resumed, after a broken connection or a restart of the app.
   public internal(set) var resumed = 0
-  /// Why it was of no use, after which the patch was asked for; nil where it served.
+  /// Why it couldn't be used, after which the patch was requested; nil if it was used or abandoned.
   public internal(set) var failure: String?
 }
 
-/// How far an update or a completion is. While a pack comes, bytes are those of the pack.
+/// The progress of an update or a completion. During the download of a pack, bytes are those of the pack.
 public struct Progress: Hashable, Sendable {
   /// Files fetched so far.
   public internal(set) var files = 0
   /// Files to fetch.
   public let filesTotal: Int
-  /// Bytes of those files so far, decoded.
+  /// The bytes of those files so far, decoded.
   public internal(set) var bytes: Int64 = 0
-  /// Bytes of all files to fetch.
+  /// The total bytes of all files to fetch.
   public let bytesTotal: Int64
 }
 
-/// What a completion did.
+/// The result of a completion.
 public struct CompletionReport: Hashable, Sendable {
-  /// Listed files that were there and right.
+  /// Listed files that were present and correct.
   public internal(set) var right = 0
-  /// Files that were there with other bytes than listed; they are among the fetched and copied ones.
+  /// Files that were present with bytes other than listed; once repaired, they also count as fetched or copied.
   public internal(set) var wrong = 0
-  /// Files that came over the network.
+  /// Files fetched over the network.
   public internal(set) var fetched = 0
-  /// Files made of bytes that the device held under another key, or had set aside.
+  /// Files copied from bytes that the device held under another name, or had set aside.
   public internal(set) var copied = 0
-  /// Bytes of the fetched files, as they came over the wire.
+  /// The bytes of the fetched files as received over the network.
   public internal(set) var bytesFetched: Int64 = 0
 }
 
-/// What an update did to the documents beside the manifest.
+/// What an update did to the documents besides the manifest.
 public struct DocumentReport: Hashable, Sendable {
   /// The versions held before and now.
   public struct Change: Hashable, Sendable {
-    /// `0` where none was held.
+    /// The version held before; `0` if there was none.
     public let from: String
-    /// What the device has now.
+    /// The version held now.
     public let to: String
   }
 
-  /// Nil where the policy stayed as it was.
+  /// The change of the policy; nil if there was none.
   public internal(set) var policy: Change?
-  /// Nil where the prefetch config stayed as it was.
+  /// The change of the prefetch config; nil if there was none.
   public internal(set) var prefetch: Change?
-  /// Why a document that is new couldn't be had; the next poll tries again.
+  /// Why a new document couldn't be fetched or saved; the next poll tries again.
   public internal(set) var failures: [ClientError] = []
 }
 
-/// What became of a preset zip.
+/// The result of installing a preset zip.
 public struct PresetReport: Hashable, Sendable {
-  /// False where the device holds the zip's version already, or a newer one; then nothing was changed.
+  /// Whether the zip was installed; false, with nothing changed, if the device already holds its version or a newer one.
   public let isTaken: Bool
   /// The zip's manifest version.
   public let version: String
-  /// The version held before; `0`: none.
+  /// The version held before; `0` if there was none.
   public let from: String
-  /// Files that came out of the zip.
+  /// Files taken from the zip.
   public internal(set) var files = 0
-  /// Their bytes.
+  /// The bytes of those files.
   public internal(set) var bytes: Int64 = 0
-  /// Files made of bytes that the device held already, and listed files that stayed as they were.
+  /// Files copied from bytes that the device already held, and listed files that stayed in place.
   public internal(set) var held = 0
 
   init(isTaken: Bool, version: String, from: String) {

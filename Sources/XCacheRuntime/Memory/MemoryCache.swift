@@ -1,13 +1,13 @@
 import System
 
-/// The bytes of files that pages asked for lately, up to a number of bytes; the least recently used go first.
+/// The bytes of recently requested files, up to a total size; the least recently used are evicted first.
 ///
-/// Kept by sha256, so a switch of the manifest makes nothing in it wrong.
+/// Keyed by SHA-256, so entries stay valid when the manifest changes.
 struct MemoryCache {
-  /// Files with more bytes aren't kept: one of them would push out many.
+  /// Larger files aren't kept: one of them would push out many others.
   static let largestFile = 1 << 20
 
-  /// How often something was there, wasn't, and made way.
+  /// The number of hits, misses and evictions.
   struct Counts: Hashable, Sendable {
     var hits = 0
     var misses = 0
@@ -21,7 +21,7 @@ struct MemoryCache {
     var newer: Int?
   }
 
-  /// Bytes that all files may have together.
+  /// The most bytes that all files may take up together.
   let limit: Int
   private(set) var used = 0
   private(set) var counts = Counts()
@@ -34,10 +34,10 @@ struct MemoryCache {
 
   init(limit: Int) { self.limit = max(0, limit) }
 
-  /// Files that are kept.
+  /// The number of files kept.
   var count: Int { places.count }
 
-  /// The bytes of a file; nil where they aren't kept.
+  /// Returns the bytes of a file; nil if they aren't kept.
   mutating func bytes(_ digest: SHA256) -> [UInt8]? {
     guard let place = places[digest], let slot = slots[place] else {
       counts.misses += 1
@@ -51,7 +51,7 @@ struct MemoryCache {
     return slot.bytes
   }
 
-  /// Keeps the bytes of a file, where they aren't too many.
+  /// Keeps the bytes of a file unless there are too many.
   mutating func keep(_ bytes: [UInt8], as digest: SHA256) {
     guard bytes.count <= min(limit, Self.largestFile), places[digest] == nil else { return }
     while used + bytes.count > limit, let place = oldest {
@@ -72,7 +72,7 @@ struct MemoryCache {
     linkAsNewest(place)
   }
 
-  /// Lets go of everything: the app was told that memory is short.
+  /// Removes everything: the app was warned that memory is low.
   mutating func empty() {
     (places, slots, free) = ([:], [], [])
     (newest, oldest) = (nil, nil)

@@ -1,43 +1,43 @@
 import System
 
-/// Lets so many requests to one server be under way, and many more where they share a connection; the others wait for their
-/// turn, in order.
+/// Limits how many requests to one server run at a time, to a higher number if they share a connection; the others wait for
+/// their turn, in order.
 final class HostLimiter: Sendable {
   private struct Host {
     var running = 0
-    /// In the order in which they came, by their numbers.
+    /// By number, in order of arrival.
     var waiting: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
   }
 
   private struct State {
     var hosts: [String: Host] = [:]
     var last: UInt64 = 0
-    /// Those who were cancelled before they began to wait.
+    /// Requests that were cancelled before they started to wait.
     var gone: Set<UInt64> = []
     /// Servers whose requests share a connection.
     var multiplexed: Set<String> = []
   }
 
   private let width: Int
-  /// Requests that share a connection; servers allow some 100 (RFC 9113 §6.5.2).
+  /// The most requests that share a connection; servers allow some 100 (RFC 9113 §6.5.2).
   private static let sharedWidth = 100
-  /// Servers that are remembered; of more, all are forgotten, which costs the next request of each its neighbours' company.
+  /// The most servers that are remembered; beyond that all are forgotten, and each gets `width` again until it is known.
   private static let limit = 1_000
   private let state = Locked(State())
 
   init(width: Int) { self.width = width }
 
-  /// Requests that wait for their turn.
+  /// The number of requests that wait for their turn.
   var waiting: Int { state.withLock { $0.hosts.values.reduce(0) { $0 + $1.waiting.count } } }
 
-  /// Comes back when it is the caller's turn; then `leave` is called once. False, and no turn, where the calling task is cancelled
-  /// before.
+  /// Waits for the caller's turn; call `leave` exactly once afterwards. Returns false, without a turn, if the calling task
+  /// is cancelled before.
   func enter(_ host: String) async -> Bool {
     let number = state.withLock { state in
       state.last += 1
       return state.last
     }
-    // Those who were cancelled when they had their turn already.
+    // A request may be cancelled when it already has its turn.
     defer { state.withLock { _ = $0.gone.remove(number) } }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -68,15 +68,15 @@ final class HostLimiter: Sendable {
     state.multiplexed.contains(host) ? max(width, Self.sharedWidth) : width
   }
 
-  /// Hands the place on.
+  /// Gives the turn to the next request.
   func leave(_ host: String) {
     change(host) { state in state.hosts[host]?.running -= 1 }
   }
 
-  /// Whether a server takes several requests on one connection, as far as is known.
+  /// Whether a server is known to take several requests on one connection.
   func isMultiplexed(_ host: String) -> Bool { state.withLock { $0.multiplexed.contains(host) } }
 
-  /// It turned out whether a server takes several requests on one connection.
+  /// Records whether a server takes several requests on one connection.
   func isMultiplexed(_ host: String, _ value: Bool) {
     change(host) { state in
       if value {
@@ -88,7 +88,7 @@ final class HostLimiter: Sendable {
     }
   }
 
-  /// Changes something and lets those go whose turn it is then.
+  /// Applies a change, then resumes the requests whose turn it is.
   private func change(_ host: String, _ change: (inout State) -> Void) {
     let next = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
       change(&state)

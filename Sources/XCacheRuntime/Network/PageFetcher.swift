@@ -1,14 +1,14 @@
 import System
 import XCacheClient
 
-/// Makes requests on behalf of pages: with the engine's cookies, redirects as a browser follows them, and six at most to one
-/// server at a time, or a hundred to one that takes them on one connection.
+/// Makes requests on behalf of pages: with the engine's cookies, with redirects followed as in a browser, and at most six
+/// at a time to one server, or a hundred to a server that takes them on one connection.
 public final class PageFetcher: Sendable {
-  /// What becomes of redirects.
+  /// How redirects are handled.
   public enum Redirects: Sendable {
-    /// They are followed, as a browser does for what a page loads.
+    /// Redirects are followed, as a browser does for what a page loads.
     case follow
-    /// They are the answer, as for documents, so that the address changes.
+    /// A redirect is itself the answer, as for documents, so that the address changes.
     case giveBack
   }
 
@@ -17,24 +17,25 @@ public final class PageFetcher: Sendable {
   let gate: HostLimiter
 
   /// - Parameters:
-  ///   - transport: makes one exchange at a time on each thread.
-  ///   - cookies: the engine's.
-  ///   - connections: requests at a time to one server that takes but one on each connection.
+  ///   - transport: sends the requests; one exchange at a time runs on each thread.
+  ///   - cookies: the engine's cookies.
+  ///   - connections: the most requests at a time to a server that takes only one on each connection.
   public init(_ transport: any PageTransport, cookies: any CookieStore, connections: Int = 6) {
     self.transport = transport
     self.cookies = cookies
     gate = HostLimiter(width: max(1, connections))
   }
 
-  /// The device has another network: what is under way goes on as far as it gets, requests from now on take new connections.
+  /// Tells the fetcher that the device changed networks: running requests go on as long as they can, later ones use new
+  /// connections.
   public func networkChanged() { transport.networkChanged() }
 
-  /// Sends `request` and hands the answer over, its head first.
+  /// Sends `request` and delivers the answer, its head first.
   ///
-  /// `begin` and `receive` run on a thread of the exchange's own, and give false to end it. Cookies come from the engine
-  /// and go to it at every step; a `Cookie` among the request's headers is taken out. Where the calling task is cancelled, the
-  /// exchange ends within a second.
-  /// - Throws: `TransportError`, where there is no whole answer.
+  /// `begin` and `receive` run on a thread of the exchange's own, and return false to end it. Cookies are read from the
+  /// engine and stored in it at every step; a `Cookie` among the request's headers is removed. If the calling task is
+  /// cancelled, the exchange ends within a second.
+  /// - Throws: `TransportError` if there is no complete answer.
   public func fetch(
     _ request: NetworkRequest, redirects: Redirects = .follow,
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
@@ -48,7 +49,7 @@ public final class PageFetcher: Sendable {
     throw TransportError(.other, "\(request.url): more than \(Redirect.limit) redirects")
   }
 
-  /// One request and its answer; gives the next one after a redirect that is followed.
+  /// Sends one request; returns the next one if the answer is a redirect that is followed.
   private func step(
     _ request: NetworkRequest, _ redirects: Redirects, _ begin: @escaping @Sendable (NetworkHead) -> Bool,
     _ receive: @escaping @Sendable (RawSpan) -> Bool
@@ -60,7 +61,7 @@ public final class PageFetcher: Sendable {
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
     if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
-    // Its turn may have been long in coming.
+    // The wait for its turn may have been long.
     guard !request.isCancelled() else {
       gate.leave(server)
       throw TransportError(.stopped, "the caller ended it")
@@ -73,7 +74,7 @@ public final class PageFetcher: Sendable {
     gate.leave(server)
     if let error = outcome.error { throw error }
     guard var next = outcome.next else { return nil }
-    // Those of the step were about its own server and its own task.
+    // The step's own closures belong to its server and its task.
     (next.multiplexed, next.isCancelled) = (request.multiplexed, request.isCancelled)
     return next
   }
@@ -128,17 +129,17 @@ public final class PageFetcher: Sendable {
         outcome.next == nil ? receive(bytes) : rest.withLock { $0.takes(bytes.byteCount) }
       }
     } catch {
-      // Nobody reads the body of a redirect, nor minds how it ends.
+      // Nobody reads the body of a redirect, so it doesn't matter how it ends.
       if outcome.next == nil || request.isCancelled() { outcome.error = error }
     }
     return outcome
   }
 
-  /// Gives an answer's cookies to the engine before anybody learns of the answer: what is asked for next sends them.
+  /// Stores an answer's cookies in the engine before anyone sees the answer, so that the next request sends them.
   private func takeCookies(of head: NetworkHead, from url: String) {
     let values = head.values("set-cookie")
     guard !values.isEmpty else { return }
-    // On the exchange's own thread.
+    // This is the exchange's own thread, so it may block.
     Task.waiting { [cookies] in await cookies.take(values, from: url) }
   }
 }

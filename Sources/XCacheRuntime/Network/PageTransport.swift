@@ -1,39 +1,40 @@
 import XCacheClient
 
-/// How a request on a page's behalf reaches a server: one request, one answer, redirects given back.
+/// Sends requests on behalf of pages: one request, one answer, with redirects returned to the caller.
 ///
-/// `DeviceLinux` has one over libcurl.
+/// `DeviceLinux` has an implementation over libcurl.
 public protocol PageTransport: Sendable {
-  /// Sends `request` and hands the answer over: first its head, then its body, decoded, piece by piece.
+  /// Sends `request` and delivers the answer: first its head, then its body, decoded, piece by piece.
   ///
-  /// The call blocks until the answer is whole; while `receive` takes its time no more is read, so that a body of any
-  /// length takes little memory. `begin` and `receive` give false to end the exchange, which then throws `.stopped`.
-  /// - Throws: `TransportError`, where there is no whole answer.
+  /// The call blocks until the answer is complete. While `receive` is busy nothing more is read, so a body of any length
+  /// takes little memory. `begin` and `receive` return false to end the exchange, which then throws `.stopped`.
+  /// - Throws: `TransportError` if there is no complete answer.
   func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError)
 
-  /// The device has another network: requests from now on go out on connections of their own.
+  /// Tells the transport that the device changed networks: later requests use new connections.
   func networkChanged()
 }
 
 extension PageTransport {
-  /// As far as a transport has no connections that it keeps itself.
+  /// Does nothing, for transports that keep no connections themselves.
   public func networkChanged() {}
 }
 
-/// A request on a page's behalf.
+/// A request on behalf of a page.
 public struct NetworkRequest: Sendable {
-  /// What is sent behind the head.
+  /// The body of a request.
   public enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// `read` fills the buffer from `offset` on and gives how many bytes it wrote. It may be asked for the same bytes again.
+    /// `read` fills the buffer from `offset` on and returns how many bytes it wrote. It may be called again for the same
+    /// bytes.
     case stream(
       length: Int64,
       read: @Sendable (_ offset: Int64, _ into: UnsafeMutableRawBufferPointer) throws -> Int)
 
-    /// Whether there is one.
+    /// Whether there is no body.
     package var isEmpty: Bool { if case .none = self { true } else { false } }
   }
 
@@ -41,23 +42,23 @@ public struct NetworkRequest: Sendable {
   public var method: String
   /// Absolute, http or https.
   public var url: String
-  /// In the order in which they are sent; names in any case.
+  /// In the order in which they are sent; names are in any case.
   public var headers: [(name: String, value: String)]
-  /// What is sent behind the head.
+  /// The body of the request.
   public var body: Body
-  /// Asked about once a second; true ends the exchange, which then throws `.stopped`.
+  /// Called about once a second; true ends the exchange, which then throws `.stopped`.
   public var isCancelled: @Sendable () -> Bool
-  /// Bytes of the answer that may wait for whoever takes them, all of them in memory; more end the exchange, which then throws
-  /// `.tooLong`. nil: a transport may write what waits to a file.
+  /// The most bytes of the answer that may wait to be received, all in memory; if there are more the exchange throws
+  /// `.tooLong`. If nil, a transport may write waiting bytes to a file.
   public var memoryLimit: Int?
-  /// To be told by the transport, where it knows, whether the server takes several requests on one connection, as with HTTP/2:
-  /// as soon as that shows, before or with the answer's head.
+  /// Called by the transport, if it knows, with whether the server takes several requests on one connection, as with
+  /// HTTP/2: as soon as that is clear, before or with the answer's head.
   public var multiplexed: @Sendable (Bool) -> Void = { _ in }
 
-  /// Whether whoever asked follows redirects itself, so that nobody reads their bodies, which needn't be decoded then.
+  /// Whether the caller follows redirects itself, so that nobody reads their bodies and they needn't be decoded.
   package var followsRedirects = false
 
-  /// A request without a body.
+  /// Creates a request.
   public init(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [], body: Body = .none,
     isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -70,27 +71,27 @@ public struct NetworkRequest: Sendable {
   }
 }
 
-/// What is known of an answer before its body.
+/// The part of an answer that precedes its body.
 public struct NetworkHead: Sendable {
   /// The HTTP status.
   public let status: Int
-  /// In the order received. Of a body that was decoded there is neither coding nor length.
+  /// In the order received. If the body was decoded, its coding and length are left out.
   public let headers: [(name: String, value: String)]
-  /// Where it came from, after redirects.
+  /// The URL that it came from, after redirects.
   public var url: String
-  /// The server's own words for the status, where it has some.
+  /// The server's own reason phrase, if it sent one.
   public var reason: String?
 
-  /// An answer's head.
+  /// Creates a head.
   public init(status: Int, headers: [(name: String, value: String)], url: String) {
     self.status = status
     self.headers = headers
     self.url = url
   }
 
-  /// Headers as they are handed on: a length that isn't the body's is left out. "If a message is received with both a
-  /// Transfer-Encoding and a Content-Length header field, the Transfer-Encoding overrides the Content-Length" (RFC 9112 §6.3); one
-  /// that was said twice is said once.
+  /// Returns the headers to pass on: a `Content-Length` that isn't the body's is left out. "If a message is received with
+  /// both a Transfer-Encoding and a Content-Length header field, the Transfer-Encoding overrides the Content-Length" (RFC
+  /// 9112 §6.3). A length that appears twice is kept once.
   package static func handedOn(
     _ headers: [(name: String, value: String)]
   ) -> [(name: String, value: String)] {
@@ -107,16 +108,16 @@ public struct NetworkHead: Sendable {
     return rest
   }
 
-  /// Every value of a header, whatever the case of its name.
+  /// Returns every value of a header; the name may be in any case.
   public func values(_ name: String) -> [String] {
     headers.filter { $0.name.lowercased() == name }.map(\.value)
   }
 }
 
-/// The engine's own store of cookies; there is no other.
+/// The engine's own cookie store; there is no other.
 public protocol CookieStore: Sendable {
-  /// What `Cookie` says in a request to `url`; nil: there are none.
+  /// Returns the value of `Cookie` for a request to `url`; nil if there are no cookies.
   func header(for url: String) async -> String?
-  /// Takes the values of `Set-Cookie` of an answer from `url`.
+  /// Stores the `Set-Cookie` values of an answer from `url`.
   func take(_ values: [String], from url: String) async
 }

@@ -1,11 +1,11 @@
 import Manifests
 
-/// What a browser makes of a redirect (Fetch §4.4, "HTTP-redirect fetch").
+/// The request that a browser sends after a redirect (Fetch §4.4, "HTTP-redirect fetch").
 package struct Redirect {
-  /// What is asked for next.
+  /// The next request.
   package let request: NetworkRequest
 
-  /// Redirects that are followed.
+  /// The most redirects that are followed.
   package static let limit = 20
 
   /// Headers that belong to a body (Fetch §2.2.1, "request-body-header name").
@@ -13,11 +13,11 @@ package struct Redirect {
     "content-encoding", "content-language", "content-location", "content-type", "content-length",
   ]
 
-  /// The next request; nil where `head` is no redirect, or leads nowhere that may be gone to.
+  /// Nil if `head` isn't a redirect, or leads to a URL that must not be followed.
   package init?(after head: NetworkHead, to last: NetworkRequest) {
     guard [301, 302, 303, 307, 308].contains(head.status), let location = head.values("location").first,
       let from = try? ResourceURL(last.url), let target = Self.target(location, from: from),
-      // What was secure stays so.
+      // A secure request never becomes insecure.
       from.scheme == target.scheme || target.scheme == "https"
     else { return nil }
     var next = last
@@ -43,8 +43,8 @@ package struct Redirect {
     request = next
   }
 
-  /// `Referer` by the policy "strict-origin-when-cross-origin" (Referrer Policy §8.3), which browsers use where a page says
-  /// nothing; nil: there is none. What the page itself kept back stays so.
+  /// Returns the `Referer` by the policy "strict-origin-when-cross-origin" (Referrer Policy §8.3), which browsers use by
+  /// default; nil for none. What the page itself withheld stays withheld.
   private static func referrer(_ text: String, to target: ResourceURL) -> String? {
     guard let page = try? ResourceURL(text), page.scheme == "http" || target.scheme == "https" else {
       return nil
@@ -52,12 +52,13 @@ package struct Redirect {
     return page.origin == target.origin ? text : "\(page.origin)/"
   }
 
-  /// `Origin`, which is "null" once a server of another origin led on to a third (Fetch §3.2, "serializing a request origin").
+  /// Returns the `Origin`, which is "null" once a server of another origin redirects to a third (Fetch §3.2, "serializing a
+  /// request origin").
   private static func origin(_ text: String, from last: ResourceURL, to target: ResourceURL) -> String {
     last.origin == target.origin || (try? ResourceURL(text))?.origin == last.origin ? text : "null"
   }
 
-  /// Where a `Location` leads (WHATWG URL standard §4.4, for http and https); nil where that is no such address.
+  /// Returns the target of a `Location` (WHATWG URL standard §4.4, for http and https); nil if it isn't such a URL.
   private static func target(_ location: String, from base: ResourceURL) -> ResourceURL? {
     let start = location.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let text: String
@@ -80,6 +81,6 @@ package struct Redirect {
 }
 
 extension ResourceURL {
-  /// As `Origin` has it: `https://m.example.com:8080`.
+  /// The origin in the form of `Origin`: `https://m.example.com:8080`.
   fileprivate var origin: String { "\(scheme)://\(authority)" }
 }

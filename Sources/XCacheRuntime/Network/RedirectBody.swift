@@ -1,29 +1,30 @@
 import System
 
-/// What comes behind the head of a redirect that is followed: a little of it is read, since a connection whose answer is whole is used
-/// again. One that is long, or long in coming, ends with its connection.
+/// The body of a redirect that is followed. A little of it is read, since a connection can be reused once its answer is
+/// complete; if the body is long or slow, the connection is closed instead.
 struct RedirectBody {
-  /// When the head was there, in monotonic nanoseconds.
+  /// When the head arrived, in monotonic nanoseconds.
   private var start: UInt64?
   private var count = 0
 
   private static let limit = 64 << 10
-  /// Nanoseconds; a transport that waits for bytes asks every half a second, so that a redirect is followed after that at the latest.
+  /// In nanoseconds. A transport that waits for bytes checks every half a second, so a redirect is followed after that at
+  /// the latest.
   private static let patience: UInt64 = 250_000_000
 
-  /// The head is there; false: what comes behind it is too long.
+  /// Starts with the head; returns false if the body is too long to read.
   mutating func begins(_ head: NetworkHead, isHEAD: Bool) -> Bool {
     start = Clock.monotonicNanoseconds()
     let length = head.values("content-length").first.flatMap { Int64($0) } ?? 0
     return isHEAD || length <= Int64(Self.limit)
   }
 
-  /// Bytes came; false: they are enough.
+  /// Counts bytes of the body; returns false once there are too many.
   mutating func takes(_ bytes: Int) -> Bool {
     count += min(bytes, Self.limit + 1)
     return count <= Self.limit && !isOver
   }
 
-  /// Whether no more of it is waited for.
+  /// Whether to stop waiting for the rest.
   var isOver: Bool { start.map { Clock.monotonicNanoseconds() - $0 > Self.patience } ?? false }
 }

@@ -1,17 +1,17 @@
 import Manifests
 
-/// Where a request goes, and what it asks for there, which may be longer than a resource's URL.
+/// The address of a request: server and target, which may be longer than a resource's URL allows.
 package struct RequestAddress: Sendable {
   /// `http` or `https`.
   let scheme: String
-  /// Host and, where it isn't the scheme's own, port.
+  /// The host, and the port unless it is the scheme's default.
   let authority: String
-  /// An IPv6 address in its brackets.
+  /// The host; an IPv6 address is in brackets.
   let host: String
-  /// Path and query, as they are sent.
+  /// The path and query as they are sent.
   let target: String
 
-  /// Nil where `text` is no absolute http or https URL; of a long one, where it isn't written as browsers do.
+  /// Nil if `text` isn't an absolute http or https URL, or if it is a long one that isn't written as browsers do.
   package init?(_ text: String) {
     if let url = try? ResourceURL(text) {
       self.init(of: url, target: url.path + (url.query.map { "?\($0)" } ?? ""))

@@ -1,11 +1,11 @@
 import System
 
-/// Whether the app may have crashed because of interception.
+/// Detects whether interception may have crashed the app.
 ///
-/// A file stands while the first page of a process loads, and counts the processes that ended meanwhile. Three of them
-/// leave interception off until the app or the policy changes: both are part of what the file says it is about.
+/// A file exists while the first page of a process loads, and counts the processes that ended during that time. Three of
+/// them turn interception off until the app or the policy changes, since the file names both.
 struct CrashMarker: Sendable {
-  /// Processes that ended so, after which interception stays off.
+  /// The number of such processes after which interception stays off.
   static let limit = 3
 
   let path: String
@@ -15,14 +15,14 @@ struct CrashMarker: Sendable {
   /// Whether interception may start.
   var allowsStart: Bool { starts() < Self.limit }
 
-  /// Takes note that the first page begins to load. Where the disk can't be written nothing is noted: that costs the marker's
-  /// purpose, and no page.
+  /// Records that the first page is starting to load. If the disk can't be written, nothing is recorded: the marker then
+  /// has no effect, but the page still loads.
   func begin() { try? DurableFile.write(Array("\(starts() + 1) \(subject)\n".utf8), to: path) }
 
-  /// Takes note that the process lived through it.
+  /// Records that the process survived the load.
   func end() { try? Kernel.remove(path) }
 
-  /// Processes with this subject that didn't live through their first page.
+  /// The number of processes with this subject that didn't survive their first page.
   private func starts() -> Int {
     guard let bytes = try? DurableFile.read(path, limit: 4096) else { return 0 }
     let text = String(decoding: bytes, as: UTF8.self)

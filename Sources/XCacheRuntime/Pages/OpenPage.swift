@@ -1,9 +1,9 @@
-/// A page that is open, from `Runtime.open` to `Runtime.close`.
+/// An open page, from `Runtime.open` to `Runtime.close`.
 public struct OpenPage: Hashable, Sendable {
-  /// Unlike that of any other page of this process.
+  /// Unique among the pages of this process.
   public let id: UInt64
-  /// Its address.
+  /// The page's URL.
   public let url: String
-  /// The manifest version that was held when it was opened.
+  /// The manifest version held when the page was opened.
   public let version: String
 }

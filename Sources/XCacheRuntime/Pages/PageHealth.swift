@@ -1,51 +1,51 @@
 import Manifests
 
-/// Which pages didn't come up from what the device holds.
+/// Keeps track of the pages that failed to come up from the files held.
 ///
-/// A page that was opened from a version and neither painted nor said that it is ready, or whose script failed before that,
-/// has failed once; twice in a row and it goes to the network until the next version. It is told of each by the page's id,
-/// so a late signal of an older page counts for nothing.
+/// A page that was opened from a version and neither painted nor reported that it is ready, or whose script failed before
+/// that, has failed once. After two failures in a row it goes to the network until the next version. Signals carry the
+/// page's id, so a late signal of an older page is ignored.
 struct PageHealth: Sendable {
-  /// Failures in a row after which a page goes to the network.
+  /// The number of failures in a row after which a page goes to the network.
   static let limit = 2
-  /// Pages that are counted; of more, those that failed once go first, and the oldest among them.
+  /// The most pages that are counted; beyond that, the oldest of those with the fewest failures is dropped.
   static let capacity = 256
 
-  /// How often a page failed in a row, and when it did last, as the number of that failure.
+  /// How many times in a row a page failed, and the sequence number of the last failure.
   private struct Count {
     var failures = 0
     var moment = 0
   }
 
-  /// Of pages by their address without query and fragment.
+  /// By the page's URL without query and fragment.
   private var counts: [String: Count] = [:]
   private var moment = 0
-  /// The version that the counts are about.
+  /// The version that the counts belong to.
   private(set) var version: String
 
   init(version: String) { self.version = version }
 
-  /// Takes note of the version that pages are opened from; another one is another chance.
+  /// Sets the version that pages are opened from; a new version resets the counts.
   mutating func holds(_ version: String) {
     guard version != self.version else { return }
     self = PageHealth(version: version)
   }
 
-  /// How often each page failed in a row.
+  /// How many times in a row each page failed.
   var failures: [String: Int] { counts.mapValues(\.failures) }
 
   /// Whether a page goes to the network.
   func isFailed(_ page: String) -> Bool { (counts[page]?.failures ?? 0) >= Self.limit }
 
-  /// Takes note that a page which was opened from `version` came up.
-  /// - Returns: whether anything changed.
+  /// Records that a page opened from `version` came up.
+  /// - Returns: whether the counts changed.
   mutating func cameUp(_ page: String, from version: String) -> Bool {
     guard version == self.version, !isFailed(page) else { return false }
     return counts.removeValue(forKey: page) != nil
   }
 
-  /// Takes note that a page which was opened from `version` didn't come up.
-  /// - Returns: whether it goes to the network from now on.
+  /// Records that a page opened from `version` didn't come up.
+  /// - Returns: whether the page goes to the network from now on.
   mutating func failed(_ page: String, from version: String) -> Bool {
     guard version == self.version else { return false }
     moment += 1
@@ -67,7 +67,7 @@ extension PageHealth: Equatable {
 }
 
 extension PageHealth {
-  /// What is kept over restarts.
+  /// The state that survives restarts.
   var saved: [UInt8] {
     var pages = JSONObject()
     for (page, count) in failures.sorted(by: { $0.key < $1.key }) { pages[page] = .integer(count) }
@@ -75,7 +75,7 @@ extension PageHealth {
     return document.canonical
   }
 
-  /// Reads what was saved; nothing counted where that can't be read.
+  /// Restores saved state; starts without counts if it can't be read.
   init(saved bytes: [UInt8]?, version: String) {
     self.init(version: version)
     guard let document = bytes.flatMap({ try? JSONValue.parse($0) }), document["version"]?.string == version,

@@ -1,15 +1,15 @@
-/// Tells the runtime how a page does, from within the page: the same in every engine that has script worlds.
+/// Reports to the runtime how a page is doing, from inside the page; the same in every engine that has script worlds.
 public enum PageWatch {
-  /// Of the script world, where no page's script can reach the handler, and of the message handler there.
+  /// The name of the script world, in which no page script can reach the handler, and of the message handler in it.
   public static let name = "xcache"
 
-  /// A moment that a page tells of.
+  /// A signal that a page sends.
   enum Signal: String {
     case painted, loaded, failed
     case hidden, visible
   }
 
-  /// To be run at document start in the page alone, since a frame's paint says nothing of the page.
+  /// Run this at document start in the main frame only, since a frame's paint says nothing about the page.
   public static let script = """
     (() => {
       const handler = window.webkit && webkit.messageHandlers && webkit.messageHandlers.\(name);
@@ -32,13 +32,13 @@ public enum PageWatch {
 }
 
 extension Runtime {
-  /// Takes what a page told of itself.
+  /// Handles a message from `PageWatch.script`.
   ///
   /// - Parameters:
-  ///   - message: of `PageWatch.script`: what happened, and how many milliseconds after the navigation began.
-  ///   - page: the page that told it.
-  ///   - milliseconds: since the app opened the page, which includes the start of its process; nil: a link, a reload or the history led
-  ///     there, and the page alone knows.
+  ///   - message: what happened, and how many milliseconds after the navigation began.
+  ///   - page: the page that sent it.
+  ///   - milliseconds: the time since the app opened the page, including the start of its process. Nil if a link, a reload or
+  ///     the history led to the page; then the time in the message counts.
   public func told(_ message: String, of page: OpenPage, after milliseconds: Int64?) {
     let words = message.split(separator: " ", maxSplits: 1)
     guard words.count == 2, let signal = PageWatch.Signal(rawValue: String(words[0])),

@@ -1,18 +1,18 @@
-/// An engine's views that wait for their page: how many, for how long, in which order they are taken, and which of those that are being
-/// made are still wanted.
+/// The views that an engine keeps warm for the next page: how many, for how long, in which order they are taken, and which
+/// of those being made are still wanted.
 ///
-/// It makes none and shows none: the `PagePool` of each engine does, and asks here what is to be done.
+/// It neither creates nor shows views: each engine's `PagePool` does, and asks this type what to do.
 public struct WarmViews<View> {
-  /// Between two memory warnings. Who begins to make a view notes the round, and `add` refuses one of an earlier round.
+  /// The time between two memory warnings. Note the round before making a view; `add` refuses views of an earlier round.
   public struct Round: Hashable, Sendable { fileprivate var number = 0 }
 
-  /// What a page is opened in.
+  /// The view to open a page in.
   public enum Choice {
-    /// A view that waited. Nobody else gets it.
+    /// A warm view, now the caller's alone.
     case waiting(View)
-    /// A new view, since none waits.
+    /// A new view, since none is waiting.
     case new
-    /// A new view with nothing of the app's in it: the device doesn't answer this page.
+    /// A new view without anything of the app's in it: the device doesn't answer this page.
     case plain
   }
 
@@ -25,49 +25,49 @@ public struct WarmViews<View> {
   private let age: Duration
   /// Oldest first.
   private var entries: [Entry] = []
-  /// The current one.
+  /// The current round.
   public private(set) var round = Round()
 
   /// - Parameters:
-  ///   - size: views that wait at a time.
+  ///   - size: the number of views to keep waiting.
   ///   - age: how long each waits at most.
   public init(size: Int, age: Duration) {
     self.size = size
     self.age = age
   }
 
-  /// Those that wait, oldest first.
+  /// The waiting views, oldest first.
   public var all: [View] { entries.map(\.view) }
 
-  /// How many wait.
+  /// The number of waiting views.
   public var count: Int { entries.count }
 
-  /// When the time of the oldest is over; nil: none waits.
+  /// When the oldest view expires; nil if none is waiting.
   public var oldestEnd: ContinuousClock.Instant? { entries.first?.end }
 
-  /// Lets those go whose time is over, and those that can't be used any more.
+  /// Drops the views that have expired or can't be used any more.
   public mutating func drop(at now: ContinuousClock.Instant = .now, keeping isUsable: (View) -> Bool) {
     entries.removeAll { now >= $0.end || !isUsable($0.view) }
   }
 
-  /// Whether whoever makes views since `round` is to make another one.
+  /// Whether a caller that has been making views since `round` should make another one.
   public func lacksOne(since round: Round) -> Bool { round == self.round && entries.count < size }
 
-  /// Has a view wait that was begun in `round`.
+  /// Adds a view whose making began in `round`.
   ///
-  /// - Returns: false where it isn't wanted any more.
+  /// - Returns: false if it is no longer wanted.
   public mutating func add(_ view: View, since round: Round, at now: ContinuousClock.Instant = .now) -> Bool {
     guard lacksOne(since: round) else { return false }
     entries.append(Entry(view: view, end: now + age))
     return true
   }
 
-  /// What to open a page in.
+  /// Chooses the view to open a page in.
   ///
   /// - Parameters:
   ///   - isAnswered: whether the device answers the page.
-  ///   - now: views that have waited for longer than their age aren't given.
-  ///   - isUsable: whether a view still can be used.
+  ///   - now: views that have expired by then aren't used.
+  ///   - isUsable: whether a view can still be used.
   public mutating func choose(
     isAnswered: Bool, at now: ContinuousClock.Instant = .now, keeping isUsable: (View) -> Bool
   ) -> Choice {
@@ -76,7 +76,7 @@ public struct WarmViews<View> {
     return entries.isEmpty ? .new : .waiting(entries.removeFirst().view)
   }
 
-  /// Lets all go, and those that are being made: there is little memory.
+  /// Drops all views, including those being made, because memory is low.
   public mutating func removeAll() {
     round.number += 1
     entries = []

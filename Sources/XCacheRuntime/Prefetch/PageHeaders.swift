@@ -1,23 +1,23 @@
 import Manifests
 import XCacheClient
 
-/// What an engine says of itself in every request.
+/// What an engine says about itself in every request.
 public struct PageContext: Hashable, Sendable {
   /// `User-Agent`.
   public var userAgent: String
-  /// `Accept-Language`; nil: none is sent.
+  /// `Accept-Language`; if nil, none is sent.
   public var acceptLanguage: String?
 
-  /// As the engine has it.
+  /// Creates a context with the engine's values.
   public init(userAgent: String, acceptLanguage: String? = nil) {
     self.userAgent = userAgent
     self.acceptLanguage = acceptLanguage
   }
 }
 
-/// The headers of calls that are sent ahead, and which requests of pages are like them.
+/// The headers of calls that are sent ahead, and which page requests match them.
 enum PageHeaders {
-  /// Those that the page's own `fetch` would have.
+  /// Returns the headers that the page's own `fetch` would send.
   static func ahead(
     of page: ResourceURL, to call: ResourceURL, contentType: String?, _ context: PageContext
   ) -> [(name: String, value: String)] {
@@ -29,21 +29,24 @@ enum PageHeaders {
     return headers
   }
 
-  /// "strict-origin-when-cross-origin" (Referrer Policy §3.7), which holds where a page says nothing.
+  /// "strict-origin-when-cross-origin" (Referrer Policy §3.7), the default if a page sets none.
   private static func referrer(_ page: ResourceURL, _ origin: String, _ call: ResourceURL) -> String? {
     if page.scheme == call.scheme, page.authority == call.authority { return page.text }
     return page.scheme == "https" && call.scheme == "http" ? nil : origin + "/"
   }
 
-  /// What engines write themselves; any other header is the page's own, and asks for something that no call was sent with.
+  /// The headers that engines add themselves. Any other header is the page's own, and asks for something that no call was
+  /// sent with.
   private static let ofEngines: Set<String> = [
     "accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-length",
     "content-type", "cookie", "dnt", "host", "origin", "pragma", "priority", "referer", "user-agent",
   ]
 
-  /// Whether a request could be that of a call that was sent ahead.
+  /// Whether a request could match a call that was sent ahead.
   ///
-  /// - Parameter hasBody: whether it has one; then it is JSON.
+  /// - Parameters:
+  ///   - headers: the headers of the request.
+  ///   - hasBody: whether the request has a body, which then has to be JSON.
   static func isPlain(_ headers: [(name: String, value: String)], hasBody: Bool) -> Bool {
     headers.allSatisfy { header in
       let name = header.name.lowercased()
@@ -57,10 +60,10 @@ enum PageHeaders {
 }
 
 extension NetworkRequest {
-  /// A call that is sent ahead of a page; nil where its address is none.
+  /// Creates a call that is sent ahead of a page; nil if its URL is invalid.
   package init?(ahead request: PrefetchRequest, of page: ResourceURL, _ context: PageContext) {
     guard let call = try? ResourceURL(request.url) else { return nil }
-    // A GET has none, as with every browser's fetch.
+    // A GET has no body, as in every browser's fetch.
     let body = request.method == "GET" ? [] : Array((request.body ?? "").utf8)
     let headers = PageHeaders.ahead(
       of: page, to: call, contentType: body.isEmpty ? nil : request.contentType, context)

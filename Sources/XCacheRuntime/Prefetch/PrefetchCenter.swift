@@ -1,7 +1,7 @@
 import System
 import XCacheClient
 
-/// Sends calls ahead of pages and hands their answers over.
+/// Sends calls ahead of pages and hands out their answers.
 final class PrefetchCenter: Sendable {
   typealias Waiter = CheckedContinuation<PrefetchedAnswer?, Never>
 
@@ -18,22 +18,22 @@ final class PrefetchCenter: Sendable {
     self.now = now
   }
 
-  /// Bytes of answers that wait.
+  /// The bytes of the answers that are waiting.
   var size: Int { state.withLock { $0.table.size } }
 
   var counts: PrefetchCounts { state.withLock { $0.table.counts } }
 
-  /// Goes on while the system sleeps, after which an answer is as old as it is.
+  /// A clock that keeps running while the system sleeps, so that an answer's age stays right.
   private let now: @Sendable () -> Int64
 
-  /// Sends a call; comes back at once.
+  /// Sends a call without waiting for its answer.
   func send(_ request: NetworkRequest, body: [UInt8], as key: PrefetchTable.Key) async {
     let cookies = await fetcher.cookies.header(for: request.url)
     let now = now()
     let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
     var request = request
-    // The cookies that the table knows are those that are sent, where the fetcher asks a moment later.
-    // Nothing of it is ever on the disk.
+    // The table has the cookies of this moment; the fetcher reads them again a moment later, so these should be the same.
+    // With a memory limit, nothing of the answer is ever written to the disk.
     request.memoryLimit = PrefetchTable.answerLimit
     request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
     let sent = request
@@ -50,7 +50,7 @@ final class PrefetchCenter: Sendable {
     do throws(TransportError) {
       try await fetcher.fetch(request) { [self] head in
         collected.withLock { $0.head = head }
-        // The page may ask with them before the body is there.
+        // The page may send its request with these before the body is here.
         if !head.values("set-cookie").isEmpty {
           let cookies = Task.waiting { await self.fetcher.cookies.header(for: request.url) }
           state.withLock { $0.table.changed(cookies, of: key, id) }
@@ -67,7 +67,7 @@ final class PrefetchCenter: Sendable {
         collected.head.map { PrefetchedAnswer(head: $0.withoutCookies, body: collected.body) }
       }
     } catch {
-      // The page asks itself.
+      // The page will send the request itself.
     }
     let cookies = await fetcher.cookies.header(for: request.url)
     let now = now()
@@ -82,14 +82,14 @@ final class PrefetchCenter: Sendable {
     state.withLock { $0.table.expire(at: end) }
   }
 
-  /// Whether an answer waits, or is under way, that nobody has taken.
+  /// Whether an answer that nobody has taken is waiting or on its way.
   func hasAny(method: String, url: String) -> Bool {
     let now = now()
     return state.withLock { $0.table.hasAny(method: method, url: url, at: now) }
   }
 
-  /// The answer to a request, once; waits for one that is under way. Nil: whoever asks is to ask the network.
-  /// - Parameter page: which asks; nil: the app does, and gets what was sent ahead of any.
+  /// Returns the answer to a request, once, waiting for it if it is on its way; nil means that the request has to go to the
+  /// network. `page` is the page that asks; if nil, the app asks, and gets what was sent ahead of any page.
   func take(
     _ page: UInt64?, _ method: String, _ url: String, body: [UInt8], cookies: String?
   ) async -> PrefetchedAnswer? {
@@ -113,10 +113,10 @@ final class PrefetchCenter: Sendable {
     }
   }
 
-  /// The runtime is closed: as with every page.
+  /// Closes every page, because the runtime was closed.
   func close() { state.withLock { $0.table.close() } }
 
-  /// A page is gone: what it didn't take is dropped, what is under way ended.
+  /// Closes a page: drops the answers it didn't take, and cancels the calls that are on their way.
   func close(_ page: UInt64) { state.withLock { $0.table.close(page) } }
 }
 

@@ -1,10 +1,10 @@
 import Manifests
 
-/// The answers that were asked for before pages did: which are under way, which wait, and for how long.
+/// The answers to calls sent ahead of pages: which are on their way, which are waiting, and for how long.
 ///
-/// Decides alone; `PrefetchCenter` sends and waits.
+/// It only decides; `PrefetchCenter` does the sending and waiting.
 package struct PrefetchTable {
-  /// What a page's request has to be like to get an answer.
+  /// What a page's request has to match to get an answer.
   struct Key: Hashable, Sendable {
     let page: UInt64
     let method: String
@@ -14,47 +14,47 @@ package struct PrefetchTable {
   private struct PendingAnswer {
     let id: Int
     let body: [UInt8]
-    /// What `Cookie` said, and what it says since the answer's own cookies were taken.
+    /// The value of `Cookie` in the call, and the values since the answer set cookies of its own.
     var cookies: [String?]
     let start: Int64
-    /// The answer and when it was whole; nil while it is under way.
+    /// The answer and when it was complete; nil while it is on its way.
     var answer: PrefetchedAnswer?
     var end: Int64?
-    /// When the page asked; nil: it didn't yet.
+    /// When the page asked; nil if it hasn't yet.
     var taken: Int64?
   }
 
   enum Taking {
     case none
-    /// It is there.
+    /// The answer is here.
     case answer(PrefetchedAnswer)
-    /// It is under way, under this number.
+    /// The answer is on its way, under this number.
     case underWay(Int)
   }
 
-  /// What an answer was for that was dropped.
+  /// What a dropped answer was for.
   private struct Dropped {
     let body: [UInt8]
     let cookies: [String?]
   }
 
   private var held: [Key: [PendingAnswer]] = [:]
-  /// Of pages that are still there, which may ask yet.
+  /// Dropped answers of pages that are still open and may ask for them yet.
   private var dropped: [Key: [Dropped]] = [:]
   private var nextID = 0
-  /// Bytes of answers.
+  /// The bytes of the answers held.
   private(set) var size = 0
   private(set) var counts = PrefetchCounts()
 
-  /// Milliseconds for which an answer waits for its page.
+  /// The milliseconds for which an answer waits for its page.
   static let keepFor: Int64 = 10_000
-  /// Bytes of one answer, and of all, above which one is dropped.
+  /// The most bytes of one answer, and of all of them; an answer beyond either is dropped.
   package static let answerLimit = 4 << 20
   static let limit = 16 << 20
-  /// Dropped answers that are remembered; of more, all are forgotten, which costs a count.
+  /// The most dropped answers that are remembered; beyond that all are forgotten, which only makes the counts less exact.
   private static let mostDropped = 256
 
-  /// A call was sent; gives its number.
+  /// Adds a call that was sent, and returns its number.
   mutating func begin(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Int {
     nextID += 1
     held[key, default: []].append(PendingAnswer(id: nextID, body: body, cookies: [cookies], start: now))
@@ -62,15 +62,15 @@ package struct PrefetchTable {
     return nextID
   }
 
-  /// What `Cookie` would say now that a call's answer has changed it.
+  /// Adds the value that `Cookie` has since a call's answer changed it.
   mutating func changed(_ cookies: String?, of key: Key, _ id: Int) {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }) else { return }
     held[key]?[place].cookies.append(cookies)
   }
 
-  /// A call is over; nil: without an answer that the page could use.
+  /// Ends a call, with its answer or, if nil, without one that the page could use.
   ///
-  /// - Parameter cookies: what `Cookie` would say now.
+  /// `cookies` is the value that `Cookie` would have now.
   mutating func end(_ key: Key, _ id: Int, _ answer: PrefetchedAnswer?, cookies: String?, at now: Int64) {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
       return
@@ -90,7 +90,7 @@ package struct PrefetchTable {
     held[key]?[place].cookies.append(cookies)
   }
 
-  /// A page asks. Each answer is given once.
+  /// Takes the answer to a page's request. Each answer is returned once.
   mutating func take(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Taking {
     let place = held[key]?.firstIndex { own in
       own.taken == nil && own.cookies.contains(cookies) && Self.isSame(own.body, body)
@@ -113,7 +113,7 @@ package struct PrefetchTable {
     return .answer(answer)
   }
 
-  /// Nobody waited for the page any more.
+  /// Counts a request whose answer was dropped because it waited too long.
   private mutating func noteLate(_ key: Key, _ body: [UInt8], _ cookies: String?) {
     let place = dropped[key]?.firstIndex { $0.cookies.contains(cookies) && Self.isSame($0.body, body) }
     guard let place else { return }
@@ -122,9 +122,10 @@ package struct PrefetchTable {
     counts.late += 1
   }
 
-  /// The page whose answer a request of the app's own gets, where no page is known of: the one that was opened first.
+  /// Returns the page whose answer goes to a request of the app's own, which belongs to no page: the one that was opened
+  /// first.
   ///
-  /// - Parameter cookies: nil inside: there are none.
+  /// `cookies` is nil if there are none.
   func page(method: String, url: String, body: [UInt8], cookies: String?, at now: Int64) -> UInt64? {
     held.filter { key, list in
       key.method == method && key.url == url
@@ -136,7 +137,7 @@ package struct PrefetchTable {
     .keys.map(\.page).min()
   }
 
-  /// Whether an answer waits, or is under way, that nobody has taken.
+  /// Whether an answer that nobody has taken is waiting or on its way.
   func hasAny(method: String, url: String, at now: Int64) -> Bool {
     held.contains { key, list in
       key.method == method && key.url == url
@@ -144,10 +145,10 @@ package struct PrefetchTable {
     }
   }
 
-  /// Whether anybody may still want the answer.
+  /// Whether anyone may still want the answer.
   func isWanted(_ key: Key, _ id: Int) -> Bool { held[key]?.contains { $0.id == id } ?? false }
 
-  /// Drops what waited too long.
+  /// Drops answers that waited too long.
   mutating func expire(at now: Int64) {
     for (key, list) in held {
       for own in list where own.end.map({ now - $0 >= Self.keepFor }) ?? false {
@@ -158,13 +159,13 @@ package struct PrefetchTable {
     }
   }
 
-  /// A page is gone.
+  /// Closes a page.
   mutating func close(_ page: UInt64) {
     for (key, list) in held where key.page == page { for own in list { drop(key, own.id) } }
     dropped = dropped.filter { $0.key.page != page }
   }
 
-  /// Every page is gone.
+  /// Closes every page.
   mutating func close() { for page in Set(held.keys.map(\.page) + dropped.keys.map(\.page)) { close(page) } }
 
   private mutating func drop(_ key: Key, _ id: Int) {
@@ -181,7 +182,7 @@ package struct PrefetchTable {
     if held[key]?.isEmpty == true { held[key] = nil }
   }
 
-  /// Bodies are compared by value: as JSON where both are, else byte by byte.
+  /// Whether two bodies are equal: as JSON if both are JSON, otherwise byte by byte.
   private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     if a == b { return true }
     guard let a = try? JSONValue.parse(a), let b = try? JSONValue.parse(b) else { return false }
@@ -189,26 +190,26 @@ package struct PrefetchTable {
   }
 }
 
-/// How often what became of the calls that were sent ahead.
+/// How the calls that were sent ahead turned out.
 public struct PrefetchCounts: Hashable, Sendable {
-  /// Calls that were sent.
+  /// Calls sent.
   public internal(set) var sent = 0
   /// Answers that pages took.
   public internal(set) var used = 0
-  /// Answers that no page asked for, or whose page was closed.
+  /// Answers that no page asked for, or whose page was closed first.
   public internal(set) var unused = 0
-  /// Requests of pages that came when the answer was dropped already.
+  /// Page requests that came after their answer was dropped.
   public internal(set) var late = 0
-  /// Calls without an answer that a page could use.
+  /// Calls that brought no answer a page could use.
   public internal(set) var failed = 0
-  /// What pages waited less, all together, in milliseconds.
+  /// The total time saved for pages, in milliseconds.
   public internal(set) var savedMilliseconds: Int64 = 0
 }
 
-/// An answer that was asked for before the page did.
+/// An answer that was requested before the page asked for it.
 public struct PrefetchedAnswer: Sendable {
-  /// Of the answer: status, headers without cookies, where it came from.
+  /// The head of the answer: status, headers without cookies, and final URL.
   public let head: NetworkHead
-  /// Decoded.
+  /// The body, decoded.
   public let body: [UInt8]
 }

@@ -2,57 +2,58 @@ import Manifests
 import System
 import XCacheClient
 
-/// A proxy inside the app, through which an engine loads its pages: they keep their real origins, and what the device holds is
-/// answered here.
+/// A proxy inside the app through which an engine loads its pages: the pages keep their real origins, and the proxy answers
+/// from what the device holds.
 ///
-/// It ends TLS for the hosts that the app names and the device holds something of; every other connection is passed on unread.
-/// An adapter listens, sets the engine's proxy before the first load, and hands each connection to `serve`:
+/// It terminates TLS for the hosts that the app names and of which the device holds something; all other connections are
+/// tunnelled unread. An adapter listens, sets the engine's proxy before the first load, and hands each connection to
+/// `serve`:
 ///
 ///     let proxy = PageProxy(runtime, transport: CurlPageTransport(), network: network)
 ///     …
 ///     proxy.serve(stream)
 ///
-/// `DeviceLinux` has a listener.
+/// `DeviceLinux` provides a listener.
 public final class PageProxy: Sendable {
   let runtime: Runtime
   let transport: any PageTransport
   let network: any ProxyNetwork
   let pages = ProxyPages()
-  /// What the engine sends with SOCKS, or in `Proxy-Authorization`; without it there is no connection.
+  /// The password that the engine sends with SOCKS, or in `Proxy-Authorization`; without it no connection is served.
   public let password: String
   private let expected: [UInt8]
   private let sites = Locked(Sites())
-  /// Names that TLS is ended for although nothing is held of them.
+  /// Hosts for which TLS is terminated although nothing of them is held.
   private let moreHosts: [String]
-  /// Told of each request, on the thread that serves it.
+  /// Called for each request, on the thread that serves it.
   let observer: (@Sendable (ProxyReport) -> Void)?
   private let reports = Locked<UInt64>(0)
   private let strangers = ProxyStrangers()
-  /// Connections that are passed on unread, and where to.
+  /// The tunnels, and the sites that they lead to.
   private let tunnels = Locked<[(site: ResourceURL, tunnel: ProxyTunnel)]>([])
 
   private struct Sites {
-    /// Hosts whose certificate of this device's the engine takes.
+    /// Hosts for which the engine accepts this device's certificate.
     var trusted: Set<String> = []
-    /// Hosts that something is held of, by the version held and when that was looked at, in continuous nanoseconds.
+    /// Hosts of which something is held, with the version held and when that was determined, in continuous nanoseconds.
     var held: (hosts: [String], version: String, time: UInt64)?
   }
 
-  /// Where each site that is answered for has a blank page of the proxy's own, for views that wait for their page.
+  /// The path of a blank page that the proxy serves on each site it answers for, for views that wait for their page.
   public static let blankPath = "/.well-known/xcache/blank"
 
-  /// Nothing in it, and it tells the next page nothing of itself.
+  /// An empty page that sends no `Referer` to the next one.
   static let blankPage = Array("<!doctype html><meta name=referrer content=no-referrer><title></title>".utf8)
 
   /// The user name that goes with `password`.
   public static let user = "xcache"
 
   /// - Parameters:
-  ///   - runtime: answers what the device holds.
-  ///   - transport: how requests go on to their servers.
-  ///   - network: what the system gives.
-  ///   - moreHosts: names of the app's whose requests go through `transport` although the device holds nothing of them.
-  ///   - observer: told of each request, on the thread that serves it.
+  ///   - runtime: answers requests for what the device holds.
+  ///   - transport: sends other requests to their servers.
+  ///   - network: the system's TLS and connections.
+  ///   - moreHosts: the app's hosts whose requests go through `transport` although the device holds nothing of them.
+  ///   - observer: called for each request, on the thread that serves it.
   public init(
     _ runtime: Runtime, transport: any PageTransport, network: any ProxyNetwork, moreHosts: [String] = [],
     observer: (@Sendable (ProxyReport) -> Void)? = nil
@@ -70,7 +71,7 @@ public final class PageProxy: Sendable {
     }
   }
 
-  /// Serves a connection of the engine's until it ends; on a thread that may block.
+  /// Serves one connection of the engine until it ends; call it on a thread that may block.
   public func serve(_ stream: any ProxyStream) {
     let stranger = strangers.enters(stream)
     defer {
@@ -92,8 +93,8 @@ public final class PageProxy: Sendable {
     let connection = ProxyConnection(stream, after: [first], until: limit)
     while let head = connection.next() {
       guard isAuthorized(head) else {
-        // libsoup, WebKitGTK's, sends the next CONNECT on the same connection with the proxy's own address in the place of the
-        // server's, and takes what it then meets for the server.
+        // libsoup, the HTTP library of WebKitGTK, sends the next CONNECT on the same connection with the proxy's own
+        // address in place of the server's, and takes whatever it then reaches for the server.
         let isOpen = connection.answers() && head.method != "CONNECT"
         let answer = ProxyHead.answer(
           407,
@@ -116,7 +117,7 @@ public final class PageProxy: Sendable {
     Self.isSame(Array((head.header("proxy-authorization") ?? "").utf8), expected)
   }
 
-  /// Compared in a time that tells nothing of where they differ.
+  /// Compares in constant time, so that timing doesn't reveal where they differ.
   private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
     guard given.count == expected.count else { return false }
     return zip(given, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
@@ -134,21 +135,19 @@ public final class PageProxy: Sendable {
   private func connect(_ head: ProxyHead, _ connection: ProxyConnection) {
     let stream = connection.stream
     guard connection.answers(), let url = ResourceURL(site: head.target) else { return refuse(400, stream) }
-    // Where there is no server the connection ends, as without a proxy: libsoup takes an answer for the page's own, of the server's
-    // origin, and one without a type for a download.
+    // If there is no server, the connection ends as it would without a proxy: libsoup takes an answer for the page's own,
+    // with the server's origin, and one without a type for a download.
     open(url, stream, (ProxyHead.answer(200, []), []), rest: connection.takeRest)
   }
 
-  /// Answers for a site, or passes its connection on.
-  /// - Parameters:
-  ///   - replies: to the engine, where there is a connection and where there is none.
-  ///   - rest: what arrived behind the engine's request.
+  /// Terminates TLS for a site, or tunnels the connection. `replies` go to the engine, depending on whether there is a
+  /// connection; `rest` returns the bytes that arrived after the engine's request.
   private func open(
     _ site: ResourceURL, _ stream: any ProxyStream, _ replies: (yes: [UInt8], no: [UInt8]),
     rest: () -> [UInt8]
   ) {
     guard endsTLS(for: site) else { return tunnel(site, stream, replies, rest: rest) }
-    // An engine may begin TLS before it has the answer.
+    // An engine may start TLS before it has the answer.
     guard stream.write(replies.yes),
       let inner = network.secure(stream, after: rest(), as: String(site.host))
     else { return }
@@ -159,7 +158,7 @@ public final class PageProxy: Sendable {
   private func serve(_ stream: any ProxyStream, as site: ResourceURL) {
     let connection = ProxyConnection(stream)
     while let head = connection.next() {
-      // A request is the host's whose certificate was shown, or nobody's.
+      // A request must be for the host whose certificate was shown.
       guard head.target.hasPrefix("/"), isHost(head.header("host"), site) else { return refuse(421, stream) }
       let url = "https://\(site.authority)\(head.target)"
       if head.isWebSocket {
@@ -174,14 +173,14 @@ public final class PageProxy: Sendable {
     host.flatMap { ResourceURL(site: $0) }?.authority == site.authority
   }
 
-  /// Whether TLS ends here: for hosts of the app of which the device holds something, while interception is on.
+  /// Whether TLS is terminated here: for hosts of the app of which the device holds something, while interception is on.
   func endsTLS(for url: ResourceURL) -> Bool {
     let host = String(url.host)
     return sites.withLock { $0.trusted.contains(host) } && hosts.contains(host)
   }
 
-  /// The hosts of the app of which the device holds something, or sends calls to ahead of pages: those that TLS is ended
-  /// for once the adapter has said `trusts`. None while interception is off.
+  /// The hosts of the app of which the device holds something, or to which it sends calls ahead of pages; TLS is terminated
+  /// for those that the adapter has passed to `trusts`. Empty while interception is off.
   public var hosts: [String] {
     guard runtime.mayAnswer, let device = runtime.device else { return [] }
     let now = Clock.continuousNanoseconds()
@@ -190,14 +189,14 @@ public final class PageProxy: Sendable {
       sites.held.flatMap { $0.version == version && now - $0.time < Self.freshness ? $0.hosts : nil }
     }
     if let known { return known }
-    // A walk over the manifest.
+    // This walks the whole manifest.
     let held = device.hosts
     let hosts = held + moreHosts.filter { !held.contains($0) && device.isAllowed("https://\($0)/") }
     sites.withLock { $0.held = (hosts, version, now) }
     return hosts
   }
 
-  /// Nanoseconds for which the hosts of a version hold: calls to others may be sent ahead without another version.
+  /// How long the hosts of a version stay valid, in nanoseconds: the hosts of calls sent ahead can change within a version.
   private static let freshness: UInt64 = 10_000_000_000
 
   func nextReport() -> UInt64 {
@@ -207,7 +206,8 @@ public final class PageProxy: Sendable {
     }
   }
 
-  /// The engine takes this device's certificate for `host`; before that its connections are passed on unread.
+  /// Tells the proxy that the engine accepts this device's certificate for `host`; until then connections to it are
+  /// tunnelled unread.
   public func trusts(_ host: String) {
     if sites.withLock({ $0.trusted.insert(host).inserted }) { endTunnels() }
   }
@@ -225,7 +225,7 @@ public final class PageProxy: Sendable {
       let tunnel = ProxyTunnel(stream, server)
       tunnels.withLock { $0.append((site, tunnel)) }
       defer { tunnels.withLock { $0.removeAll { $0.tunnel === tunnel } } }
-      // Since the moment at which it was asked for.
+      // That may have changed while the tunnel was being set up.
       if endsTLS(for: site) { endTunnels() }
       tunnel.join()
     } catch {
@@ -233,12 +233,13 @@ public final class PageProxy: Sendable {
     }
   }
 
-  /// TLS may end here now for hosts whose connections were passed on: what an engine keeps of those goes past the device.
+  /// Ends the tunnels to hosts for which TLS can now be terminated here; if the engine kept using them, requests would
+  /// bypass the device.
   func endTunnels() {
     endIdleTunnels()
     guard tunnels.withLock({ !$0.isEmpty }) else { return }
     Task { [weak self] in
-      // Those that were busy.
+      // Tunnels that were busy the first time.
       for _ in 0..<Self.tunnelLooks {
         try? await Task.sleep(for: .seconds(1))
         self?.endIdleTunnels()
@@ -246,15 +247,15 @@ public final class PageProxy: Sendable {
     }
   }
 
-  /// Times that tunnels are looked at, a second each.
+  /// How many times busy tunnels are checked again, a second apart.
   private static let tunnelLooks = 60
 
   private func endIdleTunnels() {
     for (site, tunnel) in tunnels.withLock({ $0 }) where endsTLS(for: site) { tunnel.endIfIdle() }
   }
 
-  /// Whether a connection to this site is passed on unread at the moment. The engine may send its next request there, and what its server
-  /// has at `blankPath` is no blank page.
+  /// Whether a connection to this site is being tunnelled at the moment. The engine may send its next request through it,
+  /// and what the server has at `blankPath` isn't a blank page.
   public func isPassedOn(_ site: String) -> Bool {
     guard let url = try? ResourceURL(site) else { return false }
     return tunnels.withLock { $0.contains { $0.site.authority == url.authority } }
@@ -267,11 +268,11 @@ public final class PageProxy: Sendable {
     observer?(report)
     let server = try? network.connect(
       to: String(site.host), port: site.port, isSecure: true, isCancelled: { connection.stream.isGone })
-    // What is said on it is between the two.
+    // What is sent on it stays between the two sides.
     if server != nil { (report.source, report.status) = (.network, 101) }
     report.end()
     observer?(report)
-    // Without one the connection ends without an answer, as where there is no server.
+    // Without a server the connection ends without an answer, as it would without a proxy.
     guard let server else { return }
     defer { server.close() }
     guard server.write(head.passedOn + connection.takeRest()) else { return }
@@ -279,13 +280,14 @@ public final class PageProxy: Sendable {
   }
 }
 
-/// A proxy as its runtime knows it, which it outlives.
+/// A weak reference from the runtime to one of its proxies.
 struct ProxyReference: Sendable {
   weak var proxy: PageProxy?
 }
 
 extension ResourceURL {
-  /// The site that an authority names, `m.example.com:443`, in one form; nil where it is none, or has port 0, where no server is.
+  /// The site that an authority such as `m.example.com:443` names, normalised. Nil if the authority is invalid or its port
+  /// is 0, on which no server listens.
   init?(site authority: String) {
     guard !authority.utf8.contains(where: { "/\\?#".utf8.contains($0) }),
       let url = try? ResourceURL("https://\(authority)/"), url.port != 0
@@ -293,7 +295,7 @@ extension ResourceURL {
     self = url
   }
 
-  /// The port, that of its scheme where it names none.
+  /// The port; the default of the scheme if it names none.
   var port: Int {
     let rest = authority.dropFirst(host.count + 1)
     return Int(rest) ?? (scheme == "https" ? 443 : 80)
@@ -301,14 +303,14 @@ extension ResourceURL {
 }
 
 extension Runtime {
-  /// Whether any page may be answered from here now.
+  /// Whether any page may be answered from here at the moment.
   var mayAnswer: Bool { device.map { isOpen && passesAll($0) == nil } ?? false }
 
-  /// Whether a URL is of a host that the app names.
+  /// Whether a URL is on a host that the app names.
   public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
 
-  /// Of pages that may ask for `url`, given newest first: that of the newest version which listed it, so that its lazy parts load;
-  /// else the first.
+  /// Returns which of `pages`, newest first, a request for `url` belongs to: the page of the newest version that lists it,
+  /// so that its lazy parts load, otherwise the first one.
   func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
     guard let newest = pages.first, pages.contains(where: { $0.version != newest.version }),
       let url = try? ResourceURL(url)
@@ -329,10 +331,10 @@ extension Runtime {
 }
 
 extension PageProxy {
-  /// The page for which the engine is about to load `url`; `shown` follows, or `left`.
+  /// Registers a page that the engine is about to load; `shown` or `left` has to follow.
   public func open(_ url: String) -> OpenPage { opens(url, isTold: true) }
 
-  /// The engine asks for a document that nobody told of: links lead there.
+  /// Registers a document that the engine requests without notice, because a link led there.
   func opensUntold(_ url: String) -> OpenPage { opens(url, isTold: false) }
 
   private func opens(_ url: String, isTold: Bool) -> OpenPage {
@@ -341,25 +343,26 @@ extension PageProxy {
     return page
   }
 
-  /// The request for a page's document is answered.
-  /// - Parameter isShown: whether there is something that an engine shows as a page.
+  /// Records that the request for a page's document was answered.
+  ///
+  /// `isShown` says whether an engine shows that answer as a page.
   func answered(_ page: OpenPage, isShown: Bool) {
     if pages.answered(page, isShown: isShown) { runtime.close(page) }
   }
 
-  /// The engine shows `url` in a view: gives its page, which is a new one where nobody told of it.
+  /// Returns the page for a `url` that the engine now shows in a view; registers a new one if nobody announced it.
   public func shown(_ url: String) -> OpenPage {
     if let page = pages.shows(url) { return page }
     let page = open(url)
     return pages.shows(url) ?? page
   }
 
-  /// Whether a page of this address would be answered from the device: it is none of another host, and isn't left alone.
+  /// Whether the device would answer a page at this URL: it is on one of the app's hosts, and isn't left alone.
   public func answers(_ url: String) -> Bool {
     runtime.mayAnswer && !runtime.leavesAlone(OpenPage(id: 0, url: url, version: runtime.version))
   }
 
-  /// A page is gone, or its load failed.
+  /// Reports that a page was closed, or that its load failed.
   public func left(_ page: OpenPage) {
     pages.closes(page)
     runtime.close(page)

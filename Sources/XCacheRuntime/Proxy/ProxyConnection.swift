@@ -1,44 +1,46 @@
 import HTTP
 import System
 
-/// The proxy's end of a connection of the engine's: carries out what `HTTPConnection` decides, on a thread that may block.
+/// The proxy's side of a connection from the engine: carries out what `HTTPConnection` decides, on a thread that may block.
 final class ProxyConnection {
   let stream: any ProxyStream
   private var http: HTTPConnection
   private var workspace = ConnectionWorkspace()
-  /// When waiting for bytes is over, in monotonic nanoseconds.
+  /// When to stop waiting for bytes, in monotonic nanoseconds.
   private var limit: UInt64 = .max
-  /// When the password has to be there, likewise.
+  /// By when the password has to have arrived, in monotonic nanoseconds.
   private var handshakeLimit: UInt64
   private var piece: [UInt8] = []
   private var isBodyOver = true
-  /// The answer has begun before the end of the body.
+  /// Whether the answer began before the end of the body.
   private var isAnswered = false
 
-  /// What was read of the stream before.
+  /// Bytes that were read from the stream before.
   private var early: ArraySlice<UInt8>
 
-  /// How long a body that nobody wants is dropped, in nanoseconds, and milliseconds without a byte of it.
+  /// How long an unwanted body is discarded, in nanoseconds, and how many milliseconds without a byte end that.
   private static let lingering: UInt64 = 60_000_000_000
   private static let silence = 10_000
 
-  /// How long a connection without a request is kept.
+  /// How long an idle connection is kept, in milliseconds.
   static let idleMilliseconds = 600_000
 
-  /// Engines keep connections for minutes, and may send a request at the moment in which one is closed.
+  /// Generous, since engines keep connections for minutes, and may send a request just as one is closed.
   private static let rules: ConnectionRules = {
     var timeouts = Timeouts()
     timeouts.idle = UInt64(idleMilliseconds) / 1000 * Timeouts.second
     timeouts.body = 300 * Timeouts.second
     return ConnectionRules(
       request: RequestLimits(
-        headBytes: 65_535, targetBytes: 65_535, fieldCount: 200, takesAnyPercent: true), requests: .max,
+        headBytes: 65_535, targetBytes: 65_535, fieldCount: 200, takesAnyPercent: true,
+        takesControls: true), requests: .max,
       discardedBody: 1 << 20, timeouts: timeouts)
   }()
 
   /// - Parameters:
-  ///   - early: bytes that were read of `stream` already.
-  ///   - handshakeLimit: when the password has to be there, in monotonic nanoseconds.
+  ///   - stream: the connection to the engine.
+  ///   - early: bytes already read from `stream`.
+  ///   - handshakeLimit: by when the password has to have arrived, in monotonic nanoseconds.
   init(_ stream: any ProxyStream, after early: [UInt8] = [], until handshakeLimit: UInt64 = .max) {
     self.stream = stream
     self.early = early[...]
@@ -46,10 +48,10 @@ final class ProxyConnection {
     http = HTTPConnection(Self.rules, Clock.monotonicNanoseconds())
   }
 
-  /// The other side showed the password: it may take its time from now on.
+  /// Lifts the time limit, because the other side has shown the password.
   func isKnown() { handshakeLimit = .max }
 
-  /// The next request; nil: there is none any more.
+  /// Returns the next request; nil if there are no more.
   func next() -> ProxyHead? {
     while true {
       switch http.next(&workspace, Clock.monotonicNanoseconds()) {
@@ -69,7 +71,7 @@ final class ProxyConnection {
     }
   }
 
-  /// The next bytes of the request's body; none at its end; nil where it breaks off.
+  /// Returns the next bytes of the request's body; empty at its end, nil if it broke off.
   func nextOfBody() -> [UInt8]? {
     while !isBodyOver {
       switch http.next(&workspace, Clock.monotonicNanoseconds()) {
@@ -91,8 +93,8 @@ final class ProxyConnection {
     return []
   }
 
-  /// The request is answered: says whether the connection stays open behind the answer. It doesn't where the body isn't over, more of
-  /// which may still go on to the server.
+  /// Marks the request as answered; returns whether the connection stays open after the answer. It doesn't if the body
+  /// isn't complete, since the rest of it may still go on to the server.
   func answers() -> Bool {
     guard isBodyOver else {
       isAnswered = true
@@ -101,8 +103,8 @@ final class ProxyConnection {
     return http.answer(closing: false, Clock.monotonicNanoseconds()) != .close
   }
 
-  /// Drops what the engine still sends of a body behind its answer, until it ends the connection. WebKit reads an answer when all of the
-  /// body is sent, and closing the connection before that would take the answer away (RFC 9112 §9.6).
+  /// Discards the rest of a body that the engine sends after the answer, until it ends the connection. WebKit only reads an
+  /// answer once the whole body is sent, and closing the connection before that would destroy the answer (RFC 9112 §9.6).
   func linger() {
     guard !isBodyOver else { return }
     let end = Clock.monotonicNanoseconds() + Self.lingering
@@ -114,7 +116,7 @@ final class ProxyConnection {
     }
   }
 
-  /// What arrived behind the last head, for who takes the stream over.
+  /// Returns the bytes that arrived after the last head, for the code that takes over the stream.
   func takeRest() -> [UInt8] { workspace.input.takeAll() }
 
   private func waits(_ until: UInt64) {
@@ -128,7 +130,7 @@ final class ProxyConnection {
   }
 
   private func read() -> Bool {
-    // Who sends all the time isn't waited for, and has no more of it.
+    // A client that keeps sending is never waited for, so the limit is checked here too.
     guard handshakeLimit == .max || Clock.monotonicNanoseconds() < handshakeLimit else { return false }
     let space = workspace.input.space()
     guard let count = take(into: space) ?? stream.read(into: space, within: milliseconds) else {
@@ -143,7 +145,7 @@ final class ProxyConnection {
     return true
   }
 
-  /// Nil where there is nothing early any more.
+  /// Nil if no early bytes are left.
   private func take(into space: UnsafeMutableRawBufferPointer) -> Int? {
     if early.isEmpty { return nil }
     let count = min(early.count, space.count)

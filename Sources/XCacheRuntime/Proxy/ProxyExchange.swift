@@ -2,18 +2,18 @@ import Manifests
 import System
 import XCacheClient
 
-/// One request of the engine's and its answer.
+/// One of the engine's requests, and its answer.
 struct ProxyExchange {
   private let proxy: PageProxy
   private let connection: ProxyConnection
   private let head: ProxyHead
   private let url: String
-  /// A document at the top of a view.
+  /// Whether it is for a document at the top of a view.
   private let isDocument: Bool
 
-  /// Bytes of a body that are collected before it is sent, so that it can be sent again.
+  /// The most bytes of a body to buffer before sending it, so that it can be sent again.
   private static let collected = 64 << 10
-  /// Bytes of a body whose length isn't told.
+  /// The most bytes of a body of unknown length.
   private static let mostUntold = 32 << 20
 
   init(_ proxy: PageProxy, _ connection: ProxyConnection, _ head: ProxyHead, url: String) {
@@ -24,7 +24,7 @@ struct ProxyExchange {
     isDocument = head.header("sec-fetch-dest") == "document"
   }
 
-  /// Answers; false where the connection is over.
+  /// Answers the request; returns false if the connection is over.
   func run() -> Bool {
     if head.target == PageProxy.blankPath, head.method == "GET" || head.method == "HEAD" {
       return sendBlank()
@@ -40,13 +40,13 @@ struct ProxyExchange {
 
   private func answer(_ report: inout ProxyReport) -> Bool {
     let page = page()
-    // An answer that never came, or that no engine shows as a page (RFC 9110 §15.3.5, §15.3.6).
+    // Not shown: no answer at all, or one that no engine shows as a page (RFC 9110 §15.3.5, §15.3.6).
     defer { tells(page, isShown: report.status.map { $0 != 204 && $0 != 205 } ?? false) }
     let request = PageRequest(
-      // WebKit sends the proxy's password inside the tunnel, too: no header of the page's.
+      // WebKit sends the proxy's password inside the tunnel too; it is no header of the page's.
       url, method: head.method, headers: ProxyHead.endToEnd(head.headers), destination: destination,
       mode: mode,
-      // Whether an answer without credentials would do isn't told; one with them always does.
+      // The request doesn't say whether an answer without credentials would do; one with them always does.
       hasCredentials: true, page: page)
     if isForeign { return fromNetwork(request, &report) }
     let runtime = proxy.runtime
@@ -60,9 +60,10 @@ struct ProxyExchange {
 
   // MARK: Whose it is
 
-  /// The page that asks, as far as is known. Of several that may, one that is left alone has the request go to the network.
+  /// The page that the request comes from, as far as is known. If it may come from several, one that is left alone sends
+  /// the request to the network.
   private func page() -> OpenPage? {
-    if isDocument { return proxy.pages.opening(url) ?? proxy.opensUntold(url) }
+    if isDocument { return proxy.pages.opening(url) ?? opensUntold() }
     let candidates = proxy.pages.candidates(
       referrer: head.header("referer"), origin: head.header("origin"), for: url,
       site: head.header("sec-fetch-site"))
@@ -70,12 +71,24 @@ struct ProxyExchange {
       ?? proxy.runtime.owner(of: url, among: candidates)
   }
 
-  /// Tells the pages what came of a document's request.
+  /// Returns the page of a document that the app didn't announce: links lead there, and going back. Its calls are sent ahead like
+  /// those of a page that the app opens.
+  private func opensUntold() -> OpenPage {
+    let page = proxy.opensUntold(url)
+    guard head.method == "GET" else { return page }
+    let context = PageContext(
+      userAgent: head.header("user-agent") ?? "", acceptLanguage: head.header("accept-language"))
+    let runtime = proxy.runtime
+    Task { await runtime.prefetch(for: page, context) }
+    return page
+  }
+
+  /// Records what came of a document's request.
   private func tells(_ page: OpenPage?, isShown: Bool) {
     if isDocument, let page { proxy.answered(page, isShown: isShown) }
   }
 
-  /// Whether a page of a host that isn't the app's asks.
+  /// Whether the request comes from a page on a host that isn't the app's.
   private var isForeign: Bool {
     if isDocument { return false }
     let source = [head.header("origin"), head.header("referer")].compactMap { $0 }.first { $0 != "null" }
@@ -125,7 +138,7 @@ struct ProxyExchange {
 
   private func send(_ answer: LocalAnswer) -> Bool {
     let isOpen = connection.answers()
-    // The device has it on its disk; the engine needn't have it once more on its own.
+    // The device has the file on its disk, so the engine needn't store it again.
     var headers =
       answer.headers.filter { $0.name.lowercased() != "cache-control" } + [("Cache-Control", "no-store")]
     if !isOpen { headers.append(("Connection", "close")) }
@@ -164,7 +177,7 @@ struct ProxyExchange {
     } else {
       let bytes: [UInt8] = if case .bytes(let bytes) = body { bytes } else { [] }
       let runtime = proxy.runtime
-      // Its cookies are those that it names: without credentials an engine names none.
+      // The request names its cookies itself: without credentials an engine sends none.
       var asked = request
       asked.hasCredentials = false
       if let ahead = Task.waiting(for: { [asked] in await runtime.prefetched(asked, body: bytes) }) {
@@ -188,14 +201,14 @@ struct ProxyExchange {
       if isDocument, (300..<400).contains(relay.status), let page = request.page { proxy.left(page) }
       return relay.finish()
     } catch {
-      // One that never came shows by the end of the connection.
+      // If no answer came, the end of the connection shows that.
       relay.breakOff(isSent: ![.unreachable, .stopped].contains(error.kind))
       if error.kind != .stopped { proxy.runtime.passed(request, status: relay.status) }
       return false
     }
   }
 
-  /// A body may take long, and a download is no page from its head on (RFC 6266 §4.2).
+  /// Called with the head, because a body may take long. A download isn't a page (RFC 6266 §4.2).
   private func begins(_ page: OpenPage?, _ head: NetworkHead) -> Bool {
     let disposition = head.values("content-disposition").first?.lowercased() ?? ""
     tells(page, isShown: ![204, 205].contains(head.status) && !disposition.hasPrefix("attachment"))
@@ -207,7 +220,7 @@ struct ProxyExchange {
     return relay.begin(answer.head) && relay.receive(answer.body.span.bytes) && relay.finish()
   }
 
-  /// What is sent on; nil where it broke off, or is too much.
+  /// The body to send on; nil if it broke off or is too long.
   private func body() -> NetworkRequest.Body? {
     guard let told = head.bodyLength else { return NetworkRequest.Body.none }
     if let length = told, length > Int64(Self.collected) { return .stream(length: length, read: streamed()) }
@@ -220,9 +233,9 @@ struct ProxyExchange {
     return nil
   }
 
-  /// Reads the body as it arrives; once, and in its order.
+  /// Returns a closure that reads the body as it arrives, once and in order.
   private func streamed() -> @Sendable (Int64, UnsafeMutableRawBufferPointer) throws -> Int {
-    // The transport calls back on the thread that this connection is served on.
+    // The transport calls back on the thread that serves this connection.
     nonisolated(unsafe) let connection = connection
     let state = Locked<(offset: Int64, rest: ArraySlice<UInt8>)>((0, []))
     return { offset, buffer in
@@ -246,18 +259,18 @@ struct ProxyExchange {
   }
 }
 
-/// Writes an answer of the network's as it comes.
+/// Writes an answer of the network as it arrives.
 private final class ProxyRelay {
   private(set) var status = 0
-  /// Bytes of the body that came.
+  /// Bytes of the body received.
   private(set) var sent: Int64 = 0
   private let connection: ProxyConnection
   private let isHEAD: Bool
   private var isOpen = false
   private var isChunked = false
-  /// Bytes that the head has announced and that are still to come; nil where it doesn't say.
+  /// Announced bytes that are still to come; nil if the head gives no length.
   private var remaining: Int64?
-  /// Whether the engine took all that was written.
+  /// Whether the engine accepted everything that was written.
   private var isTaken = false
 
   init(_ connection: ProxyConnection, isHEAD: Bool) {
@@ -270,7 +283,7 @@ private final class ProxyRelay {
     isOpen = connection.answers()
     let hasBody = !isHEAD && head.status != 204 && head.status != 304
     var headers = ProxyHead.endToEnd(head.headers)
-    // A 407 without it is none (RFC 9110 §15.5.8).
+    // A 407 isn't valid without this header (RFC 9110 §15.5.8).
     if head.status == 407 { headers += head.values("proxy-authenticate").map { ("Proxy-Authenticate", $0) } }
     remaining = hasBody ? head.values("content-length").first.flatMap { Int64($0) }.map { max(0, $0) } : 0
     isChunked = hasBody && remaining == nil
@@ -289,24 +302,25 @@ private final class ProxyRelay {
       isTaken = connection.stream.write(chunk + [0x0D, 0x0A])
       return isTaken
     }
-    // More than was announced would be taken for the next answer.
+    // Bytes beyond the announced length would be taken for the next answer.
     guard let left = remaining, Int64(bytes.byteCount) <= left else { return false }
     remaining = left - Int64(bytes.byteCount)
     let stream = connection.stream
     return bytes.withUnsafeBytes { stream.write($0) }
   }
 
-  /// The answer is whole; false where the connection is over.
+  /// Completes the answer; returns false if the connection is over.
   func finish() -> Bool {
     guard isChunked ? connection.stream.write(Array("0\r\n\r\n".utf8)) : remaining == 0 else { return false }
     connection.linger()
     return isOpen
   }
 
-  /// The answer ends before its end, and so that the engine knows. A length that was announced says so; without one the connection
-  /// has to end within a chunk: WebKit takes its end behind a whole one for the body's, runs what there is of a script, and keeps it.
-  /// - Parameter isSent: whether the request may have reached its server. libsoup sends many a request again where a connection that it
-  ///   kept ends without a byte; what was to be sent again the transport did.
+  /// Breaks off an answer in a way that the engine notices. An announced length shows it. Without one, the connection has
+  /// to end within a chunk: if it ends after a complete chunk, WebKit takes that for the end of the body, runs the partial
+  /// script, and caches it.
+  /// - Parameter isSent: whether the request may have reached its server. libsoup resends many requests if a kept
+  ///   connection ends without a byte, but the transport has already retried whatever could be retried.
   func breakOff(isSent: Bool) {
     if status == 0, isSent { _ = connection.stream.write(Array("HTTP/1.1 ".utf8)) }
     guard isChunked, isTaken else { return }

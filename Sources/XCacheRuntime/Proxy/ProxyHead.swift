@@ -1,19 +1,21 @@
 import HTTP
 import System
 
-/// A request's head, taken out of the connection's memory.
+/// The head of a request, copied out of the connection's memory.
 struct ProxyHead: Sendable {
   /// As it was sent: `GET`, `CONNECT`.
   let method: String
   /// As it was sent: `/index.html?a=1`, `m.example.com:443`.
   let target: String
   let headers: [(name: String, value: String)]
-  /// Nil: there is no body; `.some(nil)`: its end will be told.
+  /// Nil if there is no body; `.some(nil)` if its length isn't known in advance.
   let bodyLength: Int64??
 
-  /// - Parameter bytes: those of a head that was parsed without error.
+  /// - Parameters:
+  ///   - head: the parsed head.
+  ///   - bytes: the bytes of that head, parsed without errors.
   init(_ head: borrowing RequestHead, in bytes: UnsafeRawBufferPointer) {
-    // Empty lines before a request are passed over (RFC 9112 §2.2).
+    // Empty lines before a request are skipped (RFC 9112 §2.2).
     let lines = bytes.split { $0 == 0x0D || $0 == 0x0A }
     let words = lines.first?.split(separator: 0x20).map { HeaderText.text($0) } ?? []
     method = words.first ?? ""
@@ -33,13 +35,13 @@ struct ProxyHead: Sendable {
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-  /// The first header of a name in lower case.
+  /// Returns the value of the first header with this name, which has to be lowercase.
   func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
 
-  /// Whether the engine asks for a WebSocket (RFC 6455 §4.1).
+  /// Whether the engine requests a WebSocket (RFC 6455 §4.1).
   var isWebSocket: Bool { header("upgrade")?.lowercased() == "websocket" }
 
-  /// The head as it goes on to a server, without what is meant for a proxy.
+  /// The head as it is passed on to a server, without the headers meant for a proxy.
   var passedOn: [UInt8] {
     var text = "\(method) \(target) HTTP/1.1\r\n"
     for (name, value) in headers where !name.lowercased().hasPrefix("proxy-") {
@@ -50,17 +52,17 @@ struct ProxyHead: Sendable {
 }
 
 extension ProxyHead {
-  /// Headers of one connection, which end with it (RFC 9110 §7.6.1).
+  /// Hop-by-hop headers (RFC 9110 §7.6.1).
   private static let ofConnections: Set<String> = [
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
     "trailer",
     "transfer-encoding", "upgrade", "alt-svc",
   ]
 
-  /// What `Connection` may name, and is needed behind it all the same.
+  /// Headers that are kept even if `Connection` names them, because the next hop needs them.
   private static let neverOfConnections: Set<String> = ["content-length", "host"]
 
-  /// Headers without those of one connection, which are also those that `Connection` names.
+  /// Returns the headers without the hop-by-hop ones and those that `Connection` names.
   static func endToEnd(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
     let named = headers.filter { $0.name.lowercased() == "connection" }
       .flatMap { $0.value.split(separator: ",") }.map { $0.trimmingSpaces.lowercased() }
@@ -72,8 +74,8 @@ extension ProxyHead {
     !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
   }
 
-  /// The head of an answer, as bytes; a line that would break it, or be taken for a part of the one before, is left out.
-  /// - Parameter reason: nil: the usual one of the status.
+  /// Returns the head of an answer as bytes, without headers that would break it or be taken for part of the previous line.
+  /// If `reason` is nil, the status's usual phrase is used.
   static func answer(
     _ status: Int, reason: String? = nil, _ headers: [(name: String, value: String)]
   ) -> [UInt8] {

@@ -1,36 +1,36 @@
 import Manifests
 import System
 
-/// The pages that an engine has open, and which of them a request comes from, as far as its headers tell.
+/// The pages that an engine has open, and which of them a request comes from, as far as its headers show.
 final class ProxyPages: Sendable {
   private struct Opening {
     let page: OpenPage
-    /// Whether somebody told of it, who tells its end, too.
+    /// Whether an adapter announced the page; it then reports its end, too.
     let isTold: Bool
-    /// When it counts no more, in continuous nanoseconds.
+    /// When the page stops counting, in continuous nanoseconds.
     var limit: UInt64 = .max
 
     var isOver: Bool { limit != .max && Clock.continuousNanoseconds() >= limit }
   }
 
   private struct State {
-    /// Those whose document is on its way, oldest first.
+    /// Pages whose document is on its way, oldest first.
     var opening: [Opening] = []
-    /// Those that are shown.
+    /// Pages that are shown.
     var shown: [OpenPage] = []
   }
 
-  /// Pages that may be on their way; of more, the oldest was left.
+  /// The most pages that may be on their way; beyond that the oldest is taken to have been left.
   private static let mostOpening = 32
 
-  /// Nanoseconds in which an engine shows a document that has begun to arrive. After that it is no page, whether or not the engine's
-  /// adapter says so.
+  /// Nanoseconds within which an engine shows a document that has started to arrive. After that it isn't a page, whether or
+  /// not the adapter says so.
   private static let patience: UInt64 = 10_000_000_000
 
   private let state = Locked(State())
 
-  /// A page's document is about to be asked for.
-  /// - Returns: those that were on their way for too long.
+  /// Adds a page whose document is about to be requested.
+  /// - Returns: the pages that were on their way for too long.
   func opens(_ page: OpenPage, isTold: Bool) -> [OpenPage] {
     state.withLock { state in
       var left = state.opening.filter(\.isOver)
@@ -42,8 +42,9 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// The request for a page's document is answered. What becomes of a page that somebody told of, they tell.
-  /// - Returns: whether the page is gone: nobody told of it, and nothing is shown.
+  /// Records that the request for a page's document was answered. If an adapter announced the page, the adapter also
+  /// reports its end.
+  /// - Returns: whether the page is gone: nobody announced it, and nothing is shown.
   func answered(_ page: OpenPage, isShown: Bool) -> Bool {
     state.withLock { state in
       guard let index = state.opening.firstIndex(where: { $0.page == page }), !state.opening[index].isTold
@@ -57,7 +58,8 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// The engine doesn't show what it got from this address. What becomes of a page that somebody told of, they tell.
+  /// Records that the engine doesn't show what it got from this URL. If an adapter announced the page, the adapter also
+  /// reports its end.
   /// - Returns: the page that is gone.
   func drops(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
@@ -67,7 +69,7 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// A document of this address is asked for: the page that it is for, where that was told.
+  /// Returns the announced page that a request for the document at this URL belongs to.
   func opening(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock {
@@ -75,7 +77,7 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// A page with this address is shown now; nil where none was on its way.
+  /// Marks the page with this URL as shown; nil if none was on its way.
   func shows(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock { state in
@@ -88,7 +90,7 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// A page is gone.
+  /// Removes a page.
   func closes(_ page: OpenPage) {
     state.withLock { state in
       state.opening.removeAll { $0.page == page }
@@ -96,10 +98,9 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// The pages that a request may come from, newest first: those that `Referer` names, else those of its origin.
-  /// - Parameters:
-  ///   - url: what is asked for.
-  ///   - site: `Sec-Fetch-Site`, which the engine alone can set: how the page's site and that of `url` are related.
+  /// Returns the pages that a request for `url` may come from, newest first: those that `Referer` names, otherwise those of
+  /// its origin. `site` is `Sec-Fetch-Site`, which only the engine can set: how the page's site and that of `url` are
+  /// related.
   func candidates(referrer: String?, origin: String?, for url: String, site: String?) -> [OpenPage] {
     let all = state.withLock { state in
       Array((state.shown + state.opening.lazy.filter { !$0.isOver }.map(\.page)).reversed())
@@ -113,7 +114,7 @@ final class ProxyPages: Sendable {
     return all.filter { Self.origin($0.url) == source }
   }
 
-  /// Whether a request of this `Sec-Fetch-Site` can come from a page.
+  /// Whether a request with this `Sec-Fetch-Site` can come from a page.
   private static func may(_ page: String, ask url: String, _ site: String?) -> Bool {
     switch site {
     case "same-origin": origin(page) == origin(url)
@@ -122,7 +123,7 @@ final class ProxyPages: Sendable {
     }
   }
 
-  /// What hosts of one site have in common at least. Which names are suffixes that anybody may register below isn't known here.
+  /// Returns what hosts of one site have in common at least; the list of public suffixes isn't available here.
   private static func relatedHost(_ url: String) -> String? {
     (try? ResourceURL(url)).map { $0.host.split(separator: ".").suffix(2).joined(separator: ".") }
   }
@@ -137,7 +138,7 @@ final class ProxyPages: Sendable {
 }
 
 extension PageProxy {
-  /// The engine doesn't show the document that it got from `url`: it is a download, or nothing that can be shown. Without that word
-  /// the document counts as a page for 10 s.
+  /// Reports that the engine doesn't show the document it got from `url`, because it is a download or can't be displayed.
+  /// Without this call the document counts as a page for 10 s.
   public func notShown(_ url: String) { if let page = pages.drops(url) { runtime.close(page) } }
 }

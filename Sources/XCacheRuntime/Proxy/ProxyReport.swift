@@ -1,27 +1,28 @@
 import System
 
-/// What becomes of one request of the engine's, for tools that show it: told when the request came, and once more when it is over.
+/// The progress of one request of the engine, for tools that display it; reported when the request arrives and again when
+/// it is over.
 public struct ProxyReport: Sendable {
-  /// Who answered.
+  /// Where the answer came from.
   public enum Source: Sendable { case device, network }
 
-  /// The same both times; counted by the proxy.
+  /// The same in both reports; assigned by the proxy.
   public let id: UInt64
-  /// Absolute.
+  /// Absolute URL.
   public let url: String
   /// `GET`, …
   public let method: String
-  /// What the engine wants it for.
+  /// What the engine wants the answer for.
   public let destination: PageRequest.Destination
-  /// Nil while there is no answer, and where there was none.
+  /// Nil until there is an answer; stays nil if there is none.
   public internal(set) var source: Source?
-  /// Nil while there is no answer, and where there was none.
+  /// Nil until there is an answer; stays nil if there is none.
   public internal(set) var status: Int?
-  /// Bytes of the body that were sent to the engine.
+  /// Bytes of the body sent to the engine.
   public internal(set) var bytes: Int64 = 0
-  /// How long it took.
+  /// How long the request took.
   public internal(set) var milliseconds: Int64 = 0
-  /// Whether this is told for the second time.
+  /// Whether this is the second report.
   public internal(set) var isOver = false
   private let began = Clock.continuousNanoseconds()
 

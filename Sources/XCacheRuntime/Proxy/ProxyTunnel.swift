@@ -1,24 +1,25 @@
 import System
 
-/// Passes bytes on between two connections, both ways, unread.
+/// Copies bytes between two connections, both ways, without looking at them.
 package final class ProxyTunnel: Sendable {
   private static let size = 65_536
-  /// Milliseconds without a byte in either direction, after which it ends.
+  /// Milliseconds without a byte in either direction after which the tunnel ends.
   private static let idle = 3_600_000
-  /// Milliseconds without a byte for which one direction outlives the other: a server may keep its half for as long as it likes.
+  /// Milliseconds without a byte for which one direction outlives the other: a server may keep its half open for any length
+  /// of time.
   private static let ending = 5_000
-  /// Milliseconds between looks whether the engine is gone, which nobody reads of while a server takes nothing.
+  /// Milliseconds between checks whether the engine is gone, which a blocked write to the server wouldn't show.
   private static let look = 10_000
 
-  /// Milliseconds without a byte behind the server's last one, after which nothing seems to be under way.
+  /// Milliseconds of silence after the server's last byte after which no exchange seems to be in progress.
   static let pause = 5_000
 
   private struct State {
-    /// Directions that have ended.
+    /// The number of directions that have ended.
     var ended = 0
-    /// Whether the engine sent the last byte: it may wait for an answer.
+    /// Whether the engine sent the last byte, and so may be waiting for an answer.
     var isAsked = true
-    /// When a byte was passed on last, or a direction ended, in monotonic nanoseconds.
+    /// When a byte was last passed on, or a direction ended, in monotonic nanoseconds.
     var moved = Clock.monotonicNanoseconds()
 
     var quietMilliseconds: Int { Int((Clock.monotonicNanoseconds() - moved) / 1_000_000) }
@@ -33,7 +34,7 @@ package final class ProxyTunnel: Sendable {
     self.server = server
   }
 
-  /// Comes back when both directions have ended.
+  /// Returns when both directions have ended.
   package static func join(_ engine: any ProxyStream, _ server: any ProxyStream) {
     ProxyTunnel(engine, server).join()
   }
@@ -51,7 +52,7 @@ package final class ProxyTunnel: Sendable {
     close()
   }
 
-  /// Ends it where nothing is under way on it, as far as that shows without reading it.
+  /// Ends the tunnel if no exchange is in progress, as far as that can be told without reading the data.
   func endIfIdle() {
     if state.withLock({ !$0.isAsked && $0.quietMilliseconds >= Self.pause }) { close() }
   }
@@ -61,7 +62,7 @@ package final class ProxyTunnel: Sendable {
     server.close()
   }
 
-  /// A direction has ended: what goes the other way may still be coming, and then both connections are closed.
+  /// Handles the end of one direction: the other may still carry data; then both connections are closed.
   private func ends() {
     var left: Int? = state.broadcasting { state in
       state.ended += 1
@@ -75,9 +76,8 @@ package final class ProxyTunnel: Sendable {
     close()
   }
 
-  /// - Parameters:
-  ///   - isQuestion: whether it is the engine's.
-  ///   - isOver: asked while nothing comes, whether the other side is gone.
+  /// `isQuestion` says whether the bytes come from the engine; `isOver` is called while nothing arrives, and returns
+  /// whether the other side is gone.
   private func pass(
     from source: any ProxyStream, to target: any ProxyStream, isQuestion: Bool, isOver: () -> Bool
   ) {
@@ -88,11 +88,11 @@ package final class ProxyTunnel: Sendable {
         continue
       }
       guard count > 0 else {
-        // What lasts as long as its connection would look whole to an engine: TLS may end without a word.
+        // A body delimited by the end of its connection would look complete to the engine: TLS may end without an alert.
         if source.isBroken { return target.reset() }
         break
       }
-      // Before a question is sent: its answer may be there at once.
+      // Before sending a request, since its answer may arrive at once.
       state.withLock { ($0.isAsked, $0.moved) = (isQuestion, Clock.monotonicNanoseconds()) }
       let isSent = buffer.withUnsafeBytes {
         target.write(UnsafeRawBufferPointer(rebasing: $0[..<count]), within: Self.idle)

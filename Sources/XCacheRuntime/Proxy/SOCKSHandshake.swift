@@ -2,14 +2,15 @@ import HTTPDNS
 import Manifests
 import System
 
-/// How an engine asks for a connection by SOCKS 5 (RFC 1928), with a user name and password (RFC 1929).
+/// The SOCKS 5 handshake by which an engine asks for a connection (RFC 1928), with a user name and password (RFC 1929).
 ///
-/// The password goes to the proxy alone. libsoup sends that of an HTTP proxy inside the tunnel, too, to each server.
+/// The password reaches only the proxy. With an HTTP proxy, libsoup sends the password inside the tunnel as well, to every
+/// server.
 struct SOCKSHandshake {
   /// The first byte that an engine sends.
   static let version: UInt8 = 5
 
-  /// What becomes of a request (RFC 1928 §6).
+  /// The reply to a request (RFC 1928 §6).
   enum Reply: UInt8 {
     case succeeded = 0
     case failed = 1
@@ -17,7 +18,7 @@ struct SOCKSHandshake {
     case commandNotSupported = 7
     case addressNotSupported = 8
 
-    /// With the address 0.0.0.0, port 0, which no engine looks at.
+    /// The reply with the address 0.0.0.0 and port 0, which no engine looks at.
     var bytes: [UInt8] { [SOCKSHandshake.version, rawValue, 0, 1, 0, 0, 0, 0, 0, 0] }
   }
 
@@ -30,14 +31,15 @@ struct SOCKSHandshake {
   private let limit: UInt64
 
   /// - Parameters:
-  ///   - stream: its first byte was read, and was `version`.
-  ///   - limit: when all has to be there, in monotonic nanoseconds: an engine sends it at once.
+  ///   - stream: the stream, of which the first byte, `version`, was read.
+  ///   - limit: by when everything has to have arrived, in monotonic nanoseconds: an engine sends it at once.
   init(_ stream: any ProxyStream, until limit: UInt64) {
     self.stream = stream
     self.limit = limit
   }
 
-  /// The site that is asked for, to be replied to. Nil where nothing is, or by somebody who isn't allowed to; that was told.
+  /// Returns the requested site, to which the caller has to reply. Nil if there is none or the client isn't allowed; the
+  /// client was then told.
   func site(_ isAllowed: (_ user: [UInt8], _ password: [UInt8]) -> Bool) -> ResourceURL? {
     guard let methods = counted() else { return nil }
     guard methods.contains(Self.byPassword) else {
@@ -67,7 +69,7 @@ struct SOCKSHandshake {
     return ResourceURL(site: "\(host):\(Int(port[0]) << 8 | Int(port[1]))") ?? refuse(.failed)
   }
 
-  /// As a URL has it: an engine may give an address as a name, without brackets.
+  /// Returns the host as it appears in a URL: an engine may send an address as a name, without brackets.
   private static func host(_ name: String) -> String { IPAddress(name)?.authority ?? name }
 
   private func refuse(_ reply: Reply) -> ResourceURL? {
@@ -75,10 +77,10 @@ struct SOCKSHandshake {
     return nil
   }
 
-  /// As many bytes as the next one says.
+  /// Reads as many bytes as the next byte says.
   private func counted() -> [UInt8]? { read(1).flatMap { read(Int($0[0])) } }
 
-  /// So many bytes and no more: what follows may be TLS.
+  /// Reads exactly `count` bytes: what follows may be TLS.
   private func read(_ count: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     var filled = 0

@@ -1,24 +1,24 @@
 import XCacheClient
 
-/// An answer made of a file of the device's.
+/// An answer made from a file on the device.
 public struct LocalAnswer: Sendable {
   /// 200, 206, 304 or 416.
   public let status: Int
-  /// In the order in which they are best sent; `Content-Length` is among them where there is a body.
+  /// In the order in which they should be sent; includes `Content-Length` if there is a body.
   public let headers: [(name: String, value: String)]
-  /// Nothing with HEAD, 304 and 416.
+  /// Empty for HEAD, 304 and 416.
   public let body: Body
-  /// Whether the disk wasn't read for it.
+  /// Whether it was answered without reading the disk.
   public let isFromMemory: Bool
 
-  /// The bytes of an answer.
+  /// The body of an answer.
   public enum Body: Sendable {
     case empty
     case bytes([UInt8])
-    /// The bytes of an open file, from `start` on; read them off the main thread.
+    /// The bytes of an open file from `start` on; read them off the main thread.
     case file(LocalResource, start: Int64, count: Int64)
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public var count: Int64 {
       switch self {
       case .empty: 0
@@ -27,7 +27,7 @@ public struct LocalAnswer: Sendable {
       }
     }
 
-    /// All bytes at once.
+    /// Returns all bytes at once.
     /// - Throws: `ClientError.file`.
     public func collect() throws(ClientError) -> [UInt8] {
       switch self {
@@ -39,7 +39,7 @@ public struct LocalAnswer: Sendable {
     }
   }
 
-  /// The first header of a name, in whatever case.
+  /// Returns the value of the first header with this name, in any case.
   public func header(_ name: String) -> String? {
     let name = name.lowercased()
     return headers.first { $0.name.lowercased() == name }?.value

@@ -1,30 +1,30 @@
 import Manifests
 import XCacheClient
 
-/// What the head of a local answer says, worked out from the request and the manifest alone.
+/// The head of a local answer, derived from the request and the manifest alone.
 struct LocalHead {
   let status: Int
   let headers: [(name: String, value: String)]
-  /// The bytes of the file that the body has.
+  /// The range of the file that the body contains.
   let range: Range<Int64>
 
-  /// The headers of an entry that its answer has: those that say how the page may be used and what it may do (DESIGN §3). Whatever
-  /// else a manifest lists stays out, and least of all come in `Set-Cookie`, since the engine's store is the only one;
-  /// what belongs to one connection, such as `Transfer-Encoding`; and `Access-Control-Allow-…`, which the app's hosts
-  /// decide. Beside these an answer has what is worked out here: `ETag`, `X-Content-Type-Options`, `Content-Type`,
+  /// The headers of an entry that are copied into its answer: those that say how the page may be used and what it may do
+  /// (docs/protocol.md §3). All others are left out, above all `Set-Cookie`, since the engine's cookie store is the only one; headers
+  /// that belong to one connection, such as `Transfer-Encoding`; and `Access-Control-Allow-…`, since the app's hosts decide
+  /// that. In addition, an answer has the headers that are computed here: `ETag`, `X-Content-Type-Options`, `Content-Type`,
   /// `Accept-Ranges`, `Content-Length`, `Content-Range` and what CORS needs.
   ///
-  /// `Service-Worker-Allowed` means something with a worker's script alone, where `widensScope` has the say.
+  /// `Service-Worker-Allowed` only has a meaning on a worker's script, and there `widensScope` decides.
   static let ofEntries: Set<String> = [
     "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Cross-Origin-Embedder-Policy",
     "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy",
     "Service-Worker-Allowed", "X-Frame-Options",
   ]
 
-  /// Nil where a local file can't answer it as the server would.
+  /// Nil if a local file can't answer the request as the server would.
   init?(_ request: PageRequest, _ file: ListedFile, allowsOrigin: (String) -> Bool) {
     let tag = "\"\(file.md5.hex)\""
-    // What a condition asks of a server's state is the server's to say.
+    // Only the server can evaluate conditions on its own state.
     guard request.header("if-match") == nil, request.header("if-unmodified-since") == nil,
       let cors = Self.cors(request, allowsOrigin), !Self.widensScope(request, file)
     else { return nil }
@@ -62,20 +62,20 @@ struct LocalHead {
     self.range = range
   }
 
-  /// Whether a service worker would get a scope beyond its script's folder (Service Workers §5.1, "Register"). It outlives the
-  /// page, the policy and the app's next start, so that this is the server's to say, and no manifest's.
+  /// Whether a service worker would get a scope beyond its script's folder (Service Workers §5.1, "Register"). A worker
+  /// outlives the page, the policy and the app's next start, so only the server may allow that, never a manifest.
   private static func widensScope(_ request: PageRequest, _ file: ListedFile) -> Bool {
     guard request.header("service-worker") != nil,
       let allowed = file.headers.first(where: { $0.name == "Service-Worker-Allowed" })?.value
     else { return false }
     guard let url = try? ResourceURL(file.url), let slash = url.path.utf8.lastIndex(of: UInt8(ascii: "/"))
     else { return true }
-    // As it is written: what would have to be resolved first may lead anywhere.
+    // Compared literally: a path that would have to be resolved first may lead anywhere.
     return !allowed.hasPrefix(url.path[...slash]) || allowed.contains("..")
   }
 
-  /// The headers by which another origin's page may read the answer (Fetch §3.3); nil where it may not as far as is known
-  /// here, so that the server decides.
+  /// Returns the headers that let a page of another origin read the answer (Fetch §3.3). Nil if nothing here shows that it
+  /// may, so that the server decides.
   private static func cors(
     _ request: PageRequest, _ allowsOrigin: (String) -> Bool
   ) -> [(name: String, value: String)]? {
@@ -89,9 +89,9 @@ struct LocalHead {
   }
 }
 
-/// What a `Range` header asks of a file.
+/// The part of a file that a `Range` header asks for.
 enum ByteRange: Equatable {
-  /// There is none, or one that may be passed over: of several parts, of another unit, or none that can be read (RFC 9110
+  /// There is no range, or one that may be ignored: several parts, another unit, or one that can't be parsed (RFC 9110
   /// §14.2: "A server MAY ignore the Range header field").
   case whole
   case part(Range<Int64>)
@@ -121,7 +121,8 @@ enum ByteRange: Equatable {
     }
   }
 
-  /// Nil for what is no number; `.some(nil)` where nothing is written. A number that is too large is the largest.
+  /// Nil for anything that isn't a number; `.some(nil)` for an empty string. A number that is too large becomes the
+  /// largest.
   private static func number(_ text: Substring) -> Int64?? {
     let digits = text.trimmingSpaces
     if digits.isEmpty { return .some(nil) }
@@ -130,7 +131,7 @@ enum ByteRange: Equatable {
   }
 }
 
-/// The tags of an `If-None-Match`, compared weakly (RFC 9110 §13.1.2).
+/// The tags of an `If-None-Match` header, compared weakly (RFC 9110 §13.1.2).
 struct EntityTags {
   private let text: String
 
@@ -145,7 +146,7 @@ struct EntityTags {
 }
 
 extension Substring {
-  /// Without the spaces and tabs around it.
+  /// The string without leading and trailing spaces and tabs.
   var trimmingSpaces: Substring {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var rest = drop(while: isBlank)

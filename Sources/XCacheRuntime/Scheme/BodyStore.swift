@@ -1,23 +1,25 @@
 import System
 
-/// Keeps what pages hand over until their requests come for it: 64 MB in all, each for a minute, and taken once.
+/// Keeps the bodies that pages hand over until their requests pick them up: 64 MB in total, each for a minute, and each
+/// taken once.
 public final class BodyStore: Sendable {
   private let table: Locked<BodyTable>
 
-  /// A store without bodies.
+  /// Creates an empty store.
   public convenience init() { self.init(BodyTable.Limits()) }
 
   init(_ limits: BodyTable.Limits) { table = Locked(BodyTable(limits)) }
 
-  /// Bytes that are kept, or on their way.
+  /// The bytes that are kept or still to come.
   public var used: Int { table.withLock { $0.used } }
 
-  /// - Returns: false where there is no room for it, or it isn't the next part.
+  /// Adds a part of a body.
+  /// - Returns: false if there is no room for it, or it doesn't go with the other parts.
   func add(_ part: BodyPart, from origin: String) -> Bool {
     table.withLock { $0.add(part, from: origin, at: Clock.continuousNanoseconds()) }
   }
 
-  /// The body that a request carries the id of. A request may overtake its body: that is waited for.
+  /// Takes the body whose id a request carries. If the request overtakes its body, this waits for the body.
   func take(
     _ id: String, method: String, url: String, origin: String?, within patience: Duration = .seconds(5)
   ) async -> PageBody? {

@@ -1,34 +1,33 @@
 import Manifests
 import System
 
-/// A request's body, as a page handed it over.
+/// The body of a request, as a page handed it over.
 public struct PageBody: Sendable, Equatable {
-  /// All of it.
+  /// The whole body.
   public let bytes: [UInt8]
-  /// `Content-Type`; empty: there is none.
+  /// The `Content-Type`; empty if there is none.
   public let type: String
-  /// Of the document that it is from, as its server knows it: `https://m.example.com`.
+  /// The origin of the document that it is from, as its server knows it: `https://m.example.com`.
   public let origin: String
 }
 
-/// The bodies of requests that are on their way from a page to the network beside its engine, each under an id that the request
-/// carries.
+/// Request bodies that are passed from a page to the network outside the engine, each under an id that its request carries.
 ///
-/// One is taken once, by the request that it was handed over for: the same method, address and origin.
+/// A body is taken once, by the request that it was handed over for: same method, URL and origin.
 struct BodyTable {
   struct Limits {
-    /// Bytes of all bodies, those included of which only a part has come.
+    /// The most bytes of all bodies, including those that are incomplete.
     var bytes = 64 << 20
     var count = 1024
-    /// Of one body.
+    /// The most parts of one body.
     var parts = 1024
-    /// Nanoseconds from its last part on for which a body is kept.
+    /// How long a body is kept after its last part, in nanoseconds.
     var age: UInt64 = 60_000_000_000
   }
 
   enum Taken: Equatable {
     case body(PageBody)
-    /// It isn't here, or not all of it, and may still come.
+    /// The body isn't here, or not all of it, and may still come.
     case missing
     /// It was handed over for another request.
     case refused
@@ -40,12 +39,12 @@ struct BodyTable {
     let origin: String
     let type: String
     let size: Int
-    /// By number: messages of a page may overtake one another on their way through the app's tasks.
+    /// By number: a page's messages may overtake one another on their way through the app's tasks.
     var parts: [Int: [UInt8]] = [:]
     var count = 0
     var time: UInt64
 
-    /// The whole body; nil: a part is missing.
+    /// The whole body; nil if a part is missing.
     var bytes: [UInt8]? {
       guard count == size, !parts.isEmpty else { return nil }
       var bytes: [UInt8] = []
@@ -60,15 +59,15 @@ struct BodyTable {
 
   private let limits: Limits
   private var entries: [String: Entry] = [:]
-  /// Bytes that bodies have or are going to have.
+  /// The bytes reserved for bodies.
   private(set) var used = 0
 
   init(_ limits: Limits = Limits()) { self.limits = limits }
 
   var count: Int { entries.count }
 
-  /// Takes a part of a body from a document of `origin`, in whatever order they come.
-  /// - Returns: false where there is no room, or the part doesn't go with the others: then the body is gone.
+  /// Adds a part of a body from a document of `origin`; parts may come in any order.
+  /// - Returns: false if there is no room, or if the part doesn't fit the others, in which case the body is dropped.
   mutating func add(_ part: BodyPart, from origin: String, at now: UInt64) -> Bool {
     dropOld(now)
     if entries[part.id] == nil {
@@ -77,7 +76,7 @@ struct BodyTable {
       entries[part.id] = Entry(
         method: part.method, url: part.url, origin: origin, type: part.type, size: part.size, time: now)
     }
-    // Another origin's page doesn't end what isn't its own.
+    // A page of another origin must not end a body that isn't its own.
     guard let entry = entries[part.id], entry.origin == origin else { return false }
     guard entry.parts[part.number] == nil, entry.parts.count < limits.parts, entry.method == part.method,
       entry.url == part.url, entry.type == part.type, entry.size == part.size,
@@ -92,8 +91,9 @@ struct BodyTable {
     return true
   }
 
-  /// The body for a request, which is gone from here then.
-  /// - Parameter origin: that the request names; nil: it names none, as one to its own origin may.
+  /// Takes the body for a request and removes it.
+  ///
+  /// `origin` is the one that the request names; nil if it names none, which a request to its own origin may do.
   mutating func take(
     _ id: String, method: String, url: String, origin: String?, at now: UInt64
   ) -> Taken {
@@ -117,27 +117,27 @@ struct BodyTable {
   }
 }
 
-/// A piece of a body, as a page's script hands it over: a line of JSON, a line break, base64.
+/// A part of a body, as a page's script hands it over: a line of JSON, a line break, base64.
 struct BodyPart: Equatable {
   let id: String
   let method: String
-  /// Where the request goes, as its server knows it.
+  /// The URL that the request goes to, as its server knows it.
   let url: String
   let type: String
-  /// Bytes of the whole body.
+  /// The size of the whole body in bytes.
   let size: Int
-  /// 0 for the first.
+  /// The number of the part, from 0.
   let number: Int
   let bytes: [UInt8]
 }
 
-/// What the scripts of a page say.
+/// A message from a page's scripts.
 enum SchemeMessage: Equatable {
   case body(BodyPart)
-  /// The body of this id is to be sent; nobody waits for the answer.
+  /// The body with this id is to be sent; nobody waits for the answer.
   case beacon(id: String, url: String)
 
-  /// Nil for what no script of ours says.
+  /// Nil for anything that our scripts don't send.
   init?(_ text: String) {
     guard let end = text.utf8.firstIndex(of: UInt8(ascii: "\n")),
       let head = try? JSONValue.parse(Array(text[..<end].utf8)),

@@ -1,21 +1,21 @@
 import Manifests
 
-/// A cookie of an engine's, and where it is sent (RFC 6265).
+/// One of an engine's cookies, and where it is sent (RFC 6265).
 public struct PageCookie: Hashable, Sendable {
-  /// Its name.
+  /// The cookie's name.
   public var name: String
-  /// Its value.
+  /// The cookie's value.
   public var value: String
-  /// The host it belongs to, with a dot in front where it holds below it, too.
+  /// The host it belongs to; a leading dot means that it also applies to subdomains.
   public var domain: String
-  /// The path it holds below.
+  /// The path that it applies to, and everything below it.
   public var path: String
-  /// Whether scripts don't see it.
+  /// Whether it is hidden from scripts.
   public var isHTTPOnly: Bool
-  /// Whether it goes over https alone.
+  /// Whether it is only sent over https.
   public var isSecure: Bool
 
-  /// A cookie as an engine has it.
+  /// Creates a cookie with the engine's values.
   public init(
     name: String, value: String, domain: String, path: String, isHTTPOnly: Bool = false,
     isSecure: Bool = false
@@ -39,7 +39,7 @@ public struct PageCookie: Hashable, Sendable {
       && (!isSecure || url.scheme == "https")
   }
 
-  /// Those of `cookies` that a request to `url` carries, as `Cookie` has them: longer paths first (§5.4).
+  /// Returns the `Cookie` header for a request to `url`, with longer paths first (§5.4); nil if none of `cookies` is sent.
   public static func header(_ cookies: [PageCookie], for url: String) -> String? {
     let sent = cookies.filter { $0.isSent(to: url) }.enumerated()
       .sorted { ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset) }
@@ -47,34 +47,35 @@ public struct PageCookie: Hashable, Sendable {
     return sent.isEmpty ? nil : sent.joined(separator: "; ")
   }
 
-  /// §5.1.3; a domain without a dot in front is one host's alone.
+  /// Domain matching (§5.1.3); a domain without a leading dot matches one host only.
   static func matches(_ host: String, _ domain: String) -> Bool {
     let (host, domain) = (host.lowercased(), domain.lowercased())
     guard domain.hasPrefix(".") else { return host == domain }
     return host == domain.dropFirst() || host.hasSuffix(domain)
   }
 
-  /// §5.1.4.
+  /// Path matching (§5.1.4).
   static func holds(_ path: String, at requested: String) -> Bool {
     guard requested.hasPrefix(path) else { return path.isEmpty }
     return requested == path || path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/")
   }
 }
 
-/// An engine's cookies one by one, for adapters of a custom scheme, whose pages have no `document.cookie` of their own.
+/// Access to an engine's single cookies, for adapters of a custom scheme, whose pages have no `document.cookie` of their
+/// own.
 public protocol ScriptCookieStore: CookieStore {
-  /// Those that a request to `url` carries, HttpOnly among them.
+  /// Returns the cookies that a request to `url` carries, including HttpOnly ones.
   func cookies(for url: String) async -> [PageCookie]
 }
 
 extension ScriptCookieStore {
-  /// What `document.cookie` says in a page at `url`.
+  /// Returns the value of `document.cookie` in a page at `url`.
   func visible(at url: String) async -> String {
     PageCookie.header(await cookies(for: url).filter { !$0.isHTTPOnly }, for: url) ?? ""
   }
 
-  /// Takes what a script of a page at `url` assigns to `document.cookie`. A script neither sets nor replaces an HttpOnly cookie
-  /// (§5.3, steps 10 and 11), nor sets one for another site.
+  /// Stores what a script of a page at `url` assigns to `document.cookie`. A script can neither set nor replace an HttpOnly
+  /// cookie (§5.3, steps 10 and 11), nor set one for another site.
   func write(_ line: String, at url: String) async {
     guard let address = try? ResourceURL(url), let written = WrittenCookie(line), !written.isHTTPOnly,
       written.isAllowed(at: String(address.host)),
@@ -84,15 +85,15 @@ extension ScriptCookieStore {
   }
 }
 
-/// What is needed of a `Set-Cookie` to know who may write it (RFC 6265 §5.2).
+/// The parts of a `Set-Cookie` that decide who may write it (RFC 6265 §5.2).
 struct WrittenCookie {
   let name: String
   let isHTTPOnly: Bool
-  /// `Domain`, without a dot in front; nil: the host's alone.
+  /// `Domain` without a leading dot; nil for a cookie of the host alone.
   let domain: String?
 
   init?(_ line: String) {
-    // A line break would begin another header.
+    // A line break would start another header.
     guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
     let fields = line.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmingSpaces)
     let pair = fields[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -112,7 +113,7 @@ struct WrittenCookie {
     (self.isHTTPOnly, self.domain) = (isHTTPOnly, domain)
   }
 
-  /// Whether a page of `host` may write it: for itself, or for a domain above it that isn't a top-level one.
+  /// Whether a page of `host` may write it: for itself, or for a parent domain that isn't a top-level one.
   func isAllowed(at host: String) -> Bool {
     guard let domain else { return true }
     return domain == host.lowercased() || domain.contains(".") && PageCookie.matches(host, "." + domain)

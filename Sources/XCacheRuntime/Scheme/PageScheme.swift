@@ -2,10 +2,10 @@ import Manifests
 import System
 import XCacheClient
 
-/// Answers what pages on the custom scheme ask for: from the device, or from the network with the engine's cookies.
+/// Answers requests of pages on the custom scheme, from the device or from the network with the engine's cookies.
 ///
-/// For engines that can't be given a proxy. An adapter registers `CustomScheme.https` and hands over each request and each
-/// message of the scripts; it answers the engine with the head and the pieces that it gets.
+/// For engines that can't be given a proxy. An adapter registers `CustomScheme.https`, hands over each request and each
+/// message of the scripts, and passes the head and the pieces of the body on to the engine.
 public final class PageScheme: Sendable {
   private let runtime: Runtime
   private let fetcher: PageFetcher
@@ -13,10 +13,10 @@ public final class PageScheme: Sendable {
   private let bodies: BodyStore
 
   /// - Parameters:
-  ///   - runtime: answers what the device holds.
+  ///   - runtime: answers requests for what the device holds.
   ///   - fetcher: makes the requests that the device doesn't answer.
-  ///   - cookies: the engine's, the same ones as the fetcher's.
-  ///   - bodies: those of requests that are on their way.
+  ///   - cookies: the engine's cookies, the same ones as the fetcher's.
+  ///   - bodies: the bodies of requests that are on their way.
   public init(
     _ runtime: Runtime, fetcher: PageFetcher, cookies: any ScriptCookieStore, bodies: BodyStore = BodyStore()
   ) {
@@ -26,16 +26,15 @@ public final class PageScheme: Sendable {
     self.bodies = bodies
   }
 
-  /// Answers a request. Redirects are followed; one of a document or a frame becomes a page that leads on, so that the address
-  /// changes.
+  /// Answers a request. Redirects are followed; for a document or a frame, a redirect becomes a page that navigates to the
+  /// target, so that the address changes.
   ///
   /// - Parameters:
-  ///   - request: as the engine gives it, its address still on the app's scheme.
-  ///   - body: the request's body, where the engine gives it; nil: the page has stored it, or there is none.
-  ///   - mainDocument: the address of the document at the top of the view, where the engine tells; nothing is given to a foreign one.
-  ///   - begin: gets the head as the page may see it; false: no body is wanted.
-  ///   - receive: gets the body piece by piece, a long file's on a thread that may wait; false: no more is wanted.
-  /// - Throws: `TransportError`, where there is no whole answer: the request then fails as without a network.
+  ///   - request: the request as the engine gives it, its URL still on the app's scheme.
+  ///   - body: the request's body, if the engine gives it; nil if the page has stored it, or there is none.
+  ///   - mainDocument: the URL of the document at the top of the view, if the engine tells; a foreign document gets nothing.
+  ///   - begin: receives the head as the page may see it; returns false if no body is wanted.
+  ///   - receive: receives the body piece by piece, a long file's on a thread that may block; returns false to stop.
   public func answer(
     _ request: PageRequest, body: [UInt8]? = nil, mainDocument: String? = nil,
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
@@ -61,13 +60,13 @@ public final class PageScheme: Sendable {
 
   private static let ended = TransportError(.stopped, "the caller ended it")
 
-  /// What is sent behind the head of `sent`.
+  /// Returns the body to send after the head of `sent`.
   private func body(
     _ sent: inout PageRequest, _ asked: SchemeRequest, given: [UInt8]?
   ) async throws(TransportError) -> [UInt8]? {
     if let id = asked.bodyID {
       if let body = await bodies.take(id, method: sent.method, url: sent.url, origin: asked.origin) {
-        // The engine's is that of the form without fields by which a script sends one.
+        // The engine's type belongs to the form without fields that a script uses to send a body.
         sent.headers.removeAll { $0.name.lowercased() == "content-type" }
         if !body.type.isEmpty { sent.headers.append(("Content-Type", body.type)) }
         return body.bytes
@@ -75,12 +74,13 @@ public final class PageScheme: Sendable {
     } else if given != nil || sent.header("content-type") == nil {
       return given
     }
-    // A type without a body: it was lost on its way, as a worker's is. Better none than one that a server takes for empty.
+    // A type without a body: the body was lost, as a worker's is. An error is better than an empty body that a server takes
+    // at face value.
     runtime.lostBody(sent)
     throw TransportError(.other, "\(sent.url): the body of the request was lost on its way from the page")
   }
 
-  /// The page that views wait with for theirs.
+  /// Sends the blank page that warm views show while they wait.
   private func giveBlank(
     _ url: String, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) {
@@ -164,11 +164,11 @@ public final class PageScheme: Sendable {
 
   // MARK: - Scripts
 
-  /// Takes a message of the page's scripts, in whatever order they come.
+  /// Handles a message of the page's scripts; messages may come in any order.
   ///
   /// - Parameters:
-  ///   - message: as the scripts post it, JSON.
-  ///   - origin: of the document that the engine says it is from, on the scheme: `xcache-https://m.example.com`.
+  ///   - message: the JSON that the scripts post.
+  ///   - origin: the origin of the sending document, according to the engine, on the scheme: `xcache-https://m.example.com`.
   public func receive(_ message: String, from origin: String) async {
     guard let origin = CustomScheme.real(origin + "/").flatMap(ProxyPages.origin),
       let message = SchemeMessage(message)
@@ -194,12 +194,12 @@ public final class PageScheme: Sendable {
     }
   }
 
-  /// `document.cookie` of a page.
+  /// Reads or writes `document.cookie` for a page.
   private func answerCookies(
     _ asked: SchemeRequest, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) async throws(TransportError) {
     var (status, text) = (403, "")
-    // The header can't come from a page of another origin: nothing here lets one send it.
+    // A page of another origin can't send this header: no answer here allows it to.
     if let line = asked.cookie, let page = asked.cookiePage {
       status = 200
       switch asked.request.method {

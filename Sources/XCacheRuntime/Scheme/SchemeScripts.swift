@@ -1,19 +1,19 @@
-/// The scripts that pages on the custom scheme need, as an app without a policy of its own has them: `public/runtime/interceptor.js`
-/// and `cookies.js`.
+/// The scripts that pages on the custom scheme need if the policy doesn't provide them: `public/runtime/interceptor.js` and
+/// `cookies.js`.
 public enum SchemeScripts {
-  /// The message handler of the page's world that takes what they say: `PageScheme.receive`.
+  /// The message handler in the page's world that receives their messages for `PageScheme.receive`.
   public static let messages = "xcacheBodies"
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Both, to be run at document start in every frame, before any other script; a script of the policy takes the place of that with
-  /// its name, `interceptor.js` or `cookies.js`.
+  /// Returns both scripts, to be run at document start in every frame, before any other script. A script of the policy
+  /// named `interceptor.js` or `cookies.js` replaces the built-in one.
   ///
   /// - Parameters:
-  ///   - hosts: of the app, as in `DeviceSettings.hosts`, with spaces between.
-  ///   - policy: what `Runtime.scripts` gave for the page, whose signatures are checked.
+  ///   - hosts: the app's hosts, as in `DeviceSettings.hosts`, separated by spaces.
+  ///   - policy: what `Runtime.scripts` returned for the page; their signatures have been checked.
   public static func all(hosts: String, policy: [PageScript] = []) -> [String] {
-    // Names have no characters that a string in JavaScript would end at; others are none.
+    // Host names can't contain characters that would end a JavaScript string; anything else is rejected.
     let isName = hosts.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -30,7 +30,7 @@ public enum SchemeScripts {
     }
   }
 
-  /// Whether a script of the policy is one that takes the place of these, and isn't to be run once more.
+  /// Whether a script of the policy replaces one of these, and so must not be run again.
   public static func replaces(_ script: PageScript) -> Bool {
     script.name == "interceptor.js" || script.name == "cookies.js"
   }

@@ -1,27 +1,27 @@
 import System
 import XCacheClient
 
-/// Something that runs once for everybody who waits for it, an update or the fetch of a file. When the last of them was
-/// cancelled, nobody wants it any more.
+/// A job that runs once for everyone who waits for it: an update, or the fetch of a file. It is abandoned when its last
+/// waiter is cancelled.
 final class SharedRun<Value: Sendable>: Sendable {
-  /// Ends it.
+  /// Stops the job.
   let signal = StopSignal()
 
   private struct State {
     var next = 0
-    /// Those who wait; nil where they aren't at it yet.
+    /// The waiters; nil for one that has joined but doesn't wait yet.
     var waiting: [Int: CheckedContinuation<Value?, Never>?] = [:]
     var isAbandoned = false
-    /// What became of it, once it has ended.
+    /// The result, once the job has ended.
     var value: Value?
   }
 
   private let state = Locked(State())
 
-  /// How many wait.
+  /// The number of waiters.
   var waiters: Int { state.withLock { $0.waiting.count } }
 
-  /// Takes part; nil where it is ending, since nobody wanted it any more.
+  /// Joins the job; nil if it is ending because nobody wanted it any more.
   func join() -> Int? {
     state.withLock { state in
       if state.isAbandoned { return nil }
@@ -31,14 +31,15 @@ final class SharedRun<Value: Sendable>: Sendable {
     }
   }
 
-  /// What becomes of it; nil at once where the calling task is cancelled.
-  /// - Parameter abandoned: told when nobody waits any more.
+  /// Waits for the result; returns nil at once if the calling task is cancelled.
+  ///
+  /// `abandoned` is called when nobody waits any more.
   func value(for waiter: Int, abandoned: @escaping @Sendable () -> Void) async -> Value? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let value = state.withLock { state -> Value?? in
           if let value = state.value { return .some(value) }
-          // Gone where the task was cancelled before it came here.
+          // The task was cancelled before it got here.
           guard state.waiting[waiter] != nil else { return .some(nil) }
           state.waiting.updateValue(continuation, forKey: waiter)
           return nil
@@ -57,7 +58,7 @@ final class SharedRun<Value: Sendable>: Sendable {
     }
   }
 
-  /// Tells everybody who waits what became of it.
+  /// Hands the result to all waiters.
   func finish(_ value: Value) {
     let waiting = state.withLock { state in
       state.value = value

@@ -1,7 +1,8 @@
 import System
 
 extension Task where Failure == Never {
-  /// Waits on this thread for what a task gives. The thread has to be the caller's own, none of Swift's concurrency.
+  /// Runs a task and blocks this thread until it returns. The thread has to be the caller's own, not one of Swift's
+  /// concurrency pool.
   static func waiting(for body: @escaping @Sendable () async -> Success) -> Success {
     let result = Monitor<Success?>(nil)
     Task<Void, Never> {

@@ -1,12 +1,12 @@
 import System
 
-/// Threads for what blocks, so that no thread of Swift's concurrency ever does.
+/// Threads for blocking work, so that no thread of Swift's concurrency pool ever blocks.
 final class WorkerThreads: Sendable {
   private struct State {
-    /// Jobs that wait or run.
+    /// The number of jobs that are waiting or running.
     var jobs = 0
     var next = 0
-    /// Those who wait until there is none.
+    /// Callers that wait until there are no jobs.
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
   }
 
@@ -14,11 +14,11 @@ final class WorkerThreads: Sendable {
   private let count: Int
   private let state = Locked(State())
 
-  /// - Parameter priority: nil for work that a page waits for.
+  /// Starts the threads; `priority` is nil for work that a page waits for.
   init(_ name: String, count: Int, priority: OSThread.Priority? = nil) {
     let queue = queue
     let threads = (0..<count).compactMap { _ in
-      // A thread holds the queue alone, and ends when that is stopped.
+      // A thread only retains the queue, and ends when the queue is stopped.
       try? OSThread(name: name) {
         if let priority {
           OSThread.lowerPriority(to: priority)
@@ -32,7 +32,8 @@ final class WorkerThreads: Sendable {
 
   deinit { queue.stop() }
 
-  /// Runs `body` on one of the threads and gives what it gives; on the calling one where the system has no thread left.
+  /// Runs `body` on one of the threads and returns its result; runs it on the calling thread if the system has no thread
+  /// left.
   func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     if count == 0 { return body() }
     return await withCheckedContinuation { continuation in
@@ -40,11 +41,11 @@ final class WorkerThreads: Sendable {
     }
   }
 
-  /// Has `body` run on one of the threads, behind what was added before, also where nobody holds this any more by then.
+  /// Adds a job that runs after those added before, even if nothing else retains this object by then.
   func add(_ body: @escaping @Sendable () -> Void) {
     if count == 0 { return body() }
     state.withLock { $0.jobs += 1 }
-    // A queue that is stopped forgets what waits, so each job holds the threads.
+    // A stopped queue drops its waiting jobs, so each job retains this object.
     queue.add { [self] in
       body()
       ended()
@@ -61,7 +62,7 @@ final class WorkerThreads: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Waits until there is nothing to do, or for so long.
+  /// Waits until there are no jobs left, for at most `duration`.
   func idle(within duration: Duration) async {
     let number = state.withLock { state in
       state.next += 1

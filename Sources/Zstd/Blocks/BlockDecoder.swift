@@ -1,18 +1,18 @@
-/// Decodes compressed blocks (RFC 8878 §3.1.1.3), and keeps what a frame's blocks hand on to each other: the tree of the
-/// literals, the tables of the sequences, the last three offsets.
+/// Decodes compressed blocks (RFC 8878 §3.1.1.3), and keeps the state that a frame's blocks share: the literals' tree, the
+/// sequences' tables, the last three offsets.
 ///
-/// Everything is read and written through pointers, because these loops are all that decoding costs. It is safe so: a
-/// block's bytes, its literals and the window's block each are `Workspace.largestBlock` bytes with slack around; no
-/// count that the input gives is used before it was compared with what is left of these; and the tables are made so that no
-/// row leads out of them (`FSE.makeTable`, `HuffmanTable`).
+/// Everything is read and written through pointers, because nearly all of the time is spent in these loops. This is
+/// memory-safe: a block's bytes, its literals and the window's block are `Workspace.largestBlock` bytes each, with slack
+/// around them; every count from the input is compared with what is left of these before it is used; and no table row leads
+/// outside its table (`FSE.makeTable`, `HuffmanTable`).
 struct BlockDecoder: ~Copyable {
   let workspace = Workspace()
-  /// The longest code of the tree; 0: there is none yet.
+  /// The length of the tree's longest code in bits; 0 if there is no tree yet.
   private var treeBits = 0
-  /// Where the table of each code is; nil: there is none yet.
+  /// The table of each code; nil if there is none yet.
   private var tables: (literalLengths: Table?, offsets: Table?, matchLengths: Table?) = (nil, nil, nil)
   var offsets = Offsets()
-  /// Raw content (RFC 8878 §5): what stands before the first byte of a frame.
+  /// Raw content (RFC 8878 §5) that precedes the first byte of a frame.
   private let dictionary: [UInt8]
   private var arePredefinedMade = false
 
@@ -22,11 +22,11 @@ struct BlockDecoder: ~Copyable {
     let log: Int
   }
 
-  /// Literals, and where the sequences begin.
+  /// The decoded literals, and the size of their section.
   private struct Literals {
     let start: UnsafeRawPointer
     let count: Int
-    /// The bytes of the section.
+    /// The size of the section in bytes.
     let sectionSize: Int
   }
 
@@ -34,19 +34,21 @@ struct BlockDecoder: ~Copyable {
     self.dictionary = dictionary
   }
 
-  /// Forgets what blocks of another frame handed on.
+  /// Resets the state of the previous frame.
   mutating func beginFrame() {
     treeBits = 0
     tables = (nil, nil, nil)
     offsets = Offsets()
   }
 
-  /// Decodes the block of `count` bytes that is in `workspace.block` into the window, which has room for it.
+  /// Decodes the block of `count` bytes in `workspace.block` into the window, which must have room for it.
   ///
   /// - Parameters:
+  ///   - count: the size of the block in bytes.
   ///   - limit: Block_Maximum_Size of the frame.
-  ///   - given: bytes that the frame gave before.
-  /// - Returns: how many bytes were written; the window isn't advanced.
+  ///   - given: the number of bytes that the frame has produced before.
+  ///   - window: the window to write to.
+  /// - Returns: the number of bytes written; the window isn't advanced.
   mutating func decode(count: Int, limit: Int, given: Int64, into window: borrowing Window)
     throws(ZstdFault) -> Int
   {
@@ -65,11 +67,11 @@ struct BlockDecoder: ~Copyable {
 
   // MARK: Literals
 
-  /// The literals section (§3.1.1.3.1).
+  /// Reads the literals section (§3.1.1.3.1).
   private mutating func readLiterals(count: Int, limit: Int) throws(ZstdFault) -> Literals {
     let block = UnsafeRawPointer(workspace.block)
     guard count > 0 else { throw .literalsHeader }
-    // The slack behind a block lets its header be read as a whole; what isn't there is compared below.
+    // The slack after a block lets its header be loaded in one read; whether all of it exists is checked below.
     let header = UInt64(littleEndian: block.loadUnaligned(as: UInt64.self))
     let (type, format) = (header & 3, Int(header >> 2 & 3))
     func bits(_ shift: UInt64, _ count: UInt64) -> Int { Int(header >> shift & (1 << count - 1)) }
@@ -114,7 +116,7 @@ struct BlockDecoder: ~Copyable {
       guard streams.decode(start, count: count, to: out, size: size) else { throw .literals }
       return
     }
-    // The Jump_Table (§3.1.1.3.1.6): the sizes of the first three streams; all have at least a byte.
+    // The Jump_Table (§3.1.1.3.1.6): the sizes of the first three streams; each has at least one byte.
     guard size >= 6, count >= 10 else { throw .literalsHeader }
     let jumps = UInt64(littleEndian: start.loadUnaligned(as: UInt64.self))
     let sizes = (Int(jumps & 0xFFFF), Int(jumps >> 16 & 0xFFFF), Int(jumps >> 32 & 0xFFFF))
@@ -127,13 +129,13 @@ struct BlockDecoder: ~Copyable {
 
   // MARK: Sequences
 
-  /// The sequences section (§3.1.1.3.2), and what its sequences make of the literals (§3.1.1.4).
+  /// Reads the sequences section (§3.1.1.3.2), and executes its sequences on the literals (§3.1.1.4).
   private mutating func decodeSequences(
     _ start: UnsafeRawPointer, count: Int, literals: UnsafeRawPointer, _ literalCount: Int,
     to output: inout MatchWriter
   ) throws(ZstdFault) {
     guard count > 0 else { throw .sequencesHeader }
-    // The slack behind a block lets these be read where they aren't there.
+    // The slack after a block lets these be read even if they don't exist.
     let first = Int(start.load(as: UInt8.self))
     let second = Int(start.load(fromByteOffset: 1, as: UInt8.self))
     let third = Int(start.load(fromByteOffset: 2, as: UInt8.self))
@@ -158,7 +160,7 @@ struct BlockDecoder: ~Copyable {
       number, from: bits, literals: literals, literalCount, &offsets, to: &output)
   }
 
-  /// The table of a code by its Compression_Mode (§3.1.1.3.2.1); `place` moves behind its description.
+  /// Returns the table of a code by its Compression_Mode (§3.1.1.3.2.1); `place` moves past its description.
   private mutating func table(
     _ code: SequenceCode, _ mode: UInt8, _ last: Table?, _ start: UnsafeRawPointer, _ place: inout Int,
     _ count: Int
@@ -174,7 +176,7 @@ struct BlockDecoder: ~Copyable {
       let symbol = Int(start.load(fromByteOffset: place, as: UInt8.self))
       guard symbol < code.symbols else { throw .distribution }
       place += 1
-      // One row, which leads to itself without a bit.
+      // A single row, which leads to itself with zero bits.
       rows[0] = workspace.codes[code.rawValue * FSE.predefinedTable + symbol]
       return Table(rows: rows, log: 0)
     case 2:

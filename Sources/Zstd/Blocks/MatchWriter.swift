@@ -1,19 +1,19 @@
-/// Writes a block into the window: literals, and matches with what was written before them (RFC 8878 §3.1.1.4).
+/// Writes a block into the window: literals, and matches with earlier output (RFC 8878 §3.1.1.4).
 ///
-/// Copies go by 8 or 16 bytes, and so up to 15 bytes too far: behind the block there is slack, and what is written too far is
-/// overwritten by what comes next, or never read.
+/// Copies are made in steps of 8 or 16 bytes, and so run up to 15 bytes too far: there is slack after the block, and the
+/// excess is overwritten by what comes next, or never read.
 struct MatchWriter {
   private let blockStart: UnsafeMutableRawPointer
   /// The next byte.
   private var next: UnsafeMutableRawPointer
-  /// Where the block has to end.
+  /// Where the block must end.
   private let end: UnsafeMutableRawPointer
-  /// The first byte of this turn of the window, and what it was before it.
+  /// The first byte of this turn of the window, and the number of bytes in the previous turn.
   private let turnStart: UnsafeMutableRawPointer
   private let oldCount: Int
   private let windowSize: Int
   private let dictionary: UnsafeRawBufferPointer
-  /// Bytes of the frame before this block.
+  /// The number of bytes of the frame before this block.
   private let given: Int64
 
   init(_ window: borrowing Window, dictionary: UnsafeRawBufferPointer, limit: Int, given: Int64) {
@@ -29,7 +29,11 @@ struct MatchWriter {
 
   var written: Int { next - blockStart }
 
-  /// - Parameter literals: `count` bytes with slack behind them.
+  /// - Parameters:
+  ///   - literals: `count` bytes, followed by slack.
+  ///   - count: the number of literals.
+  ///   - length: the length of the match.
+  ///   - offset: how far back the match begins.
   @inline(__always)
   mutating func write(literals: UnsafeRawPointer, _ count: Int, match length: Int, at offset: Int)
     throws(ZstdFault)
@@ -49,7 +53,7 @@ struct MatchWriter {
     next += length
   }
 
-  /// Literals without a match.
+  /// Appends literals without a match.
   mutating func append(_ literals: UnsafeRawPointer, _ count: Int) throws(ZstdFault) {
     guard count <= end - next else { throw .blockSize }
     next.copyMemory(from: literals, byteCount: count)
@@ -61,7 +65,7 @@ struct MatchWriter {
     target.storeBytes(of: source.loadUnaligned(as: SIMD16<UInt8>.self), as: SIMD16<UInt8>.self)
   }
 
-  /// What comes from a place on, 16 bytes at a time.
+  /// Copies from position `first` on, 16 bytes at a time.
   @inline(__always)
   private func copy(
     _ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, from first: Int, to count: Int
@@ -73,7 +77,7 @@ struct MatchWriter {
     } while place < count
   }
 
-  /// A match that begins less than 16 bytes back, so that it may repeat itself.
+  /// Copies a match that begins less than 16 bytes back, and so may overlap its own output.
   @inline(__always)
   private func copyNear(_ offset: Int, _ length: Int) {
     let source = UnsafeRawPointer(next - offset)
@@ -86,7 +90,7 @@ struct MatchWriter {
       } while place < length
       return
     }
-    // Eight bytes of the pattern; it goes on behind the last whole one of them. (`<<` by 64 or more gives 0.)
+    // Eight bytes of the repeated pattern; each step advances by a whole number of repetitions. (`<<` by 64 or more gives 0.)
     let bits = 8 * offset
     var pattern = UInt64(littleEndian: source.loadUnaligned(as: UInt64.self)) & (1 << bits - 1)
     pattern |= pattern << bits
@@ -99,17 +103,18 @@ struct MatchWriter {
     } while place < length
   }
 
-  /// The most that is a multiple of each offset below 8, and at most 8.
+  /// The largest multiple of each offset below 8 that is at most 8.
   private static let steps: SIMD8<Int> = [0, 8, 8, 6, 8, 5, 6, 7]
 
-  /// A match that begins before this turn of the window: in the one before, or in the dictionary; or nowhere.
+  /// Copies a match that begins before this turn of the window: in the previous turn or in the dictionary. Throws if it is in
+  /// neither.
   @inline(never)
   private mutating func writeFromBehind(_ length: Int, _ offset: Int) throws(ZstdFault) {
     let reach = next - turnStart
     let behind = offset - reach
     let source: UnsafeRawPointer
     if oldCount > 0 {
-      // The turn before has more bytes than the window.
+      // The previous turn has more bytes than the window.
       guard offset <= windowSize, behind <= oldCount else { throw .farOffset }
       source = UnsafeRawPointer(turnStart + (oldCount - behind))
     } else {
@@ -120,11 +125,11 @@ struct MatchWriter {
       }
       source = first + (dictionary.count - behind)
     }
-    // Of the turn before, bytes that this copy overwrites were copied by then: they lie in front of what is read.
+    // This copy can overwrite only bytes of the previous turn that have already been copied: they precede those being read.
     let count = min(behind, length)
     next.copyMemory(from: source, byteCount: count)
     next += count
-    // The rest begins with this turn's first byte.
+    // The rest of the match begins with this turn's first byte.
     for place in 0..<length - count {
       let byte = (next - offset + place).load(as: UInt8.self)
       (next + place).storeBytes(of: byte, as: UInt8.self)

@@ -1,4 +1,4 @@
-/// What the codes of sequences stand for, and their predefined distributions (RFC 8878 §3.1.1.3.2.1.1 and §3.1.1.3.2.2).
+/// The values of the sequences' codes, and their predefined distributions (RFC 8878 §3.1.1.3.2.1.1 and §3.1.1.3.2.2).
 enum SequenceCode: Int {
   case literalLength, offset, matchLength
 
@@ -8,7 +8,7 @@ enum SequenceCode: Int {
   var symbols: Int {
     switch self {
     case .literalLength: 36
-    // As the reference decoder: offsets below 2^32.
+    // As in the reference decoder: offsets below 2^32.
     case .offset: 32
     case .matchLength: 53
     }
@@ -30,14 +30,14 @@ enum SequenceCode: Int {
     }
   }
 
-  /// What each code stands for: as the low 40 bits of a table's row (`FSE`).
+  /// The value of each code, as the low 40 bits of a table row (`FSE`).
   var rows: [UInt64] {
     switch self {
     case .literalLength:
       Self.rows(
         first: 0, single: 16, bits: [1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
     case .offset:
-      // Offset_Value, whose codes 0 and 1 are the repeated offsets.
+      // Offset_Value; codes 0 and 1 are the repeated offsets.
       (0..<32).map { 1 << $0 | $0 << 32 }
     case .matchLength:
       Self.rows(
@@ -45,7 +45,8 @@ enum SequenceCode: Int {
     }
   }
 
-  /// The first codes stand for a length each, and every other one for all lengths up to the next one's.
+  /// Returns the rows of a length code: the first codes stand for one length each, and each other code for all lengths
+  /// up to the next one's.
   private static func rows(first: UInt64, single: UInt64, bits: [UInt64]) -> [UInt64] {
     var rows = (0..<single).map { first + $0 }
     var base = first + single

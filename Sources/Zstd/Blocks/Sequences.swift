@@ -5,18 +5,22 @@ struct Offsets {
   var third = 8
 }
 
-/// Decodes a block's sequences and executes each at once (RFC 8878 §3.1.1.3.2.1.2, §3.1.1.4).
+/// Decodes a block's sequences and executes each immediately (RFC 8878 §3.1.1.3.2.1.2, §3.1.1.4).
 struct Sequences {
   let literalLengths: BlockDecoder.Table
   let offsets: BlockDecoder.Table
   let matchLengths: BlockDecoder.Table
 
-  /// Bits that a refill gives, less those of the three next states: 9, 8 and 9.
+  /// The bits that a refill provides, minus those of the three next states: 9, 8 and 9.
   private static let easyBits = 57 - 26
 
   /// - Parameters:
-  ///   - number: of sequences, at least one.
-  ///   - literals: with slack behind its `literalCount` ones.
+  ///   - number: the number of sequences, at least one.
+  ///   - source: the bits of the sequences.
+  ///   - literals: `literalCount` bytes, followed by slack.
+  ///   - literalCount: the number of literals.
+  ///   - recent: the last three offsets.
+  ///   - output: where to write the block.
   @inline(never)
   func execute(
     _ number: Int, from source: ReverseBits, literals: UnsafeRawPointer, _ literalCount: Int,
@@ -38,7 +42,7 @@ struct Sequences {
       let offsetBits = Int(truncatingIfNeeded: offsetRow &>> 32 & 0xFF)
       let matchBits = Int(truncatingIfNeeded: matchRow &>> 32 & 0xFF)
       bits.refill()
-      // The three have at most 31, 16 and 16 bits.
+      // Offset, match length and literal length have at most 31, 16 and 16 bits.
       let isLong = offsetBits &+ matchBits &+ lengthBits > Self.easyBits
       let offsetValue = Int(truncatingIfNeeded: offsetRow & 0xFFFF_FFFF) &+ bits.read(offsetBits)
       if isLong { bits.refill() }

@@ -1,14 +1,14 @@
-/// Finite State Entropy (RFC 8878 §4.1): distributions are read, and tables made of them.
+/// Finite State Entropy (RFC 8878 §4.1): reads distributions, and builds decoding tables from them.
 ///
-/// A table's row is one number: the low 32 bits are the value that its symbol stands for, the next 8 how many bits are to
-/// be added to that, the next 8 how many bits lead to the next state, and the high 16 what these are added to.
+/// A table row is one number: the low 32 bits are the base value of its symbol, the next 8 the number of bits to read and
+/// add to it, the next 8 the number of bits for the next state, and the high 16 the base of that state.
 enum FSE {
   /// Accuracy_Log is at most 9 in the tables of sequences (§3.1.1.3.2.1).
   static let largestTable = 512
   static let predefinedTable = 64
   static let mostSymbols = 256
 
-  /// A distribution's Accuracy_Log, the symbols it is over, and the bytes that described it.
+  /// The Accuracy_Log of a distribution, its number of symbols, and the length of its description in bytes.
   struct Distribution {
     var log: Int
     var symbols: Int
@@ -18,15 +18,18 @@ enum FSE {
   /// Reads a distribution (§4.1.1) into `probabilities`.
   ///
   /// - Parameters:
-  ///   - start: at least 4 bytes may be read behind its `count` ones.
-  ///   - symbols: how many there may be, `mostSymbols` at most.
+  ///   - start: `count` bytes, followed by at least 4 readable ones.
+  ///   - count: the number of bytes.
+  ///   - largestLog: the maximum Accuracy_Log.
+  ///   - symbols: the maximum number of symbols, at most `mostSymbols`.
+  ///   - probabilities: where to write the distribution.
   @inline(never)
   static func readDistribution(
     _ start: UnsafeRawPointer, count: Int, largestLog: Int, symbols: Int,
     into probabilities: UnsafeMutablePointer<Int16>
   ) throws(ZstdFault) -> Distribution {
     let end = count * 8
-    // The next bit. It is at most `end` wherever bits are loaded.
+    // The position of the next bit. It is at most `end` whenever bits are loaded.
     var position = 4
     guard count > 0 else { throw .distributionEnd }
     func peek(_ count: Int) -> Int {
@@ -41,7 +44,7 @@ enum FSE {
     while remaining > 1 {
       guard position <= end else { throw .distributionEnd }
       guard symbol < symbols else { throw .distribution }
-      // The values from 0 to `remaining` need `bits` bits; the first of them one less.
+      // Values from 0 to `remaining` take `bits` bits; the lowest ones take one less.
       let bits = Int.bitWidth - remaining.leadingZeroBitCount
       let threshold = 1 << (bits - 1)
       let short = 2 * threshold - 1 - remaining
@@ -74,10 +77,15 @@ enum FSE {
     return Distribution(log: log, symbols: symbol, byteCount: (position + 7) >> 3)
   }
 
-  /// Makes the table of the distribution in `probabilities` (§4.1.1), whose sum is a table's size, as all are that
-  /// `readDistribution` gives.
+  /// Builds the table of the distribution in `probabilities` (§4.1.1), whose sum must be the table's size, as with all
+  /// distributions of `readDistribution`.
   ///
-  /// - Parameter codes: what each symbol stands for; nil: itself.
+  /// - Parameters:
+  ///   - table: where to write the table.
+  ///   - log: the Accuracy_Log.
+  ///   - count: the number of symbols.
+  ///   - codes: the value of each symbol; nil for the symbol itself.
+  ///   - workspace: the workspace with the distribution.
   @inline(never)
   static func makeTable(
     _ table: UnsafeMutablePointer<UInt64>, log: Int, symbols count: Int,
@@ -86,7 +94,7 @@ enum FSE {
     let size = 1 << log
     let (probabilities, successors) = (workspace.probabilities, workspace.successors)
     let rows = workspace.symbols
-    // "Less than 1" probabilities have a row each, from the end of the table.
+    // Symbols with a probability of "less than 1" get one row each, from the end of the table.
     var last = size - 1
     for symbol in 0..<count {
       if probabilities[symbol] == -1 {

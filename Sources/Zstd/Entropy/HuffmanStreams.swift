@@ -1,11 +1,11 @@
-/// Literals in one stream of Huffman codes, or in four that are decoded together (RFC 8878 §4.2.2).
+/// Decodes literals from one stream of Huffman codes, or from four in parallel (RFC 8878 §4.2.2).
 ///
-/// The fast loop reads five symbols, at most 55 bits, of each stream from 8 bytes that it loaded, and moves the loads back by
-/// at most 7 bytes. How often it may do so before a load could begin in front of its stream, or an output be full, is
-/// reckoned before it runs; what remains is read symbol by symbol, with a check of each.
+/// The fast loop reads five symbols, at most 55 bits, of each stream from 8 loaded bytes, then moves back by at most 7 bytes.
+/// How often it can do so before a load could begin before its stream, or an output be full, is computed beforehand; the rest
+/// is read symbol by symbol, with checks.
 struct HuffmanStreams {
   let table: UnsafePointer<UInt16>
-  /// 64 less the bits of the longest code: what is left of a shift by it is a row of the table.
+  /// 64 minus the length of the longest code: shifting by it leaves the index of a table row.
   let shift: UInt64
 
   init(_ table: UnsafePointer<UInt16>, bits: Int) {
@@ -13,18 +13,18 @@ struct HuffmanStreams {
     shift = UInt64(64 - bits)
   }
 
-  /// Where a stream is read and its symbols are written.
+  /// The state of a stream: where it is read, and where its symbols are written.
   private struct Stream {
     let start: UnsafeRawPointer
-    /// The 8 bytes that were loaded.
+    /// The position of the 8 loaded bytes.
     var next: UnsafeRawPointer
-    /// Their bits, the next one on top, and a one-bit behind the last: as many zeros follow it as bits were read. It
-    /// takes the place of a bit that isn't read before the next load: at most 8 + 55 are.
+    /// Their bits, the next one on top, with a one-bit after the last: the number of zeros below it is the number of bits
+    /// read. It replaces a bit that isn't read before the next load, since at most 8 + 55 are.
     var bits: UInt64
     var out: UnsafeMutablePointer<UInt8>
     let end: UnsafeMutablePointer<UInt8>
 
-    /// Of a stream of at least 8 bytes; nil without an end mark.
+    /// Begins a stream of at least 8 bytes; nil without an end mark.
     init?(
       _ start: UnsafeRawPointer, _ count: Int, _ out: UnsafeMutablePointer<UInt8>,
       _ end: UnsafeMutablePointer<UInt8>
@@ -52,7 +52,7 @@ struct HuffmanStreams {
       load(read: read & 7)
     }
 
-    /// How many times five symbols may be read.
+    /// How many times five symbols can safely be read.
     @inline(__always)
     var rounds: Int { min((next - start) / 7, (end - out) / 5) }
 
@@ -78,11 +78,12 @@ struct HuffmanStreams {
       refill()
     }
 
-    /// What the careful loop goes on with.
+    /// The rest of the stream, for the checked loop.
     var rest: ReverseBits { ReverseBits(start, left: (next - start) * 8 + 64 - bits.trailingZeroBitCount) }
   }
 
-  /// - Returns: whether the stream's `count` bytes are just the `size` literals at `out`.
+  /// Decodes one stream.
+  /// - Returns: whether the stream's `count` bytes contained exactly the `size` literals at `out`.
   @inline(never)
   func decode(
     _ start: UnsafeRawPointer, count: Int, to out: UnsafeMutablePointer<UInt8>, size: Int
@@ -102,8 +103,13 @@ struct HuffmanStreams {
     }
   }
 
-  /// - Parameter counts: the bytes of each stream; they follow each other from `start` on.
-  /// - Returns: whether the streams are just the `size` literals at `out`.
+  /// Decodes four streams.
+  /// - Parameters:
+  ///   - start: the first stream, directly followed by the others.
+  ///   - counts: the size of each stream in bytes.
+  ///   - out: where to write the literals.
+  ///   - size: the number of literals.
+  /// - Returns: whether the streams contained exactly the `size` literals at `out`.
   @inline(never)
   func decode(
     _ start: UnsafeRawPointer, counts: (Int, Int, Int, Int), to out: UnsafeMutablePointer<UInt8>, size: Int
@@ -146,7 +152,7 @@ struct HuffmanStreams {
       && finish(c.rest, c.out, c.end) && finish(d.rest, d.out, d.end)
   }
 
-  /// Reads symbol by symbol; `false` where bits are left in the end, or there are too few.
+  /// Reads symbol by symbol; `false` if bits are left at the end, or there are too few.
   private func finish(
     _ bits: ReverseBits, _ out: UnsafeMutablePointer<UInt8>, _ end: UnsafeMutablePointer<UInt8>
   ) -> Bool {

@@ -1,17 +1,21 @@
-/// The Huffman table of literals (RFC 8878 §4.2.1): as many rows as the longest code has values.
+/// The Huffman table of literals (RFC 8878 §4.2.1), with a row for each value of the longest code.
 enum HuffmanTable {
   /// "Max_Number_of_Bits must be <= 11".
   static let mostBits = 11
   static let rows = 1 << mostBits
   /// Accuracy_Log of the weights' distribution is at most 6.
   private static let largestWeightLog = 6
-  /// Literals are 0 to 255, and the last one's weight isn't said.
+  /// Literals are 0 to 255, and the last one's weight is implied.
   private static let mostWeights = 255
 
-  /// Reads the description of a tree, and makes its table.
+  /// Reads the description of a tree, and builds its table.
   ///
-  /// - Parameter spare: where a table of weights may be made.
-  /// - Returns: how many bits the longest code has, and the bytes of the description.
+  /// - Parameters:
+  ///   - start: the description.
+  ///   - count: the number of bytes available.
+  ///   - spare: room for a table of weights.
+  ///   - workspace: the workspace that gets the table.
+  /// - Returns: the length of the longest code in bits, and of the description in bytes.
   @inline(never)
   static func read(
     _ start: UnsafeRawPointer, count: Int, spare: UnsafeMutablePointer<UInt64>,
@@ -47,7 +51,7 @@ enum HuffmanTable {
       table, log: distribution.log, symbols: distribution.symbols, codes: nil, in: workspace)
     let described = distribution.byteCount
     guard var bits = ReverseBits(start + described, count: count - described) else { throw .tree }
-    // A state is below the table's size: that many bits, or what `makeTable` made to be.
+    // States are below the table's size: the first ones by their number of bits, later ones by `makeTable`.
     var states = (bits.read(distribution.log), bits.read(distribution.log))
     guard bits.left >= 0 else { throw .treeBits }
     var written = 0
@@ -70,7 +74,7 @@ enum HuffmanTable {
   private static func makeTable(
     _ weights: UnsafeMutablePointer<UInt8>, _ count: Int, in workspace: borrowing Workspace
   ) throws(ZstdFault) -> Int {
-    // How many symbols have each weight; then the row at which the next one begins.
+    // The number of symbols of each weight; later the row at which the next one begins.
     var ranks = InlineRanks()
     var sum = 0
     for symbol in 0..<count {
@@ -96,7 +100,7 @@ enum HuffmanTable {
       row += ranks[weight] << (weight - 1)
       ranks[weight] = first
     }
-    // The rows of all symbols together are `1 << bits`.
+    // All symbols together have `1 << bits` rows.
     for symbol in 0...count where weights[symbol] > 0 {
       let weight = Int(weights[symbol])
       let first = ranks[weight]

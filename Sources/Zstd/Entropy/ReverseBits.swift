@@ -1,15 +1,15 @@
-/// The bits of a stream that is read from its end to its beginning (RFC 8878 §4.1, §4.2.2).
+/// A reader of a bit stream from its end to its beginning (RFC 8878 §4.1, §4.2.2).
 ///
-/// `left` says how many bits weren't read, and is below zero once more were asked for than there are: those have any
-/// value, and whoever reads asks for `left` before it reads 96 bits more. A load is 8 bytes that end with the next bit's
-/// byte, so that it begins at most 20 bytes before the stream: the slack before each block (`Workspace.slack`).
+/// `left` is the number of unread bits, and is negative once too many were read: those have undefined values, and the
+/// caller must check `left` before it reads 96 more bits. A load is 8 bytes that end with the next bit's byte, so it
+/// begins at most 20 bytes before the stream, within the slack before each block (`Workspace.slack`).
 struct ReverseBits {
   let start: UnsafeRawPointer
   private(set) var left: Int
-  /// The next bits, the very next one on top: 57 of them at least after `refill`.
+  /// The next bits, the first one on top: at least 57 after `refill`.
   private var bits: UInt64 = 0
 
-  /// - Returns: nil where there is no end mark: the highest one-bit of the last byte.
+  /// - Returns: nil if there is no end mark, which is the highest one-bit of the last byte.
   @inline(__always)
   init?(_ start: UnsafeRawPointer, count: Int) {
     guard count > 0 else { return nil }
@@ -20,7 +20,7 @@ struct ReverseBits {
     refill()
   }
 
-  /// A reader that has so many bits left.
+  /// Creates a reader with `left` bits left.
   @inline(__always)
   init(_ start: UnsafeRawPointer, left: Int) {
     self.start = start
@@ -35,7 +35,7 @@ struct ReverseBits {
     bits = UInt64(littleEndian: word) &<< UInt64(truncatingIfNeeded: end &* 8 &- left)
   }
 
-  /// The next `count` bits, at most 57 between two refills.
+  /// Reads the next `count` bits, at most 57 between two refills.
   @inline(__always)
   mutating func read(_ count: Int) -> Int {
     let value = peek(count)
@@ -45,7 +45,7 @@ struct ReverseBits {
 
   @inline(__always)
   func peek(_ count: Int) -> Int {
-    // In two steps, since a shift by 64 is one by 0.
+    // In two steps, since a masking shift by 64 shifts by 0.
     Int(truncatingIfNeeded: (bits &>> 1) &>> UInt64(truncatingIfNeeded: 63 &- count))
   }
 

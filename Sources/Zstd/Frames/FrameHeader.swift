@@ -1,10 +1,10 @@
-/// What a frame says of itself before its blocks (RFC 8878 §3.1.1.1).
+/// The header of a frame (RFC 8878 §3.1.1.1).
 struct FrameHeader {
   static let magic: UInt32 = 0xFD2F_B528
   /// "0x184D2A5?, which means any value from 0x184D2A50 to 0x184D2A5F" (§3.1.2).
   static let skippable: UInt32 = 0x184D_2A50
 
-  /// What the first byte, the Frame_Header_Descriptor, says.
+  /// The contents of the first byte, the Frame_Header_Descriptor.
   struct Descriptor {
     let windowBytes: Int
     let dictionaryBytes: Int
@@ -20,18 +20,20 @@ struct FrameHeader {
       hasChecksum = byte & 0x04 != 0
     }
 
-    /// Bytes of the header behind this one; where it is none, a block comes next.
+    /// The number of header bytes after this one; if 0, a block comes next.
     var rest: Int { windowBytes + dictionaryBytes + sizeBytes }
   }
 
   let window: UInt64
-  /// 0: none is named.
+  /// The dictionary's number; 0 if none is named.
   let dictionary: UInt32
-  /// nil: it isn't said.
+  /// The size of the content in bytes; nil if unknown.
   let contentSize: UInt64?
   let hasChecksum: Bool
 
-  /// - Parameter bytes: those behind the descriptor.
+  /// - Parameters:
+  ///   - descriptor: the first byte of the header.
+  ///   - bytes: the bytes after the descriptor.
   init(_ descriptor: Descriptor, _ bytes: UnsafeRawBufferPointer) {
     var place = 0
     func number(_ width: Int) -> UInt64 {

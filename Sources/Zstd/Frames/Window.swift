@@ -1,22 +1,24 @@
-/// The bytes that a frame gave last, to which its matches refer.
+/// The last bytes that a frame produced, to which its matches refer.
 ///
-/// It is a ring that turns only between two blocks: a block is decoded in one piece, and what lies behind the turn is what
-/// came before it. `size` bytes back from any byte of a block nothing is overwritten, neither by the block nor by the
-/// `Workspace.slack` bytes behind its end, because there is more room than `size` and a block and that.
+/// It is a ring buffer that wraps only between blocks: a block is contiguous, and after a turn the rest of the buffer holds
+/// the end of the previous turn. The `size` bytes before any byte of a block aren't overwritten, neither by the block nor by
+/// the `Workspace.slack` bytes after its end, because the capacity is larger than `size`, a block and the slack together.
 ///
-/// The room is taken in one piece, and no more than the frame can fill. The system backs it with memory as it is written to.
+/// The buffer is one allocation, no larger than the frame can fill. The system backs it with memory as it is written.
 struct Window: ~Copyable {
   /// Window_Size (RFC 8878 §3.1.1.1.2).
   let size: Int
   private let memory: UnsafeMutableRawPointer
-  /// Bytes of memory.
+  /// The size of the buffer in bytes.
   let capacity: Int
-  /// Where the next byte goes.
+  /// The position of the next byte.
   private(set) var position = 0
-  /// Where the bytes of the turn before end; 0: there were none.
+  /// Where the bytes of the previous turn end; 0 if there was none.
   private(set) var oldEnd = 0
 
-  /// - Parameter most: bytes that the frame may give; a ring of so many never turns.
+  /// - Parameters:
+  ///   - size: Window_Size.
+  ///   - most: the maximum bytes that the frame can produce; a ring of this size never wraps.
   init(size: Int, most: Int) {
     self.size = size
     capacity = min(size, most) + Workspace.largestBlock + 2 * Workspace.slack
@@ -25,17 +27,17 @@ struct Window: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// Where this turn's bytes begin.
+  /// The start of this turn's bytes.
   var start: UnsafeMutableRawPointer { memory }
 
-  /// Turns where a block might not fit.
+  /// Wraps if a block might not fit.
   mutating func beginBlock() {
     guard position + Workspace.largestBlock + Workspace.slack > capacity else { return }
     oldEnd = position
     position = 0
   }
 
-  /// Counts bytes that were written at `position`.
+  /// Advances past bytes that were written at `position`.
   mutating func advance(_ count: Int) { position += count }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -48,7 +50,7 @@ struct Window: ~Copyable {
     position += count
   }
 
-  /// The last bytes.
+  /// Returns the last `count` bytes.
   func last(_ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + (position - count), count: count)
   }

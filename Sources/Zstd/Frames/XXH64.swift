@@ -7,7 +7,7 @@ struct XXH64 {
   private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
   private var lanes = (Self.prime1 &+ Self.prime2, Self.prime2, UInt64(0), 0 &- Self.prime1)
-  /// Bytes that don't fill a stripe of 32 yet.
+  /// The bytes that don't fill a stripe of 32 yet.
   private var rest = SIMD32<UInt8>()
   private var restCount = 0
   private var count: UInt64 = 0
@@ -60,7 +60,7 @@ struct XXH64 {
     rotate(lane &+ input &* prime2, 31) &* prime1
   }
 
-  /// Of all bytes so far.
+  /// The checksum of all bytes so far.
   var value: UInt64 {
     var hash: UInt64
     if count >= 32 {

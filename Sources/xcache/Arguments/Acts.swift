@@ -1,9 +1,9 @@
 import Manifests
 
-// Words that say what a command is to do, such as `add` of `policy bypass add`.
+// Subcommands, such as `add` of `policy bypass add`.
 extension Command {
-  /// All of them: `[["list"], ["bypass"], ["bypass", "add"]]`; read from the line that help has, where words in small letters
-  /// stand for themselves.
+  /// All subcommands: `[["list"], ["bypass"], ["bypass", "add"]]`. They are parsed from the usage line of the help, where
+  /// lowercase words are literal.
   var acts: [[String]] {
     alternatives.reduce(into: []) { all, act in
       if act.isEmpty { return }
@@ -13,7 +13,7 @@ extension Command {
     }
   }
 
-  /// What each way to use the command begins with; none where that is a word of the user's own, as a version.
+  /// The literal words that begin each way to use the command; empty for one that begins with an operand, such as a version.
   private var alternatives: [[String]] {
     let line = operands.filter { !"[]()".contains($0) }.split(whereSeparator: \.isWhitespace)
     return line.split(separator: "|").map { words in
@@ -25,11 +25,11 @@ extension Command {
 
   var takesFiles: Bool { operands.contains("DIR") || operands.contains("FILE") }
 
-  /// Sees that the words which say what to do are some that the command knows.
-  /// - Throws: `UsageError` that names the nearest.
+  /// Checks that the words which select a subcommand are known.
+  /// - Throws: `UsageError` with the nearest known one.
   func checkActs(_ words: [String]) throws(UsageError) {
     let alternatives = alternatives
-    // A command without acts, or whose operand may be anything, sees for itself.
+    // A command without subcommands, or with a free first operand, checks for itself.
     guard let first = words.first, !acts.isEmpty, !alternatives.contains([]) else { return }
     try check(first, among: alternatives.map { $0[0] }, after: [])
     guard words.count > 1 else { return }
@@ -37,12 +37,12 @@ extension Command {
     if !deeper.isEmpty { try check(words[1], among: deeper, after: [first]) }
   }
 
-  /// Sees that each option which was given is for the act that was asked for: one that did nothing might have been meant to
-  /// choose what is acted on, as `token revoke NAME --data DIR`.
+  /// Checks that each given option belongs to the subcommand: an ignored one might have been meant to select the target, as in
+  /// `token revoke NAME --data DIR`.
   func checkOptions(_ arguments: Arguments) throws(UsageError) {
     guard let act = arguments.operands.first, acts.contains([act]) else { return }
     for option in options where !option.acts.isEmpty && !option.acts.contains(act) {
-      // Of a name there may be one option for each act.
+      // The same name may have an option per subcommand.
       guard arguments.isGiven(option.name),
         !options.contains(where: { $0.name == option.name && ($0.acts.isEmpty || $0.acts.contains(act)) })
       else { continue }
@@ -63,13 +63,13 @@ extension Command {
 }
 
 extension Spelling {
-  /// `; did you mean X?` where one of the candidates is near.
+  /// Returns `; did you mean X?` if one of the candidates is near, else nothing.
   static func suggestion(for word: String, among candidates: [String]) -> String {
     let meant = candidates.first { synonyms[$0]?.contains(word.lowercased()) ?? false }
     return (meant ?? nearest(to: word, among: candidates)).map { "; did you mean \($0)?" } ?? ""
   }
 
-  /// What other programs call the same.
+  /// What other programs call the same thing.
   private static let synonyms: [String: Set<String>] = [
     "thaw": ["unfreeze", "defrost", "unlock"], "freeze": ["lock"], "list": ["ls"],
     "create": ["add", "new", "make"], "remove": ["rm", "delete", "del", "unpin"],
@@ -82,7 +82,7 @@ extension Spelling {
 }
 
 extension [String] {
-  /// `a, b or c`
+  /// The elements as `a, b or c`.
   var alternatives: String {
     count < 2 ? joined() : dropLast().joined(separator: ", ") + " or " + self[count - 1]
   }

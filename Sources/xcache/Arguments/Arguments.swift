@@ -2,20 +2,21 @@ import HTTPClient
 import Manifests
 import System
 
-/// What a command line said, held against what its command knows.
+/// A parsed command line, checked against the command's options.
 struct Arguments: Sendable {
-  /// Words that are no option, in order.
+  /// The words that aren't options, in order.
   private(set) var operands: [String] = []
   private var values: [String: [String]] = [:]
-  /// The variables that the program was started with.
+  /// The environment variables.
   let environment: [String: String]
   private let options: [Option]
-  /// Told each request that is made of a server, where --verbose asks for that.
+  /// Called with each request to a server if --verbose was given.
   var trace: (@Sendable (String) -> Void)?
-  /// Told what is good to know at once: a warning, or that a request is tried again.
+  /// Called with messages to show at once: warnings, or that a request is retried.
   var remark: @Sendable (String) -> Void = { _ in }
 
-  /// - Throws: `UsageError` for an option that the command doesn't know, one without its value, a switch with one.
+  /// Parses a command line.
+  /// - Throws: `UsageError` for an unknown option, a missing value, or a switch with a value.
   init(_ words: some Sequence<String>, options: [Option], environment: [String: String]) throws(UsageError) {
     self.options = options
     self.environment = environment
@@ -41,7 +42,7 @@ struct Arguments: Sendable {
     }
   }
 
-  /// What stands anywhere else is repeated: in messages, in the paths of requests, in the logs of servers.
+  /// Rejects tokens in other places, since they would be repeated in messages, request paths and server logs.
   private static func refuseToken(_ text: String, in place: String) throws(UsageError) {
     guard let id = SafeText.tokenID(in: text) else { return }
     throw UsageError(
@@ -64,12 +65,12 @@ struct Arguments: Sendable {
     guard let value = attached ?? rest.popFirst() else {
       throw UsageError("--\(option.name) needs a value: --\(option.name) \(placeholder)")
     }
-    // `--app --json` lacks a name; a value that begins so is given with an equals sign.
+    // In `--app --json`, the name is missing; a value that begins like this must be given with an equals sign.
     if attached == nil, value.hasPrefix("--"), self.option(value) != nil {
       throw UsageError(
         "--\(option.name) needs a value, but \(value) is an option: --\(option.name) \(placeholder)")
     }
-    // What a script's variable leaves that isn't set.
+    // An empty value usually comes from an unset variable in a script.
     if value.isEmpty, ["DIR", "FILE", "FROM", "TO"].contains(where: placeholder.hasPrefix) {
       throw UsageError("--\(option.name) has an empty value; it takes \(placeholder)")
     }
@@ -89,14 +90,14 @@ struct Arguments: Sendable {
   /// Whether a switch was given.
   func has(_ name: String) -> Bool { values[name] != nil }
 
-  /// Whether an option stands on the command line.
+  /// Whether an option was given on the command line.
   func isGiven(_ name: String) -> Bool { values[name] != nil }
 
-  /// Every value given for an option, in order.
+  /// Returns every value of an option, in order.
   func all(_ name: String) -> [String] { values[name] ?? [] }
 
-  /// The value of an option: from the command line, else from its environment variable.
-  /// - Throws: `UsageError` where it was given twice.
+  /// Returns the value of an option, from the command line or its environment variable.
+  /// - Throws: `UsageError` if it was given twice.
   func value(_ name: String) throws(UsageError) -> String? {
     let given = all(name)
     if given.count > 1 { throw UsageError("--\(name) was given \(given.count) times") }
@@ -107,7 +108,7 @@ struct Arguments: Sendable {
     return text
   }
 
-  /// What gave the value of an option, for messages: `--server`, or its environment variable.
+  /// Returns the source of an option's value for messages: `--server`, or its environment variable.
   func source(_ name: String) -> String {
     guard all(name).isEmpty, let variable = options.first(where: { $0.name == name })?.environment else {
       return "--\(name)"
@@ -115,15 +116,15 @@ struct Arguments: Sendable {
     return variable
   }
 
-  /// Every value of an option that may be repeated: from the command line, else from its environment variable, where spaces
-  /// or commas stand between them.
+  /// Returns every value of a repeatable option, from the command line or its environment variable, where they are separated by
+  /// spaces or commas.
   func list(_ name: String) throws(UsageError) -> [String] {
     let given = all(name)
     if !given.isEmpty { return given }
     return try value(name)?.split { $0 == "," || $0.isWhitespace }.map(String.init) ?? []
   }
 
-  /// A whole number within `range`.
+  /// Returns an option's value as an integer within `range`.
   func number(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
     guard let text = try value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -133,7 +134,7 @@ struct Arguments: Sendable {
     return number
   }
 
-  /// The operands, where exactly these many are expected.
+  /// Returns the operands if there are exactly as many as `names`.
   func operands(_ names: String...) throws(UsageError) -> [String] {
     if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
     if operands.count > names.count {
@@ -144,15 +145,15 @@ struct Arguments: Sendable {
 }
 
 extension Arguments {
-  /// What makes requests, and tells of them as these arguments ask for.
-  /// - Parameter authorities: a file of the certificates to trust, PEM; nil: the system's.
+  /// Returns an HTTP client that traces and reports retries as these arguments specify. `authorities` is a PEM file of trusted
+  /// certificates; nil means the system's.
   func http(authorities: String? = nil) -> HTTPClient {
     HTTPClient(authorities: authorities, trace: trace, retrying: remark)
   }
 
-  /// A file's bytes.
+  /// Returns the contents of a file.
   static func file(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
-    // The end of a folder's or a pipe's bytes says nothing; neither holds a document.
+    // Reading a folder or a pipe gives misleading errors; neither is a document.
     if let kind = try Kernel.status(path)?.kind, kind == .folder {
       throw Failure("\(path) is a folder, not a file", name: "no-files")
     }
@@ -162,7 +163,7 @@ extension Arguments {
     return bytes
   }
 
-  /// What a person wrote for others, checked here before anything is sent.
+  /// Returns an option's text for people, checked before anything is sent.
   func text(_ name: String, _ rule: HumanText.Rule = .message) throws(UsageError) -> String? {
     guard let text = try value(name) else { return nil }
     try Self.check(text, rule, in: source(name))
@@ -173,7 +174,7 @@ extension Arguments {
     if let problem = HumanText.problem(of: text, rule) { throw UsageError("\(place): \(problem)") }
   }
 
-  /// Why a frozen channel is changed all the same; nil: it isn't.
+  /// Returns the reason to override a freeze; nil if there is none.
   func breakGlass() throws(UsageError) -> String? {
     guard let reason = try text("break-glass") else { return nil }
     guard !reason.isEmpty else {
@@ -182,7 +183,7 @@ extension Arguments {
     return reason
   }
 
-  /// The moment that lies `90s`, `30m`, `6h` or `2d` ahead.
+  /// Returns the time that is `90s`, `30m`, `6h` or `2d` from now.
   func moment(ahead name: String) throws(UsageError) -> Instant? {
     guard let text = try value(name) else { return nil }
     guard let seconds = Self.seconds(of: text, in: "smhd") else {
@@ -191,11 +192,12 @@ extension Arguments {
     return Instant(seconds: Clock.unixMilliseconds() / 1000 + seconds)
   }
 
-  /// The seconds of a span of time such as `90s`, `30m`, `6h`, `2d` or `4w`; nil for anything else.
+  /// Parses a duration such as `90s`, `30m`, `6h`, `2d` or `4w` to seconds; nil for anything else.
   ///
   /// - Parameters:
-  ///   - units: those that may stand at its end.
-  ///   - range: what may stand before it.
+  ///   - text: The text.
+  ///   - units: The allowed units.
+  ///   - range: The allowed numbers before the unit.
   static func seconds(of text: String, in units: String, _ range: ClosedRange<Int64> = 1...100_000) -> Int64?
   {
     let lengths: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
@@ -206,7 +208,7 @@ extension Arguments {
   }
 }
 
-/// A command line that can't be followed; exit code 2.
+/// An invalid command line; exit code 2.
 struct UsageError: Error {
   let message: String
 

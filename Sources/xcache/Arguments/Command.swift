@@ -1,15 +1,15 @@
 import Manifests
 
-/// One verb of the command line.
+/// A command.
 struct Command: Sendable {
   let name: String
-  /// What follows the name, e.g. `DIR…`.
+  /// The operands in the usage line, e.g. `DIR…`.
   let operands: String
-  /// One line.
+  /// A one-line summary.
   let summary: String
-  /// Command lines that do something useful, without the program's name, each with a word on what it does.
+  /// Useful command lines, without the program's name, each with what it does.
   let examples: [Example]
-  /// Paragraphs below the options.
+  /// The paragraphs after the options.
   let notes: String
   let options: [Option]
   let run: @Sendable (Arguments, Terminal) throws -> ExitCode
@@ -29,7 +29,7 @@ struct Command: Sendable {
 
   /// A command line, and what it does.
   struct Example: Sendable {
-    /// Behind the command's name.
+    /// The part after the command's name.
     let line: String
     let message: String
 
@@ -49,7 +49,7 @@ struct Command: Sendable {
     return notes.isEmpty ? text : text + "\n\(notes)\n"
   }
 
-  /// `xcache NAME …   # what it does`, the words under each other; below a long line, on one of their own.
+  /// `xcache NAME …   # what it does`, with aligned descriptions; after a long line, the description is on the next one.
   var exampleLines: [String] {
     let lines = examples.map { "xcache \(name)\($0.line.isEmpty ? "" : " \($0.line)")" }
     let column = lines.map(\.count).filter { $0 <= 62 }.max() ?? 0
@@ -60,7 +60,7 @@ struct Command: Sendable {
     }
   }
 
-  /// Options of every command.
+  /// The options of every command.
   static let common: [Option] = [
     .flag("json", "print the result or the error as one JSON document"),
     .flag("quiet", short: "q", "print only results and errors, no progress or hints"),
@@ -69,7 +69,7 @@ struct Command: Sendable {
     .flag("help", short: "h", "show this help"),
   ]
 
-  /// Options of every command that talks to an origin.
+  /// The options of every command that talks to an origin.
   static let remote: [Option] = [
     .value("server", "URL", environment: "XCACHE_SERVER", "the origin's URL, such as http://127.0.0.1:8080"),
     .value(
@@ -79,15 +79,15 @@ struct Command: Sendable {
     certificates,
   ]
 
-  /// Whom to trust.
+  /// The certificates to trust.
   static let certificates = Option.value(
     "cacert", "FILE", environment: "XCACHE_CACERT",
     "trust these certificates (PEM) instead of the system's, for a server with a private one")
 
-  /// Ends lists late.
+  /// Prints a list without truncating it.
   static let all = Option.flag("all", "print the whole list, not only the first \(Listing.limit) lines")
 
-  /// Options that name a channel.
+  /// The options that select a channel.
   static let channel: [Option] = [
     .value("app", "NAME", environment: "XCACHE_APP", "the app"),
     .value("channel", "NAME", environment: "XCACHE_CHANNEL", "the channel (default: online)"),
@@ -95,7 +95,7 @@ struct Command: Sendable {
 }
 
 extension Option {
-  /// Whether `word` is this option, by its name or its letter.
+  /// Whether `word` is this option, by its long or short name.
   func isWritten(_ word: String) -> Bool { word == "--\(name)" || short.map { word == "-\($0)" } ?? false }
 
   fileprivate var helpLines: String {
@@ -106,7 +106,7 @@ extension Option {
     return "\(words)\(gap)\(Self.wrapped(help + more, indent))\n"
   }
 
-  /// Lines of at most 112 columns with their indent.
+  /// Wraps a text at 112 columns, including its indent.
   private static func wrapped(_ text: String, _ indent: String) -> String {
     var (lines, line) = ("", "")
     for word in text.split(separator: " ") {
@@ -121,7 +121,7 @@ extension Option {
 }
 
 extension [Option] {
-  /// The same options; those that take a value and have no variable get one of their name: `--max-head`, XCACHE_MAX_HEAD.
+  /// The same options, where each with a value has an environment variable: by default, `--max-head` has XCACHE_MAX_HEAD.
   var orFromEnvironment: [Option] {
     map { option in
       guard option.value != nil, option.environment == nil else { return option }
@@ -133,14 +133,14 @@ extension [Option] {
   }
 }
 
-/// What a command tells the shell (DESIGN §7): one code for one kind of fault.
+/// The exit codes of commands (docs/guide-commands.md, "Exit codes"), one per kind of failure.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case failed = 1
   case usage = 2
   case refused = 3
 
-  /// What it stands for.
+  /// A description for the help.
   var message: String {
     switch self {
     case .done: "success, or there was nothing to do"
@@ -154,11 +154,11 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   }
 }
 
-/// A failure in words, with the exit code that goes with it.
+/// A failure with its message and exit code.
 struct Failure: Error {
   let message: String
   let code: ExitCode
-  /// What programs know it by, in `--json`.
+  /// The error name for programs, in `--json`.
   let name: String
 
   init(_ message: String, code: ExitCode = .failed, name: String? = nil) {
@@ -168,19 +168,19 @@ struct Failure: Error {
   }
 }
 
-/// One thing that a command line may say: `--name VALUE`, or `--name` alone.
+/// A command-line option: `--name VALUE`, or `--name` alone.
 struct Option: Sendable {
   let name: String
-  /// One letter, for `-m`.
+  /// The letter of its short form, such as `-m`.
   let short: Character?
-  /// What stands for the value in help; nil for a switch.
+  /// The value's name in the help; nil for a switch.
   let value: String?
   let help: String
-  /// The environment variable that gives the value where the command line doesn't.
+  /// The environment variable that has the value if the command line doesn't.
   let environment: String?
-  /// Its values, where they are few words.
+  /// The possible values, if they are few.
   var choices: [String] = []
-  /// The first words of the acts that it is for, such as `create`, or an empty one where no act is said; none: it is for all.
+  /// The first words of its subcommands, such as `create`, or an empty one for none; if empty, it belongs to all.
   var acts: [String] = []
 
   static func value(
@@ -194,7 +194,7 @@ struct Option: Sendable {
     Option(name: name, short: short, value: nil, help: help, environment: nil)
   }
 
-  /// The same, for these acts of its command alone.
+  /// Returns the same option, only for these subcommands.
   func only(_ acts: String...) -> Option {
     var option = self
     option.acts = acts

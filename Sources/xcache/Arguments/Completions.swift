@@ -1,4 +1,4 @@
-/// What shells offer at the Tab key, made of the commands' own tables.
+/// Shell completions, generated from the tables of commands.
 struct Completions {
   private let commands: [Command]
 
@@ -6,7 +6,7 @@ struct Completions {
 
   // MARK: - bash
 
-  /// What may stand in the place of a command, or before it.
+  /// The options allowed before, or instead of, a command.
   private static let beforeCommands =
     Command.common + [.flag("version", short: "V", VersionCommand.command.summary)]
 
@@ -124,7 +124,7 @@ struct Completions {
     if !first.isEmpty { words.append("'1:act:(\(first.joined(separator: " ")))'") }
     if !second.isEmpty { words.append("'2:act:(\(Set(second).sorted().joined(separator: " ")))'") }
     words.append("'*:file:_files'")
-    // Before an act is said, any of them may be meant.
+    // Without a subcommand, the options of each one may be meant.
     let only = ([""] + first).compactMap { act -> String? in
       let own = options.filter { act.isEmpty ? !$0.acts.isEmpty : $0.acts.contains(act) }.flatMap { zsh($0) }
       return own.isEmpty
@@ -200,7 +200,7 @@ struct Completions {
         let choices = option.choices.isEmpty ? "" : " -a '\(option.choices.joined(separator: " "))'"
         let value = option.value == nil ? "" : option.takesFile ? " -r -F" : " -x\(choices)"
         let others = first.split(separator: " ").filter { !option.acts.contains(String($0)) }
-        // An act of others rules it out; before any is said, each may be meant.
+        // Another subcommand excludes it; without one, each may be meant.
         let place =
           option.acts.isEmpty || others.isEmpty
           ? "" : "; and not __fish_seen_subcommand_from \(others.joined(separator: " "))"

@@ -1,10 +1,10 @@
 import Manifests
 import System
 
-/// A token that the command line or the environment gives, and which of them: messages name its source, never its text.
+/// A token from the command line or the environment, with its source: messages name the source, never the token.
 struct GivenToken {
   let text: String
-  /// `--token`, `XCACHE_TOKEN`, or the file.
+  /// `--token`, `XCACHE_TOKEN`, or the file's name.
   let source: String
 
   init(text: String, source: String) {
@@ -12,10 +12,10 @@ struct GivenToken {
     self.source = source
   }
 
-  /// What is given: on the command line before what the environment has; nil: nothing is.
+  /// Returns the given token, with the command line taking precedence over the environment; nil if there is none.
   ///
-  /// A file that anybody may read is warned of: a container's secrets are mounted so, and their folder keeps others out.
-  /// - Throws: `UsageError`, `Failure`, without the text.
+  /// A world-readable file causes only a warning: a container's secrets are mounted that way, in a protected folder.
+  /// - Throws: `UsageError`, `Failure`, without the token.
   init?(_ arguments: Arguments) throws {
     if arguments.all("token-file").isEmpty || !arguments.all("token").isEmpty,
       let text = try arguments.value("token")

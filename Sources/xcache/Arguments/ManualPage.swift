@@ -1,4 +1,4 @@
-/// xcache(1), in the language of man(7), made of what `--help` prints.
+/// xcache(1) in the format of man(7), generated from the texts of `--help`.
 struct ManualPage {
   private let groups: [(title: String, commands: [Command])]
   private let version: String
@@ -38,7 +38,7 @@ struct ManualPage {
     return lines.joined(separator: "\n")
   }
 
-  /// Each variable with what takes it, those of many commands first.
+  /// The environment variables and what uses them, those of many commands first.
   private var variables: [(name: String, message: String)] {
     var found: [String: (option: Option, commands: [String])] = [:]
     for command in groups.flatMap(\.commands) {
@@ -56,7 +56,7 @@ struct ManualPage {
     } + Self.others
   }
 
-  /// Variables that stand for no option.
+  /// Variables that don't correspond to an option.
   private static let others = [
     ("NO_COLOR", "if it isn't empty: disable colors, as --no-color does"),
     ("HOME, XDG_CONFIG_HOME", "where servers.json is"),
@@ -86,7 +86,7 @@ struct ManualPage {
     return lines
   }
 
-  /// A line of text: a dot or an apostrophe at its beginning would be a request of man(7).
+  /// Returns a line of text, escaping a leading dot or apostrophe, which would make it a request of man(7).
   private static func line(_ text: String) -> String {
     let text = text.drop { $0 == " " }
     return (text.first == "." || text.first == "'" ? "\\&" : "") + escaped(String(text))

@@ -4,29 +4,26 @@ import OriginAPI
 import Publishing
 import System
 
-/// The origin, app and channel that a command is about: from flags, else the environment, else `xcache.json`, else what
-/// `xcache login` knows.
+/// The origin, app and channel of a command: from flags, the environment, `xcache.json` or `xcache login`, in this order.
 struct RemoteOrigin {
   private(set) var settings: Settings
-  /// Asks the origin, and whatever else a command asks beside it.
+  /// The client for the origin, and for a command's other requests.
   let http: HTTPClient
-  /// A file of the certificates to trust, PEM; nil: the system's.
+  /// The PEM file of trusted certificates; nil means the system's.
   let certificates: String?
-  /// Where the token came from, for messages; nil: there is none.
+  /// The source of the token, for messages; nil if there is no token.
   let tokenSource: String?
   private let arguments: Arguments
-  /// The servers that `xcache login` knows, where none of them could be taken.
+  /// The servers that `xcache login` knows, if none of them was selected.
   private let known: [BaseURL]
-  /// Told each request, where --verbose asks for that.
+  /// Called with each request if --verbose was given.
   var trace: (@Sendable (String) -> Void)? { arguments.trace }
 
-  /// - Parameters:
-  ///   - namesApp: false for commands that may be given several apps.
-  ///   - namesChannel: the same of channels.
+  /// Reads the arguments. `namesApp` and `namesChannel` are false for commands that accept several apps or channels.
   init(_ arguments: Arguments, namesApp: Bool = true, namesChannel: Bool = true) throws {
     self.arguments = arguments
     var given = Settings()
-    // `value` looks into the environment, too, where the flag isn't given.
+    // `value` also reads the environment if the flag isn't given.
     if let text = try arguments.value("server") {
       given.server = try SettingsValue.url(text, in: arguments.source("server"))
     }
@@ -48,7 +45,7 @@ struct RemoteOrigin {
     http = arguments.http(authorities: certificates)
   }
 
-  /// What is known of the server; where none is named, of the only one that is known.
+  /// Returns the profile of the server; if no server is named, that of the only known one.
   private static func profile(_ settings: inout Settings, _ arguments: Arguments) throws
     -> (Profiles.Profile?, known: [BaseURL])
   {
@@ -57,7 +54,7 @@ struct RemoteOrigin {
     do {
       profiles = try Profiles(arguments.environment)
     } catch {
-      // A file that is damaged matters to whoever needs it.
+      // A damaged file matters only if it is needed.
       if needsIt { throw error }
       return (nil, [])
     }
@@ -65,14 +62,14 @@ struct RemoteOrigin {
     return (settings.server.flatMap { profiles[$0] }, profiles.profiles.map(\.server))
   }
 
-  /// The file of `--cacert`.
-  /// - Throws: `Failure` for one that holds no certificate.
+  /// Returns the file of `--cacert`.
+  /// - Throws: `Failure` if it contains no certificate.
   static func certificates(_ arguments: Arguments) throws -> String? {
     guard let path = try arguments.value("cacert") else { return nil }
     return try checked(path, "\(arguments.source("cacert")) \(path)")
   }
 
-  /// The file that `login --cacert` kept for a server.
+  /// Returns the certificate file that `login --cacert` saved for a server.
   private static func certificates(of profile: Profiles.Profile?) throws -> String? {
     guard let path = profile?.certificates else { return nil }
     return try checked(path, "\(path), which xcache login keeps for \(profile?.server.text ?? "")")
@@ -134,7 +131,7 @@ struct RemoteOrigin {
 
   var channel: ChannelName { settings.channel ?? .online }
 
-  /// The newest version of the channel.
+  /// The channel's newest version.
   var newestVersion: String {
     get throws {
       let newest = try api.overview(of: try address).value.version
@@ -143,26 +140,26 @@ struct RemoteOrigin {
     }
   }
 
-  /// That the channel is empty.
+  /// The failure that the channel is empty.
   var nothingPublished: Failure {
     get throws {
       Failure("nothing is published yet in channel \(channel) of app \(try app)", name: "unknown-version")
     }
   }
 
-  /// The channel, as the API's client takes it.
+  /// The channel as an API address.
   var address: ChannelAddress {
     get throws { ChannelAddress(try app, channel) }
   }
 }
 
-/// Certificates in PEM form (RFC 7468), looked at before a server is asked: what is wrong with them has nothing to do with it.
+/// PEM certificates (RFC 7468), checked before any request: a bad file isn't the server's fault.
 enum PEMCertificates {
   static let begin = "-----BEGIN CERTIFICATE-----"
   private static let end = "-----END CERTIFICATE-----"
 
-  /// The number, from 1, of the first that can't be one: without its end, not Base64, or not one DER sequence; nil where all
-  /// may be.
+  /// Returns the number, from 1, of the first invalid certificate: without an end, not Base64, or not a single DER sequence.
+  /// nil if all may be valid.
   static func firstDamaged(in text: String) -> Int? {
     for (index, part) in text.components(after: begin).enumerated() {
       guard let end = part.firstRange(of: end) else { return index + 1 }
@@ -172,7 +169,7 @@ enum PEMCertificates {
     return nil
   }
 
-  /// Whether bytes are one SEQUENCE in DER, with the length that it says (X.690 §8.1.3).
+  /// Whether the bytes are one DER SEQUENCE of the encoded length (X.690 §8.1.3).
   private static func isSequence(_ bytes: [UInt8]) -> Bool {
     guard bytes.count > 4, bytes[0] == 0x30 else { return false }
     let first = Int(bytes[1])
@@ -184,7 +181,7 @@ enum PEMCertificates {
 }
 
 extension String {
-  /// What follows each of a mark's places, up to the next.
+  /// Returns the text after each occurrence of `mark`, up to the next one.
   fileprivate func components(after mark: String) -> [Substring] {
     let starts = ranges(of: mark)
     return starts.enumerated().map { index, range in

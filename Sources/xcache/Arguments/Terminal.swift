@@ -2,18 +2,18 @@ import Manifests
 import Synchronization
 import System
 
-/// Where words go: results to standard output, everything else to standard error.
+/// The command's output: results go to standard output, everything else to standard error.
 struct Terminal: Sendable {
-  /// Whether standard error is a terminal, where a progress line may be drawn over itself.
+  /// Whether standard error is a terminal, so that a progress line can be redrawn.
   private(set) var isInteractive: Bool
   private(set) var usesColour: Bool
-  /// Whether nothing but results and errors is printed.
+  /// Whether only results and errors are printed.
   private(set) var isQuiet = false
-  /// Whether it is said what is asked of servers.
+  /// Whether requests to servers are logged.
   private(set) var isVerbose = false
   private let sink: @Sendable ([UInt8], StandardStream) -> Void
 
-  /// A terminal of somebody's own, who takes what is written.
+  /// A terminal that passes its output to `sink`.
   init(
     isInteractive: Bool = false, usesColour: Bool = false,
     sink: @escaping @Sendable ([UInt8], StandardStream) -> Void
@@ -23,17 +23,17 @@ struct Terminal: Sendable {
     self.sink = sink
   }
 
-  /// The process's own streams.
+  /// A terminal for the process's own streams.
   init(environment: [String: String]) {
     sink = { Self.write($0, to: $1) }
     isInteractive = StandardStream.error.isTerminal && environment["TERM"] != "dumb"
-    // https://no-color.org: any value that isn't empty.
+    // https://no-color.org: any non-empty value.
     usesColour =
       StandardStream.output.isTerminal && (environment["NO_COLOR"] ?? "").isEmpty
       && environment["TERM"] != "dumb"
   }
 
-  /// The same with what --quiet, --verbose and --no-color say.
+  /// Returns the terminal with the settings of --quiet, --verbose and --no-color.
   func told(by arguments: Arguments) -> Terminal {
     var terminal = self
     terminal.isQuiet = arguments.has("quiet")
@@ -45,81 +45,79 @@ struct Terminal: Sendable {
   /// Prints a line of the result.
   func say(_ line: String) { write(SafeText.escaped(line) + "\n", to: .output) }
 
-  /// Prints a list's lines; of a long one the first, and how many more there are.
-  /// - Parameters:
-  ///   - head: lines that are above it and don't count.
-  ///   - all: whether it was asked for to the end.
+  /// Prints a list, truncated unless `all` is set, with how many lines are left out. The first `head` lines are headings
+  /// and don't count.
   func say(list lines: [String], head: Int = 0, all: Bool) {
     for line in all ? lines : Listing.shown(lines, head: head, hint: Self.hint) { say(line) }
   }
 
-  /// The same as errors.
+  /// Prints a list as above, to standard error.
   func note(list lines: [String], all: Bool) {
     for line in all ? lines : Listing.shown(lines, hint: Self.hint) { note(line) }
   }
 
   private static let hint = "--all lists them"
 
-  /// Prints a document of the result, as one line.
+  /// Prints a JSON document of the result on one line.
   func say(json document: JSONValue) {
     Self.hasDocument.store(true, ordering: .relaxed)
     write(SafeText.escaped(json: document.canonical) + [0x0a])
   }
 
-  /// Prints a document of what was found; where that is a failure, programs find in it what a problem document says.
+  /// Prints a document of findings; for a failure, it also has the members of a problem document.
   func say(json document: JSONValue, _ failure: Failure?) {
     guard let failure, var members = document.object else { return say(json: document) }
     for member in Fault(failure).json.object?.members ?? [] { members[member.key] = member.value }
     say(json: .object(members))
   }
 
-  /// Prints why there is no result, as one line; nothing where a document was printed that tells it.
+  /// Prints the problem document of a failure on one line, unless a document was printed that describes it.
   func say(problem document: JSONValue) {
     if !Self.hasDocument.load(ordering: .relaxed) {
       write(SafeText.escaped(json: document.canonical) + [0x0a])
     }
   }
 
-  /// Whether a document was printed. The whole process has one standard output.
+  /// Whether a document was printed. The whole process shares one standard output.
   private static let hasDocument = Atomic<Bool>(false)
 
-  /// Prints bytes of the result as they are.
+  /// Prints bytes of the result unchanged.
   func write(_ bytes: [UInt8]) { sink(bytes, .output) }
 
-  /// Prints an error, or what a server says while it runs.
+  /// Prints an error, or a message of a running server.
   func note(_ line: String) {
     write((isInteractive ? "\r\u{1B}[K" : "") + Self.safe(line) + "\n", to: .error)
   }
 
-  /// Prints a question, whose answer follows on its line.
+  /// Prints a question; the answer follows on the same line.
   func ask(_ question: String) { write(Self.safe(question), to: .error) }
 
   private static func safe(_ text: String) -> String { SafeText.escaped(SafeText.withoutTokens(text)) }
 
-  /// Prints what is good to know, unless --quiet says that it isn't.
+  /// Prints a helpful message, unless --quiet was given.
   func remark(_ line: String) { if !isQuiet { note(line) } }
 
-  /// Draws the progress line; nothing where nobody watches.
+  /// Draws the progress line if the terminal is interactive.
   func progress(_ line: String) {
     if isInteractive, !isQuiet { write("\r\u{1B}[K\(Self.safe(line))", to: .error) }
   }
 
-  /// Takes the progress line away.
+  /// Clears the progress line.
   func endProgress() {
     if isInteractive, !isQuiet { write("\r\u{1B}[K", to: .error) }
   }
 
-  /// What kept a result from being written whole; nil: nothing did, but for a reader that went away (`xcache log | head`) and
+  /// Why the result couldn't be written completely, or nil. A closed pipe (`xcache log | head`) doesn't count, since its reader
   /// wants no more.
   static var lostResult: SystemError? { unwrittenResult.flatMap { $0.code == .brokenPipe ? nil : $0 } }
 
-  /// The same with a reader that went away: it has nothing of a result that nobody can have twice.
+  /// As above, but including a closed pipe, for a result that can't be printed again.
   static var unwrittenResult: SystemError? {
     let code = resultError.load(ordering: .relaxed)
     return code == 0 ? nil : SystemError("write", on: "standard output", code: Errno(rawValue: code))
   }
 
-  /// The errno of a write to standard output that failed; 0: none did. The whole process has one standard output.
+  /// The errno of a failed write to standard output, or 0. The whole process shares one standard output.
   private static let resultError = Atomic<Int32>(0)
 
   func colour(_ text: String, _ colour: Colour) -> String {

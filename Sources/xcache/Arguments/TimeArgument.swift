@@ -1,13 +1,12 @@
 import System
 
-/// A moment as people write it: with its offset, as so long ago, or by day and hour of this machine's time zone.
+/// A time as people write it: with an offset, relative to now, or by day and hour in the local time zone.
 enum TimeArgument {
-  /// What may be written, for messages.
+  /// The accepted forms, for messages.
   static let forms =
     "2026-11-19T14:05+08:00, '2026-11-19 06:05 UTC', '10m ago' (s, m, h, d, w), 'yesterday 14:05', 'today 9:00' or 14:05 (local time)"
 
-  /// Milliseconds since 1970; nil where it is none of these forms.
-  /// - Parameter now: milliseconds since 1970.
+  /// Parses a time to milliseconds since 1970, relative to `now`; nil if it has none of these forms.
   static func parse(_ text: String, now: Int64 = Clock.unixMilliseconds()) -> Int64? {
     if let moment = Timestamp.parse(text) { return moment }
     let words = text.lowercased().split(separator: " ").map(String.init)
@@ -17,17 +16,17 @@ enum TimeArgument {
       return Arguments.seconds(of: span, in: "smhdw").map { now - $0 * 1000 }
     case (2, "yesterday"): return local(words[1], daysAgo: 1, now)
     case (2, "today"): return local(words[1], daysAgo: 0, now)
-    // As this program prints it.
+    // The format in which this program prints times.
     case (3, let day?) where words[2] == "utc": return Timestamp.parse("\(day)T\(words[1])Z")
     case (1, let time?): return local(time, daysAgo: 0, now)
     default: return nil
     }
   }
 
-  /// The same as the API takes it: in UTC.
+  /// Returns the time in the API's format, in UTC.
   ///
-  /// - Parameter isWholeSecond: a time that is written without a fraction stands for the end of its second. Releases have
-  ///   milliseconds, which tables leave out: the time that `log` prints is that of its release, not of the one before.
+  /// If `isWholeSecond`, a time without a fraction means the end of its second. Releases have milliseconds, which tables omit:
+  /// the time that `log` prints must select its release, not the one before.
   static func wireText(
     _ text: String, isWholeSecond: Bool = false, now: Int64 = Clock.unixMilliseconds()
   ) -> String? {
@@ -37,16 +36,16 @@ enum TimeArgument {
       return Timestamp.parse(text) == nil ? Timestamp.text(moment) : text
     }
     let (end, overflow) = moment.addingReportingOverflow(999)
-    // What is over already stays so: a moment to come is refused.
+    // A time in the past must stay there: the API refuses times in the future.
     return Timestamp.text(overflow ? moment : moment <= now ? min(end, max(now, moment)) : moment)
   }
 
-  /// Seconds from midnight of `14:05` or `14:05:30`.
+  /// Returns the seconds from midnight to `14:05` or `14:05:30`.
   private static func seconds(ofDay time: String) -> Int64? {
     let parts = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard (2...3).contains(parts.count), (1...2).contains(parts[0].utf8.count),
       parts.dropFirst().allSatisfy({ $0.utf8.count == 2 }),
-      // `Int` takes a sign, too.
+      // `Int` would accept a sign.
       parts.joined().utf8.allSatisfy({ (0x30...0x39).contains($0) }), let hour = Int(parts[0]),
       (0..<24).contains(hour),
       let minute = Int(parts[1]), (0..<60).contains(minute),
@@ -56,7 +55,7 @@ enum TimeArgument {
     return Int64(hour * 3600 + minute * 60 + second)
   }
 
-  /// The moment at which clocks here showed `14:05` that many days ago.
+  /// Returns the time at which local clocks showed `14:05` so many days ago.
   private static func local(_ time: String, daysAgo: Int64, _ now: Int64) -> Int64? {
     guard let seconds = seconds(ofDay: time) else { return nil }
     let today = CivilTime.local(seconds: now / 1000)
@@ -66,9 +65,9 @@ enum TimeArgument {
     return here(start - daysAgo * 86_400 + seconds)
   }
 
-  /// The moment, in milliseconds, at which clocks here show what is given in seconds as if it were UTC.
+  /// Returns the time, in milliseconds, at which local clocks show `wanted`, which is given in seconds as if it were UTC.
   private static func here(_ wanted: Int64) -> Int64? {
-    // As if the zone were UTC, then by what the zone's clocks show at that moment; twice, for the days of its changes.
+    // Start as if the zone were UTC, and correct by what local clocks show then; twice, for days on which the offset changes.
     var moment = wanted
     for _ in 0..<2 {
       guard let shown = seconds(shownAt: moment) else { return nil }
@@ -77,7 +76,7 @@ enum TimeArgument {
     return moment * 1000
   }
 
-  /// What clocks here show at a moment, as if it were UTC.
+  /// Returns what local clocks show at a time, as if it were UTC.
   private static func seconds(shownAt moment: Int64) -> Int64? {
     let shown = CivilTime.local(seconds: moment)
     return CivilTime.seconds(year: shown.year, month: shown.month, day: shown.day).map {

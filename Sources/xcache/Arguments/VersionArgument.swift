@@ -3,9 +3,8 @@ import System
 
 /// A version on the command line: a number, or a time at which it was live.
 enum VersionArgument {
-  /// The word as the API takes it.
-  /// - Parameter place: the option that has it; empty for an operand.
-  /// - Throws: `UsageError` for what is neither.
+  /// Returns the version in the API's format. `place` is the option it was given for; empty for an operand.
+  /// - Throws: `UsageError` if it is neither.
   static func read(_ text: String, in place: String) throws(UsageError) -> String {
     if ManifestVersion(text: text) != nil { return text }
     if let moment = TimeArgument.wireText(text, isWholeSecond: true) { return moment }
@@ -14,7 +13,7 @@ enum VersionArgument {
     )
   }
 
-  /// The value of an option that takes a time, as the API takes it; nil where it isn't given.
+  /// Returns the value of an option for a time in the API's format, or nil if it isn't given.
   static func at(_ arguments: Arguments, _ name: String = "at") throws(UsageError) -> String? {
     guard let text = try arguments.value(name) else { return nil }
     guard let moment = TimeArgument.wireText(text, isWholeSecond: name == "at") else {
@@ -23,7 +22,7 @@ enum VersionArgument {
     return moment
   }
 
-  /// The one version that an operand names, or `--at`; nil where neither is given.
+  /// Returns the version given as an operand or with `--at`, or nil if neither is given.
   static func one(_ arguments: Arguments, _ operand: String?) throws(UsageError) -> String? {
     let at = try at(arguments)
     if let operand, at != nil { throw UsageError("give either a version (\(operand)) or --at, not both") }

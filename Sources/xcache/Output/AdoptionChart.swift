@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import System
 
-/// What devices run and what went wrong on them, as `status` shows it.
+/// Formats the versions and failures of devices for `status`.
 enum AdoptionChart {
   private static let width = 24
   private static let mostVersions = 8
@@ -27,7 +27,7 @@ enum AdoptionChart {
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
-    // What an origin tells may be no share.
+    // Counts from an origin may be inconsistent.
     let polls = min(max(polls, 0), all)
     let filled = Int((Double(polls) / Double(all) * Double(width)).rounded())
     let share = Share.text(polls, of: all)
@@ -38,7 +38,7 @@ enum AdoptionChart {
       + "\(String(repeating: "░", count: width - filled)) \(padded(share, 7))"
   }
 
-  /// Failures by version, the reasons of each after it.
+  /// Lists failures by version, each with its reasons.
   private static func failures(_ failures: [AdoptionAnswer.Failure]) -> [String] {
     var order: [String] = []
     var reasons: [String: [(String, Int64)]] = [:]
@@ -62,7 +62,7 @@ enum AdoptionChart {
     return lines
   }
 
-  /// The URLs that failed most, the most frequent first.
+  /// Lists the URLs with the most failures, the most frequent first.
   private static func urls(_ failures: [AdoptionAnswer.Failure]) -> [String] {
     var counts: [String: Int64] = [:]
     for failure in failures where !failure.url.isEmpty {
@@ -74,10 +74,9 @@ enum AdoptionChart {
   }
 }
 
-/// A share in per cent, as people read it.
+/// Formats a share in percent.
 enum Share {
-  /// `99.5 %`, rounded to the nearest tenth.
-  /// - Parameter all: more than none.
+  /// Returns a share such as `99.5 %`, rounded to a tenth. `all` must be positive.
   static func text(_ part: Int64, of all: Int64) -> String {
     let permille = Int((Double(part) / Double(all) * 1000).rounded())
     return "\(permille / 10).\(permille % 10) %"

@@ -2,9 +2,9 @@ import BuildCheck
 import Manifests
 import Publishing
 
-/// What the check of a build found, as commands say it.
+/// Formats the findings of a build's check.
 enum CheckOutput {
-  /// Findings that a command shows which isn't about the check.
+  /// How many findings are shown by commands other than `check`.
   private static let shown = 12
 
   static func line(_ finding: Finding, _ terminal: Terminal) -> String {
@@ -12,7 +12,7 @@ enum CheckOutput {
     return "\(finding.spot)\(severity): \(finding.message) [\(finding.rule.rawValue)]"
   }
 
-  /// The first warnings, and how many more there are.
+  /// Returns the first warnings, and how many more there are.
   static func warnings(_ report: CheckReport, _ terminal: Terminal) -> [String] {
     let warnings = report.findings.filter { $0.severity == .warning }
     var lines = warnings.prefix(shown).map { line($0, terminal) }
@@ -28,12 +28,12 @@ enum CheckOutput {
   }
 }
 
-/// What a check found, as a command says it.
+/// Formats the remarks of a document's check.
 struct Remarks {
   let file: String
   let remarks: [DocumentRemark]
 
-  /// One line a remark: `prefetch.json: error: $[0].url: …`, errors in red.
+  /// Returns a line per remark: `prefetch.json: error: $[0].url: …`, with errors in red.
   func lines(_ terminal: Terminal) -> [String] {
     remarks.map { remark in
       let severity =
@@ -48,7 +48,7 @@ struct Remarks {
 
   var errorCount: Int { remarks.count { $0.severity == .error } }
 
-  /// The failure that ends a command, exit code 3; nil where nothing is wrong.
+  /// Returns the failure that ends a command, with exit code 3, or nil if there are no errors.
   func failure(_ end: String) -> Failure? {
     guard errorCount > 0 else { return nil }
     return Failure("\(errorCount) \(errorCount == 1 ? "error" : "errors") in \(file); \(end)", code: .refused)

@@ -1,12 +1,12 @@
 import Mirror
 import Publishing
 
-/// What a static copy has that isn't as it should be: what is said of many files is said once.
+/// Formats the divergences of a static copy; those that many files share are listed once.
 enum DivergenceOutput {
-  /// Files that are named of each kind.
+  /// How many files are named for each kind.
   private static let named = 3
 
-  /// - Parameter all: each on a line of its own.
+  /// Returns the lines; with `all`, one for each divergence.
   static func lines(_ divergences: [Divergence], all: Bool) -> [String] {
     if all { return divergences.map(\.description) }
     var order: [String] = []

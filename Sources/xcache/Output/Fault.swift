@@ -7,14 +7,14 @@ import Store
 import System
 import XCacheClient
 
-/// What a command's failure is: words for people, a code for the shell, a name for programs.
+/// A command's failure: a message for people, an exit code for the shell, a name for programs.
 struct Fault {
   /// What is wrong, where, and what to do.
   let message: String
   let exitCode: ExitCode
-  /// Stays the same: `usage`, `unreachable`, `url-conflict`.
+  /// A stable name: `usage`, `unreachable`, `url-conflict`.
   let name: String
-  /// What else the origin said of it.
+  /// The other members of the origin's problem document.
   private var members = JSONObject()
 
   init(_ error: any Error) {
@@ -31,11 +31,11 @@ struct Fault {
     case let error as PublishError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as StoreError: self.init(error)
-    // What a device was told to be comes from the command line.
+    // A device's settings come from the command line.
     case ClientError.badSetting: self.init("\(error)", .usage, "usage")
     case ClientError.noAnswer: self.init("\(error)", .failed, "unreachable")
     case ClientError.unreadable: self.init("\(error)", .failed, "not-an-origin")
-    // An origin says why in words of its own.
+    // An origin always gives a reason.
     case ClientError.status(_, _, nil): self.init("\(error)", .failed, "not-an-origin")
     case MirrorError.notAnOrigin: self.init("\(error)", .failed, "not-an-origin")
     case MirrorError.noMirror, MirrorError.noIndex: self.init("\(error)", .failed, "not-a-copy")
@@ -45,7 +45,7 @@ struct Fault {
       MirrorError.system(let error) where error.isDiskFull:
       self.init("\(error)", .failed, "disk-full")
     case let error as ClientError where error.isDiskFull: self.init("\(error)", .failed, "disk-full")
-    // ClientError, MirrorError and SystemError say themselves what is wrong, where and what to do.
+    // The descriptions of ClientError, MirrorError and SystemError say what is wrong, where and what to do.
     default: self.init("\(error)", .failed, "failed")
     }
   }
@@ -79,7 +79,7 @@ struct Fault {
     members["status"] = .integer(problem.status)
   }
 
-  /// What a data folder refuses is called as where its server says it.
+  /// Names a data folder's errors as the server does.
   private init(_ error: StoreError) {
     let problem = Problem(error)
     switch error {
@@ -94,7 +94,7 @@ struct Fault {
     members = problem.members
   }
 
-  /// A problem document (RFC 9457), with the exit code among its members.
+  /// The failure as a problem document (RFC 9457), with the exit code as a member.
   var json: JSONValue {
     var document = members
     document["code"] = .string(name)
@@ -107,7 +107,7 @@ struct Fault {
 }
 
 extension PublishError {
-  /// What programs know it by.
+  /// The error's name for programs.
   fileprivate var name: String {
     switch self {
     case .noFolder, .notAFolder, .nothingToPublish: "no-files"

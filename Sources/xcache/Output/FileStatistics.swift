@@ -2,9 +2,9 @@ import Manifests
 import OriginAPI
 import Publishing
 
-/// How many files of each type a change adds, changes and removes, as `--stat` shows it.
+/// How many files of each type a change adds, changes and removes, for `--stat`.
 struct FileStatistics {
-  /// What becomes of a file.
+  /// The change of a file.
   enum Change: Int, CaseIterable {
     case added, changed, removed
 
@@ -36,9 +36,9 @@ struct FileStatistics {
 
   private struct Sum {
     var files = [0, 0, 0]
-    /// Of what is added and changed.
+    /// The bytes of added and changed files.
     var new: Int64 = 0
-    /// Of what is removed.
+    /// The bytes of removed files.
     var gone: Int64 = 0
 
     mutating func add(_ change: Change, _ bytes: Int64) {
@@ -64,7 +64,7 @@ struct FileStatistics {
     return table.lines
   }
 
-  /// What stands behind the last dot of a URL's last part.
+  /// Returns the file extension in a URL's last path segment.
   private static func type(of url: String) -> String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

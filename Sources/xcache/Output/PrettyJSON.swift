@@ -1,6 +1,6 @@
 import Manifests
 
-/// JSON as people read and edit it: two spaces a level, short arrays and objects of plain values on one line.
+/// Formats JSON for people: two spaces per level, short arrays and objects of plain values on one line.
 enum PrettyJSON {
   static func text(_ value: JSONValue) -> String {
     var out = ""
@@ -49,7 +49,7 @@ enum PrettyJSON {
 }
 
 extension String {
-  /// Whether one of two characters stands behind the first `start` ones.
+  /// Whether either of two characters occurs after the first `start` ones.
   fileprivate func contains(_ a: Character, _ b: Character, after start: Int) -> Bool {
     dropFirst(start).contains { $0 == a || $0 == b }
   }

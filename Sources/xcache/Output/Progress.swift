@@ -2,18 +2,18 @@ import Manifests
 import Publishing
 import System
 
-/// A progress line: what is done, a bar, how much of it, how fast, and how long it will take.
+/// A progress line: the task, a bar, the amount done, the rate, and the time left.
 struct ProgressMeter {
-  /// What is counted.
+  /// The unit of progress.
   enum Unit {
     case bytes
     case files
   }
 
   private static let width = 24
-  /// Nanoseconds between two lines: ten a second are as many as anybody reads.
+  /// Nanoseconds between two lines: nobody reads more than ten a second.
   private static let pause: UInt64 = 100_000_000
-  /// Nanoseconds before a rate is told: what begins slowly isn't slow.
+  /// Nanoseconds before a rate is shown: a slow start says nothing about it.
   private static let start: UInt64 = 1_000_000_000
 
   private var what = ""
@@ -21,19 +21,17 @@ struct ProgressMeter {
   private var drawn: UInt64?
   private var first: Int64 = 0
 
-  /// The line to draw now; nil where the last one is young.
-  /// - Parameters:
-  ///   - message: of how much is done, behind the bar; nil: `done` of `all`, in the unit.
-  ///   - now: nanoseconds of a clock that doesn't go back.
+  /// Returns the line to draw now, or nil if the last one is recent. `words` replaces the description after the bar, by default
+  /// `done` of `all` in the unit; `now` is in nanoseconds of a monotonic clock.
   mutating func line(
     _ what: String, _ done: Int64, of all: Int64, _ unit: Unit, _ words: String? = nil, now: UInt64
   ) -> String? {
     if what != self.what { self = ProgressMeter(what: what, began: now, first: max(done, 0)) }
     if let drawn, now < drawn + Self.pause { return nil }
     drawn = now
-    // Nothing to do, or nobody knows how much: then there is no share.
+    // With nothing to do, or an unknown total, there is no share to show.
     guard all > 0 else { return what }
-    // What an origin tells may be no share.
+    // Counts from an origin may be inconsistent.
     let share = min(max(done, 0), all)
     let filled = Int(Double(share) / Double(all) * Double(Self.width))
     let bar = String(repeating: "#", count: filled) + String(repeating: "·", count: Self.width - filled)
@@ -53,7 +51,7 @@ struct ProgressMeter {
     }
   }
 
-  /// `, 5.1 MB/s, 40 s left`
+  /// Formats the rate and the time left: `, 5.1 MB/s, 40 s left`.
   private func pace(_ done: Int64, of all: Int64, _ unit: Unit, _ now: UInt64) -> String {
     guard now >= began + Self.start, done > first else { return "" }
     let rate = Double(done - first) / (Double(now - began) / 1e9)
@@ -62,7 +60,7 @@ struct ProgressMeter {
     return ", \(speed), \(Self.time(Double(all - done) / rate)) left"
   }
 
-  /// `40 s`, `3 min`, `2 h`
+  /// Formats a duration: `40 s`, `3 min`, `2 h`.
   static func time(_ seconds: Double) -> String {
     switch seconds {
     case ..<100: "\(Int(max(seconds, 0).rounded(.up))) s"
@@ -88,7 +86,7 @@ final class ProgressLine: Sendable {
     if let line { terminal.progress(line) }
   }
 
-  /// By bytes, telling how many files they are.
+  /// Shows progress in bytes, with the number of files.
   func show(_ what: String, _ bytes: Int64, of all: Int64, files: Int, of allFiles: Int) {
     show(what, bytes, of: all, .bytes, "\(files) of \(Count.text(allFiles, "file"))")
   }

@@ -3,10 +3,8 @@ import OriginAPI
 import Publishing
 
 extension Command {
-  /// The options that `ReleaseMembers.filled` reads.
-  /// - Parameters:
-  ///   - what: what must not have changed since a version.
-  ///   - waits: whether it can be told not to wait for its deltas.
+  /// Returns the options that `ReleaseMembers.filled` reads. `what` is what must not have changed since a version; `waits` says
+  /// whether there is an option not to wait for deltas.
   static func release(ifVersion what: String, waits: Bool = true, dryRun: String) -> [Option] {
     [
       .value("message", "TEXT", short: "m", "a message for the log"),
@@ -18,7 +16,7 @@ extension Command {
 }
 
 extension ReleaseMembers {
-  /// The same with what `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run` say.
+  /// Returns the members with the values of `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run`.
   func filled(_ arguments: Arguments) throws -> Self {
     var request = self
     request.message = try arguments.text("message") ?? ""
@@ -30,12 +28,12 @@ extension ReleaseMembers {
   }
 }
 
-// What the outputs of the commands that make releases have in common.
+// What the commands that make releases share in their output.
 extension ReleaseAnswer {
-  /// `+1 ~2 −3`
+  /// The changes as `+1 ~2 −3`.
   var changeSummary: String { "+\(added) ~\(changed) −\(removed)" }
 
-  /// Of a dry run: that the release itself would be refused.
+  /// For a dry run: a line if the channel's freeze would refuse the release.
   func freezeLines(_ terminal: Terminal) -> [String] {
     guard let freeze else { return [] }
     return [
@@ -45,7 +43,7 @@ extension ReleaseAnswer {
     ]
   }
 
-  /// Of a dry run: the files that would change, or by type with --stat.
+  /// For a dry run: prints the files that would change, or with --stat their types.
   func tellForecast(_ arguments: Arguments, _ terminal: Terminal) {
     guard let forecast, !terminal.isQuiet else { return }
     var sums = FileStatistics()
@@ -62,17 +60,16 @@ extension ReleaseAnswer {
     }
   }
 
-  /// Of a dry run: what devices would download.
+  /// For a dry run: describes what devices would download.
   func forecastLines(_ terminal: Terminal) -> [String] {
     guard let update = forecast?.update, !terminal.isQuiet else { return [] }
     return ["devices on version \(previous) download \(update.formatted)"]
   }
 
-  /// The row of the audit trail that tells of it.
+  /// The receipt, which names the release's row in the audit trail.
   var receiptLines: [String] { receipt.map { ["receipt \($0)"] } ?? [] }
 
-  /// Whether it waited for its deltas.
-  /// - Parameter milliseconds: how long they took to make, where that is known.
+  /// Describes whether the release waited for its deltas; `milliseconds` is how long they took, if known.
   func visibility(after milliseconds: Int64? = nil) -> String {
     if added + changed == 0 { return "live; no deltas needed" }
     guard deltasStored else {
@@ -81,15 +78,14 @@ extension ReleaseAnswer {
     return "live with its deltas" + (milliseconds.map { ", made in \($0 / 100 * 100) ms" } ?? "")
   }
 
-  /// Whether it waited for its deltas, unless nobody wants to know, and the receipt.
+  /// Describes whether the release waited for its deltas, unless quiet, and the receipt.
   func endLines(_ terminal: Terminal) -> [String] {
     (terminal.isQuiet ? [] : [visibility()]) + receiptLines
   }
 }
 
 extension PrefetchResult {
-  /// What became of a prefetch config that came along.
-  /// - Parameter source: the channel that it was to come from, where that is another one.
+  /// Describes what happened to the prefetch config; `source` is the channel that it was to be promoted from, if any.
   func message(from source: ChannelName? = nil, dryRun: Bool) -> String {
     if kept {
       let kept = version == .none ? "there is none here either" : "version \(version) stays as it is"

@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import System
 
-/// What devices counted, as `status` shows it.
+/// Formats the counters that devices reported for `status`.
 enum ReportOutput {
   private static let mostVersions = 3
 
@@ -19,7 +19,7 @@ enum ReportOutput {
       }
   }
 
-  /// What an origin tells may be anything; names that aren't known here are passed over.
+  /// Returns the known counters: an origin may send any values, and unknown names are ignored.
   private static func counts(_ report: AdoptionAnswer.Report) -> DeviceCounts {
     var counts = DeviceCounts()
     for (name, times) in report.counts { if let count = DeviceCount(name: name) { counts.add(count, times) } }
@@ -50,7 +50,7 @@ enum ReportOutput {
     return told.isEmpty ? "" : "network responses: " + told.joined(separator: ", ")
   }
 
-  /// The half and the nine tenths of the pages that came first to a milestone.
+  /// Returns the median and the 90th percentile of pages' times to a milestone.
   private static func times(_ counts: DeviceCounts, _ milestone: DeviceCount.Milestone) -> String {
     let sources = [(true, "from the device"), (false, "from the network")].compactMap { isLocal, name in
       share(0.5, counts, milestone, isLocal).flatMap { half in
@@ -61,7 +61,7 @@ enum ReportOutput {
     return (milestone == .paint ? "first paint: " : "load: ") + sources.joined(separator: "; ")
   }
 
-  /// The bound by which a share of the pages was there.
+  /// Returns the time within which a share of the pages reached the milestone.
   private static func share(
     _ share: Double, _ counts: DeviceCounts, _ milestone: DeviceCount.Milestone, _ isLocal: Bool
   ) -> String? {

@@ -1,10 +1,10 @@
 import System
 
-/// What others wrote, made fit for a terminal: whoever chose a file's name, a message or an argument moves no cursor, hides no
-/// line, and sees no token repeated.
+/// Makes others' text safe for a terminal: a file name, a message or an argument must not move the cursor, hide lines or show
+/// a token.
 enum SafeText {
-  /// `text` with control characters, and those that turn the direction of writing, as `\u001B`. Line breaks and tabs stay,
-  /// and what `coloured` wrote becomes the terminal's colours.
+  /// Returns `text` with control characters and those that change the writing direction as `\u001B`. Line breaks and tabs stay, and
+  /// the marks of `coloured` become terminal colours.
   static func escaped(_ text: String) -> String {
     guard text.utf8.contains(where: mayBeUnsafe) else { return text }
     var result = String.UnicodeScalarView()
@@ -25,7 +25,7 @@ enum SafeText {
     return String(result)
   }
 
-  /// JSON with the same characters as `\u009B`, which changes no value: all of them are in its strings.
+  /// Returns JSON with the same characters as `\u009B`. No value changes, since they occur only in strings.
   static func escaped(json bytes: [UInt8]) -> [UInt8] {
     guard bytes.contains(where: { $0 >= 0x7f && mayBeUnsafe($0) }) else { return bytes }
     var result = String.UnicodeScalarView()
@@ -46,7 +46,7 @@ enum SafeText {
 
   // MARK: - Colours
 
-  /// `text` in a colour, once `escaped` has written it.
+  /// Returns `text` in a colour, which takes effect in `escaped`.
   static func coloured(_ text: String, _ colour: Terminal.Colour) -> String {
     code(colour.rawValue) + text + code(0)
   }
@@ -57,11 +57,11 @@ enum SafeText {
     return String(scalars)
   }
 
-  /// What a colour's number follows until it is written. Nobody else can know it, so others' text colours nothing.
+  /// The mark before a colour's number. It is random, so that others' text can't contain it and change colours.
   private static let mark: [Unicode.Scalar] = Array(
     "\u{7F}\(UInt64.random(in: .min ... .max))\u{7F}".unicodeScalars)
 
-  /// Of the bytes of UTF-8: controls, and what C1 controls (C2), marks of direction (E2, D8) begin with.
+  /// Whether a UTF-8 byte is a control character or starts a C1 control (C2) or a directional mark (E2, D8).
   private static func mayBeUnsafe(_ byte: UInt8) -> Bool {
     byte < 0x20 && byte != 0x0a && byte != 0x09 || byte == 0x7f || byte == 0xc2 || byte == 0xe2
       || byte == 0xd8
@@ -77,13 +77,13 @@ enum SafeText {
 
   // MARK: - Tokens
 
-  /// `text` with `xcache_1a2b3c4d5e6f_…` in place of tokens.
+  /// Returns `text` with tokens replaced by `xcache_1a2b3c4d5e6f_…`.
   static func withoutTokens(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard TokenMask.first(in: bytes) != nil else { return text }
     return String(decoding: TokenMask.masked(bytes), as: UTF8.self)
   }
 
-  /// The id of the first token in a text: what may be told of it; nil where there is none.
+  /// Returns the ID of the first token in a text, the part that may be shown, or nil if there is none.
   static func tokenID(in text: String) -> String? { TokenMask.first(in: Array(text.utf8))?.id }
 }

@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import System
 
-/// Rows under each other in columns as wide as they need to be.
+/// Rows of aligned columns.
 struct Table {
   private var rows: [[String]]
   private let rightAligned: Set<Int>
@@ -12,10 +12,10 @@ struct Table {
     self.rightAligned = rightAligned
   }
 
-  /// Whether there is nothing below the titles.
+  /// Whether there are no rows except the titles.
   var isEmpty: Bool { rows.count == 1 }
 
-  /// What people wrote may have several lines; none of them may look like a row of its own.
+  /// Adds a row. A cell's text from people may have several lines, none of which may look like another row.
   mutating func add(_ cells: [String]) { rows.append(cells.map(\.onOneLine)) }
 
   var lines: [String] {
@@ -35,22 +35,22 @@ struct Table {
 }
 
 extension String {
-  /// The text with `⏎` in place of line breaks.
+  /// The text with line breaks replaced by `⏎`.
   var onOneLine: String {
     guard contains(where: \.isNewline) else { return self }
     return split(whereSeparator: \.isNewline).joined(separator: " ⏎ ")
   }
 }
 
-/// Counts of things as people read them.
+/// Formats counts.
 enum Count {
-  /// `1 file`, `2 files`
+  /// Returns `1 file`, `2 files`.
   static func text(_ count: some BinaryInteger, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 }
 
-/// Version numbers as people write them: `1, 3–5`.
+/// Formats version numbers: `1, 3–5`.
 enum Ranges {
   static func text(_ versions: [ManifestVersion]) -> String {
     var ranges: [ClosedRange<Int64>] = []
@@ -67,11 +67,11 @@ enum Ranges {
 }
 
 extension OriginAPI.Moment {
-  /// As people read it: `2026-11-20 15:17:27 UTC`.
+  /// The time for people: `2026-11-20 15:17:27 UTC`.
   var formatted: String { Timestamp.words(milliseconds) }
 }
 
 extension OriginAPI.Moment? {
-  /// The same; a dash where there is none.
+  /// The time, or a dash if there is none.
   var formatted: String { map(\.formatted) ?? "—" }
 }

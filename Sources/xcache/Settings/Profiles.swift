@@ -1,28 +1,29 @@
 import Manifests
 import System
 
-/// The servers that `xcache login` knows, each with its token, in a file that nobody else may read.
+/// The servers saved by `xcache login`, each with its token, in a file that only its owner can read.
 ///
-/// A token is for the server that it stands under, whatever else names one: a project's `xcache.json` may be anybody's.
+/// A token is only used for the server that it was saved for, since a project's `xcache.json`, which names a server, may come
+/// from anybody.
 struct Profiles {
-  /// What is known of a server.
+  /// A saved server.
   struct Profile: Equatable {
     let server: BaseURL
-    /// Nil where the file was written by hand without one.
+    /// The token; nil if the file was written by hand without one.
     var token: String?
-    /// A file of the certificates to trust, PEM; nil: the system's.
+    /// The PEM file of trusted certificates; nil means the system's.
     var certificates: String?
   }
 
-  /// `$XDG_CONFIG_HOME/xcache/servers.json`, else below `~/.config`; empty where there is no home.
+  /// `$XDG_CONFIG_HOME/xcache/servers.json`, or in `~/.config`; empty if there is no home.
   let path: String
   private(set) var profiles: [Profile] = []
 
   private static let mostBytes = 1 << 18
   private static let longestToken = 1024
 
-  /// What the file says; nothing where there is none.
-  /// - Throws: `SettingsError`, also where others may read or write it.
+  /// Reads the file; there are no profiles if it doesn't exist.
+  /// - Throws: `SettingsError`, also if others may read or write it.
   init(_ environment: [String: String]) throws(SettingsError) {
     path = Self.path(environment)
     if path.isEmpty { return }
@@ -49,7 +50,7 @@ struct Profiles {
     }
   }
 
-  /// Empty where neither variable says where it is.
+  /// Returns the file's path, or an empty one if neither variable is set.
   private static func path(_ environment: [String: String]) -> String {
     if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/xcache/servers.json" }
     guard let home = environment["HOME"], home.hasPrefix("/") else { return "" }
@@ -76,19 +77,19 @@ struct Profiles {
     }
   }
 
-  /// A text as a token; nil for what can't be one.
+  /// Returns a text as a token, or nil if it can't be one.
   static func token(_ text: String) -> String? {
     let isPrintable = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     return !text.isEmpty && text.utf8.count <= longestToken && isPrintable ? text : nil
   }
 
-  /// The one that is meant where no server is named; nil: there is none, or several.
+  /// The default profile if no server is named; nil if there is none, or more than one.
   var only: Profile? { profiles.count == 1 ? profiles[0] : nil }
 
-  /// The one of exactly this server.
+  /// The profile of exactly this server.
   subscript(server: BaseURL) -> Profile? { profiles.first { $0.server == server } }
 
-  /// Notes a server in the place of what was known of it.
+  /// Saves a server's profile, replacing an earlier one.
   mutating func put(_ profile: Profile) {
     remove(profile.server)
     profiles.append(profile)
@@ -96,8 +97,8 @@ struct Profiles {
 
   mutating func remove(_ server: BaseURL) { profiles.removeAll { $0.server == server } }
 
-  /// Changes what the file says, while no other login or logout does.
-  /// - Throws: `SettingsError`, also where nobody says where it is; `SystemError`; `Failure` where another one doesn't end.
+  /// Changes the file, under a lock against other logins and logouts.
+  /// - Throws: `SettingsError`, also if the path is unknown; `SystemError`; `Failure` if another one doesn't end.
   static func change(_ environment: [String: String], _ body: (inout Profiles) throws -> Void) throws {
     let path = path(environment)
     guard !path.isEmpty else {
@@ -118,10 +119,10 @@ struct Profiles {
     throw Failure("\(path) is being changed by another login or logout; try again")
   }
 
-  /// In hundredths of a second; each change is a file's writing.
+  /// The maximum wait in hundredths of a second; each change only writes a file.
   private static let longestWait = 1000
 
-  /// Writes the file, for its owner alone.
+  /// Writes the file, readable only by its owner.
   private func write() throws {
     var servers = JSONObject()
     for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {

@@ -3,25 +3,25 @@ import Manifests
 import Publishing
 import System
 
-/// What commands are told by flags, environment or `xcache.json`; nil: not said there.
+/// Settings from flags, the environment or `xcache.json`; nil if not given there.
 struct Settings: Hashable, Sendable {
   var server: BaseURL?
-  /// Never from a file: those are shared.
+  /// The token; never from `xcache.json`, which is shared.
   var token: String?
   var app: AppName?
   var channel: ChannelName?
-  /// By name.
+  /// The bundles by name.
   var bundles: [BundleSettings] = []
   /// What the check of a build leaves out.
   var check = CheckOptions.all
-  /// Files that the smoke test doesn't open, though they are pages.
+  /// Pages that the smoke test doesn't open.
   var smokeIgnores: [Glob] = []
-  /// The `xcache.json` that was read.
+  /// The path of the `xcache.json` that was read.
   var file: String?
 
   init() {}
 
-  /// These settings, and those of `lower` where these don't say.
+  /// Returns these settings, with those of `lower` where they have none.
   func over(_ lower: Settings) -> Settings {
     var merged = self
     merged.server = server ?? lower.server
@@ -36,16 +36,16 @@ struct Settings: Hashable, Sendable {
     return merged
   }
 
-  /// The bundle that the settings know by this name.
+  /// Returns the bundle with this name.
   func bundle(_ name: BundleName) -> BundleSettings? { bundles.first { $0.name == name } }
 }
 
-/// What `xcache.json` says of a bundle.
+/// The settings of a bundle in `xcache.json`.
 struct BundleSettings: Hashable, Sendable {
   struct Folder: Hashable, Sendable {
-    /// Absolute, or from the working directory.
+    /// The path, absolute or relative to the working directory.
     var path: String
-    /// Nil: the bundle's own.
+    /// The base URL; nil means the bundle's.
     var baseURL: BaseURL?
 
     init(path: String, baseURL: BaseURL?) {
@@ -61,13 +61,13 @@ struct BundleSettings: Hashable, Sendable {
   var types: [BundleSource.TypeRule] = []
   var headers: [BundleSource.HeaderRule] = []
   var mapsIndex = false
-  /// The file's patterns, each with its place.
+  /// The file's patterns with their keys.
   var written: [BundleSource.WrittenPattern] = []
 
   init(_ name: BundleName) { self.name = name }
 
-  /// Takes in what `--include` and `--exclude` say. Of a part of the files that the settings are about, patterns need
-  /// not match any.
+  /// Applies `--include` and `--exclude`. On a part of the configured files, the file's patterns needn't match
+  /// any.
   mutating func narrow(include: [Glob], exclude: [Glob]) {
     if !include.isEmpty {
       filter.include = include
@@ -76,12 +76,11 @@ struct BundleSettings: Hashable, Sendable {
     filter.exclude += exclude
   }
 
-  /// Every base URL that its files may have.
+  /// All base URLs that its files may have.
   var baseURLs: [BaseURL] { folders.compactMap(\.baseURL) + (baseURL.map { [$0] } ?? []) }
 
-  /// The bundle as it is published, with what flags say in place of the file's.
-  /// - Parameter folders: paths; empty: the file's own.
-  /// - Throws: `SettingsError` where no folder or no base URL is said.
+  /// Returns the bundle to publish, with flags overriding the file's settings; if no folders are given, the file's are used.
+  /// - Throws: `SettingsError` if there is no folder or no base URL.
   func source(
     folders given: [String] = [], baseURL override: BaseURL? = nil, mapsIndex: Bool? = nil
   ) throws(SettingsError) -> BundleSource {

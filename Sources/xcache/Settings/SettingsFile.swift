@@ -6,7 +6,7 @@ import System
 extension Settings {
   static let fileName = "xcache.json"
 
-  /// What the nearest `xcache.json` says, in `folder` or above it; nothing where there is none.
+  /// Returns the settings of the nearest `xcache.json`, from `folder` upwards; empty if there is none.
   static func file(from folder: String) throws(SettingsError) -> Settings {
     var folder = (try? Kernel.realPath(folder)) ?? folder
     while true {
@@ -17,11 +17,11 @@ extension Settings {
     }
   }
 
-  /// What the file says; nil where there is none.
+  /// Returns a file's settings, or nil if it doesn't exist.
   static func read(_ path: String) throws(SettingsError) -> Settings? {
     let bytes: [UInt8]?
     do throws(SystemError) {
-      // A pipe of that name would be waited for.
+      // Opening a FIFO would wait for a writer.
       if let kind = try Kernel.status(path)?.kind, kind != .file {
         throw SystemError("open", on: path, code: .notPermitted)
       }
@@ -66,7 +66,7 @@ extension Settings {
 }
 
 extension CheckOptions {
-  /// `{"off": [RULE…], "ignore": [PATTERN…]}`.
+  /// Parses `{"off": [RULE…], "ignore": [PATTERN…]}`.
   init(_ node: SettingsNode) throws(SettingsError) {
     self.init()
     for (key, value) in try node.members() {
@@ -114,7 +114,7 @@ extension BundleSettings {
 }
 
 extension BundleSettings.Folder {
-  /// A path, or `{"dir": path, "baseURL": URL}`.
+  /// Parses a path, or `{"dir": path, "baseURL": URL}`.
   fileprivate init(_ node: SettingsNode, relativeTo folder: String) throws(SettingsError) {
     var path: String?
     var base: BaseURL?
@@ -134,23 +134,24 @@ extension BundleSettings.Folder {
   }
 }
 
-/// A value of `xcache.json`, and where in the file it is.
+/// A value of `xcache.json` and its position in the file.
 struct SettingsNode {
   let value: JSONValue
   let file: String
-  /// From the outermost key to this value.
+  /// The keys from the outermost to this value's.
   var keys: [String] = []
 
-  /// The error that this isn't what it should be.
+  /// Returns the error that this isn't what was expected.
   func wanted(_ wanted: String) -> SettingsError { SettingsError(.value(wanted: wanted), in: file, at: keys) }
 
-  /// The error that there is no such key; `known` are those that there are.
+  /// Returns the error that the key is unknown; `known` are the known ones.
   func unknown(_ known: String...) -> SettingsError {
     let nearest = Spelling.nearest(to: keys.last ?? "", among: known)
     return SettingsError(.unknownKey(nearest: nearest), in: file, at: keys)
   }
 
-  /// - Throws: `token` where a value or a key is one, at whatever depth: those that are published are public.
+  /// Checks that neither values nor keys contain a token, at any depth: some are published, and so public.
+  /// - Throws: `token`.
   func refuseTokens() throws(SettingsError) {
     if let id = value.string.flatMap(SafeText.tokenID) {
       throw SettingsError(.token(id: id), in: file, at: keys)
@@ -188,7 +189,7 @@ struct SettingsNode {
     return globs
   }
 
-  /// Patterns of this value, with its place.
+  /// Returns patterns of this value with its position.
   func written(_ patterns: [Glob], excludes: Bool = false) -> [BundleSource.WrittenPattern] {
     let keys = keys.joined(separator: " / ")
     return patterns.map { BundleSource.WrittenPattern($0, file: file, keys: keys, excludes: excludes) }
@@ -201,7 +202,7 @@ struct SettingsNode {
     return glob
   }
 
-  /// `{"pattern": "type/subtype"}`; the longest pattern counts first, since an object's keys have no order.
+  /// Parses `{"pattern": "type/subtype"}`. The longest pattern takes precedence, since an object's keys have no order.
   func typeRules() throws(SettingsError) -> [BundleSource.TypeRule] {
     var rules: [BundleSource.TypeRule] = []
     for (key, node) in try members() {
@@ -214,8 +215,8 @@ struct SettingsNode {
     return rules.sorted { $0.pattern.text.utf8.count > $1.pattern.text.utf8.count }
   }
 
-  /// `{"pattern": {"header": "value"}}`, null in place of a value that a longer pattern takes back; the longest pattern
-  /// counts first, too.
+  /// Parses `{"pattern": {"header": "value"}}`, where null cancels the value of a shorter pattern. The longest pattern takes
+  /// precedence here, too.
   func headerRules() throws(SettingsError) -> [BundleSource.HeaderRule] {
     var rules: [BundleSource.HeaderRule] = []
     for (key, node) in try members() {

@@ -1,7 +1,7 @@
 import Manifests
 import Publishing
 
-/// Texts as the values they stand for, wherever they were given.
+/// Parses values of settings, whatever their source.
 enum SettingsValue {
   static func url(_ text: String, in place: String, at keys: [String] = []) throws(SettingsError)
     -> BaseURL
@@ -14,7 +14,7 @@ enum SettingsValue {
     }
   }
 
-  /// A text that was to be a URL, without what may hold a secret: a user name, a password, a query.
+  /// Returns an invalid URL for a message, without what may be secret: user name, password and query.
   private static func shown(_ text: String) -> String {
     let cut = text.prefix { $0 != "?" && $0 != "#" }
     var shown = String(cut)
@@ -24,7 +24,7 @@ enum SettingsValue {
     return cut.endIndex == text.endIndex ? shown : shown + "\(text[cut.endIndex])…"
   }
 
-  /// What is wrong with a text that was to be the address of a server, or of a folder of files.
+  /// Describes what is wrong with the URL of a server or a base URL.
   private static func message(_ problem: ResourceURLError.Problem, _ shown: String) -> String {
     switch problem {
     case .relative: "\(shown) has no scheme: write https://… or http://…"
@@ -86,18 +86,18 @@ enum SettingsValue {
   }
 }
 
-/// Why settings can't be used.
+/// Why settings are invalid.
 struct SettingsError: Error, Hashable, Sendable {
   enum Problem: Hashable, Sendable {
     case unreadable(String)
     case notJSON(JSONError)
     /// `nearest`: the key that was probably meant.
     case unknownKey(nearest: String?)
-    /// A token, in a file that is shared.
+    /// A token in a file that is shared.
     case token(id: String)
-    /// Others than its owner may read or write it, though it holds secrets.
+    /// Others may read or write the file, though it holds secrets.
     case open
-    /// Not what the key takes: `wanted` says what that is.
+    /// Not a valid value for the key: `wanted` describes those.
     case value(wanted: String)
     case noFolder(BundleName)
     case noBaseURL(BundleName)
@@ -106,7 +106,7 @@ struct SettingsError: Error, Hashable, Sendable {
   let problem: Problem
   /// The file, or the environment variable.
   let place: String
-  /// From the outermost key to the one that is wrong.
+  /// The keys from the outermost to the invalid one.
   let keys: [String]
 
   init(_ problem: Problem, in place: String = "", at keys: [String] = []) {
@@ -115,7 +115,7 @@ struct SettingsError: Error, Hashable, Sendable {
     self.keys = keys
   }
 
-  /// What is said of a page's address that is none; a user name, a password and a query aren't repeated.
+  /// Describes an invalid page URL, without repeating a user name, password or query.
   static func message(ofPage page: String, in place: String) -> String {
     let shown = page.contains("@") || page.contains("?") ? "" : " \(page)"
     return "\(place)\(shown) is not an absolute http or https URL without user name and password"
@@ -129,7 +129,7 @@ struct SettingsError: Error, Hashable, Sendable {
 
   /// What is wrong, where, and what to do.
   var message: String {
-    // Whoever wrote the file, no character of a key moves the cursor.
+    // Keys may come from anybody, so none of their characters may move the cursor.
     let key = keys.map(Self.shown).joined(separator: " / ")
     let spot = key.isEmpty ? place : "\(place): \(key)"
     switch problem {

@@ -108,7 +108,7 @@ import Testing
     Case("GET mirrors") { client, _ in _ = try client.mirrors() },
     Case("DELETE mirrors/s3%3A%2F%2Fb%2Fc *") { client, _ in _ = try client.forgetMirror("s3://b/c") },
     Case("POST leases *", #"{"holder":"a mirror","seconds":60}"#) { client, _ in
-      _ = try client.takeLease(LeaseRequest(holder: "a mirror", seconds: 60))
+      _ = try client.acquireLease(LeaseRequest(holder: "a mirror", seconds: 60))
     },
     Case("POST leases/l%201 *", #"{"holder":"h","seconds":1}"#) { client, _ in
       try client.renewLease("l 1", LeaseRequest(holder: "h", seconds: 1))

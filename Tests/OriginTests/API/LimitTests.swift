@@ -63,32 +63,32 @@ import Testing
     let time = Locked<Int64>(0)
     let attempts = LoginAttempts(now: { time.withLock { $0 } })
     let (evil, good) = (PeerAddress(ipv4: 1), PeerAddress(ipv4: 2))
-    for _ in 0..<LoginAttempts.free {
-      #expect(attempts.wait(evil) == nil)
+    for _ in 0..<LoginAttempts.freeFailures {
+      #expect(attempts.retryDelay(evil) == nil)
       attempts.noteFailure(evil)
     }
     for seconds in [1, 2, 4, 8, 16, 30, 30] {
-      #expect(attempts.wait(evil) == nil)
+      #expect(attempts.retryDelay(evil) == nil)
       attempts.noteFailure(evil)
-      #expect(attempts.wait(evil) == seconds)
-      #expect(attempts.wait(good) == nil)
+      #expect(attempts.retryDelay(evil) == seconds)
+      #expect(attempts.retryDelay(good) == nil)
       time.withLock { $0 += Int64(seconds) * 1000 }
     }
     time.withLock { $0 += 600_001 }
     attempts.noteFailure(evil)
-    #expect(attempts.wait(evil) == nil)
+    #expect(attempts.retryDelay(evil) == nil)
     #expect(attempts.metrics.contains("xcache_token_failures_total 18\n"))
     #expect(attempts.metrics.contains("xcache_token_refusals_total 7\n"))
     // Addresses of one IPv6 network are one; a flood of networks forgets the oldest, and takes no more room.
     for low in 0..<11 { attempts.noteFailure(PeerAddress(high: 7, low: UInt64(low))) }
-    #expect(attempts.wait(PeerAddress(high: 7, low: 99)) == 1)
+    #expect(attempts.retryDelay(PeerAddress(high: 7, low: 99)) == 1)
     for high in 0..<5000 { attempts.noteFailure(PeerAddress(high: UInt64(high + 100), low: 1)) }
   }
 
   @Test func anAddressThatFailsTooOftenIsToldToWait() throws {
     let origin = try TestOrigin()
     var statuses: [Int] = []
-    for _ in 0...LoginAttempts.free + 1 {
+    for _ in 0...LoginAttempts.freeFailures + 1 {
       statuses.append(try origin.api("GET", "tokens", token: "xcache_wrong").status)
     }
     #expect(statuses.dropLast().allSatisfy { $0 == 401 } && statuses.last == 429)
@@ -103,11 +103,11 @@ import Testing
     try origin.publish(["a.js": "a"])
     let wrong = "xcache_0123456789ab_" + String(repeating: "A", count: 43)
     var statuses: [Int] = []
-    for _ in 0..<(LoginAttempts.free + 3) {
+    for _ in 0..<(LoginAttempts.freeFailures + 3) {
       statuses.append(
         try origin.ask("GET", "/api/v1/apps", ["Authorization: Bearer \(wrong)"]).status)
       #expect(try origin.api("GET", Self.online).status == 200)
     }
-    #expect(statuses == Array(repeating: 401, count: LoginAttempts.free + 1) + [429, 429])
+    #expect(statuses == Array(repeating: 401, count: LoginAttempts.freeFailures + 1) + [429, 429])
   }
 }

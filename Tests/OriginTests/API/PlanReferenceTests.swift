@@ -130,7 +130,7 @@ import Testing
 
   @Test func thereIsRoomForFew() throws {
     let now = Locked<UInt64>(0)
-    let plans = PlanCache(mostBytes: 100_000, mostBytesOfToken: 45_000) { now.withLock { $0 } }
+    let plans = PlanCache(maxBytes: 100_000, maxTokenBytes: 45_000) { now.withLock { $0 } }
     func names(_ token: String) throws -> [PlanCache.Name] {
       try (0..<20).map {
         PlanCache.Name(

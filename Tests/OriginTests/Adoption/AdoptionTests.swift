@@ -86,7 +86,7 @@ import Testing
   @Test func onlyAnUnlimitedAdminCollects() throws {
     let made = try origin.api("POST", "tokens", ["name": "ci", "scope": "publish"]).json
     #expect(try origin.api("POST", "gc", [:], token: made["token"]?.string).status == 403)
-    let lease = try origin.store.takeLease(holder: "backup", seconds: 60)
+    let lease = try origin.store.acquireLease(holder: "backup", seconds: 60)
     #expect(try origin.api("POST", "gc", [:]).status == 409)
     try origin.store.endLease(lease.id)
   }

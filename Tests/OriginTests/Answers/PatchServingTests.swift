@@ -111,9 +111,9 @@ import Testing
     let channel = try #require(origin.origin.catalog.current.channels.first)
     var patches = PatchCache()
     for base in 1...3000 as ClosedRange<Int64> { patches.insert(nil, from: base, to: channel, renewal: 0) }
-    #expect(patches.count == PatchCache.mostOthers)
+    #expect(patches.count == PatchCache.maxUnpinned)
     patches.pin((1...200).map { ManifestVersion($0) }, of: channel.channel.id)
-    #expect(patches.pins(of: channel.channel.id).count == PatchCache.mostPins)
+    #expect(patches.pins(of: channel.channel.id).count == PatchCache.maxPins)
   }
 
   /// An answer that was begun before there were more deltas doesn't take the place of one with them.

@@ -17,7 +17,7 @@ import Testing
     }
 
     func ask(_ key: Int, _ work: SingleFlight<Int, Int>, isUrgent: Bool = false) -> Bool {
-      work.ask(key, isUrgent: isUrgent, make: { self.make(key) }, then: { self.tell($0) })
+      work.request(key, isUrgent: isUrgent, make: { self.make(key) }, completion: { self.tell($0) })
     }
 
     func tell(_ value: Int) { told.broadcasting { $0.append(value) } }
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func manyWaitForOnePiece() throws {
-    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, crowd: 4))
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, maxWaiting: 4))
     for _ in 0..<1000 { #expect(log.ask(1, work)) }
     log.open()
     log.wait(for: 1000)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func aCrowdIsTold() throws {
-    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, crowd: 4))
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 2, maxWaiting: 4))
     var taken: [Int] = []
     for key in 0..<20 where log.ask(key, work) { taken.append(key) }
     // Two are being made once their threads have taken them; four wait.
@@ -54,7 +54,7 @@ import Testing
 
   /// One thread, which is busy with piece 0 until the log is opened.
   private static func busy() throws -> (Log, SingleFlight<Int, Int>) {
-    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 1, crowd: 100))
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 1, maxWaiting: 100))
     #expect(log.ask(0, work, isUrgent: true))
     while work.waiting > 0 { Clock.sleep(for: .milliseconds(1)) }
     return (log, work)
@@ -82,15 +82,15 @@ import Testing
   @Test func whatNobodyAskedForWaitsUntilNobodyAsks() throws {
     let (log, work) = try Self.busy()
     #expect(log.ask(1, work))
-    #expect(!work.awaitNoneAsked(within: .milliseconds(1)))
+    #expect(!work.awaitUrgentWork(within: .milliseconds(1)))
     log.open()
-    #expect(work.awaitNoneAsked(within: .seconds(60)))
+    #expect(work.awaitUrgentWork(within: .seconds(60)))
     log.wait(for: 2)
-    #expect(work.awaitNoneAsked(within: .zero))
+    #expect(work.awaitUrgentWork(within: .zero))
   }
 
   @Test func whoMakesItHereTakesItOver() throws {
-    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 0, crowd: 4))
+    let (log, work) = (Log(), try SingleFlight<Int, Int>(threads: 0, maxWaiting: 4))
     #expect(log.ask(1, work))
     log.open()
     #expect(work.perform(1) { log.make(1) } == 10)

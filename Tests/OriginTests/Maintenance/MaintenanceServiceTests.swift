@@ -13,13 +13,13 @@ import Testing
     _ = try origin.store.receive(
       bytes.span.bytes, BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)))
     let lines = Locked<[String]>([])
-    let keeper = MaintenanceService(
+    let maintenance = MaintenanceService(
       store: origin.store, adoption: origin.origin.adoption, answers: origin.origin.builder, gc: nil,
       secondsBetweenSweeps: 1
     ) { line in lines.withLock { $0.append(line) } }
     now.withLock { $0 += 25 * 3_600_000 }
-    try keeper.start()
-    defer { keeper.finish() }
+    try maintenance.start()
+    defer { maintenance.finish() }
     #expect(DeltaTests.wait { (try? Folder.textNames(origin.store.folder.whole).isEmpty) == true })
     #expect(DeltaTests.wait { lines.withLock { $0.first?.hasPrefix("removed 1 files (15 bytes)") == true } })
   }

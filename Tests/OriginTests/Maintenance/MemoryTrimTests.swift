@@ -17,7 +17,7 @@ import Testing
     // What went by itself is the new base.
     ([80, 80, 50, 50, 60, 60], [1, 5]),
     // Work that never ends is waited for, not for good.
-    ([30, 30] + (1...14).map { 100 + $0 % 2 * 50 }, [1, 2 + MemoryTrim.mostLooks]),
+    ([30, 30] + (1...14).map { 100 + $0 % 2 * 50 }, [1, 2 + MemoryTrim.maxChecks]),
   ])
   func givesBackOnceWorkIsOver(_ residents: [Int], _ due: [Int]) {
     var trim = MemoryTrim()
@@ -25,7 +25,7 @@ import Testing
     func memory(_ resident: Int) -> MemoryTrim.Memory { .init(resident: resident * Self.mega, spare: 0) }
     for (look, resident) in residents.enumerated() where trim.isDue(memory(resident)) {
       given.append(look)
-      trim.gaveBack(memory(min(resident, look + 1 < residents.count ? residents[look + 1] : resident)))
+      trim.recordTrim(memory(min(resident, look + 1 < residents.count ? residents[look + 1] : resident)))
     }
     #expect(given == due)
   }
@@ -38,14 +38,14 @@ import Testing
     }
     _ = isDue(60, free: 30)
     #expect(isDue(60, free: 30))
-    trim.gaveBack(.init(resident: 50 * Self.mega, spare: 20 * Self.mega))
+    trim.recordTrim(.init(resident: 50 * Self.mega, spare: 20 * Self.mega))
     #expect(!isDue(50, free: 21))
     #expect(isDue(50, free: 32))
-    trim.gaveBack(.init(resident: 40 * Self.mega, spare: 22 * Self.mega))
+    trim.recordTrim(.init(resident: 40 * Self.mega, spare: 22 * Self.mega))
     #expect(!isDue(40, free: 22) && !isDue(40, free: 24))
     // Where it didn't help, it isn't tried again.
     #expect(isDue(40, free: 27))
-    trim.gaveBack(.init(resident: 40 * Self.mega, spare: 27 * Self.mega))
+    trim.recordTrim(.init(resident: 40 * Self.mega, spare: 27 * Self.mega))
     #expect(!isDue(40, free: 27))
   }
 

@@ -32,7 +32,7 @@ import Testing
       room = try #require(try origin.store.derived.packs().first?.pack.size)
       room += room / 2
     }
-    let origin = try TestOrigin { $0.packs.room = room }
+    let origin = try TestOrigin { $0.packs.quota = room }
     for channel in ["online", "test"] {
       for version in 1...2 { try origin.publish(["a.js": Self.fresh(version)], channel: channel) }
     }
@@ -107,10 +107,10 @@ import Testing
     later.note(channel, base, .push)
     #expect(later.holds(channel, base) && later.pause > 1 && later.pause <= 2)
     #expect(!later.holds(channel.at(ManifestVersion(2), digest: SHA256.of([])), base))
-    #expect(later.takeDue { _ in true }.isEmpty)
-    later.note(channel, base, .room(10))
-    #expect(later.takeDue { $0 < 10 }.isEmpty && later.holds(channel, base))
-    #expect(later.takeDue { $0 <= 10 } == [channel.id] && !later.holds(channel, base))
+    #expect(later.removeDue { _ in true }.isEmpty)
+    later.note(channel, base, .space(10))
+    #expect(later.removeDue { $0 < 10 }.isEmpty && later.holds(channel, base))
+    #expect(later.removeDue { $0 <= 10 } == [channel.id] && !later.holds(channel, base))
   }
 
   /// What a dry run coded ends with a time, though no other release is planned.
@@ -138,7 +138,7 @@ import Testing
       most.withLock { $0 = max($0, names.filter { $0.hasSuffix(".xpk") }.count) }
       return 1_763_500_000_000
     }
-    let origin = try TestOrigin({ $0.packs.ahead = isLarge ? 1000 : 1 << 20 }, clock: clock)
+    let origin = try TestOrigin({ $0.packs.preassemblyThreshold = isLarge ? 1000 : 1 << 20 }, clock: clock)
     try origin.publish(["a.js": Self.fresh(1)])
     let release = try origin.release(["a.js": Self.fresh(2)])
     folder.withLock { $0 = origin.folder }

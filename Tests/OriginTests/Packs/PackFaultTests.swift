@@ -20,7 +20,7 @@ import Testing
     if byClock {
       var policy = RetentionPolicy()
       (policy.versions, policy.days) = (1, 0)
-      _ = try origin.origin.builder.collecting(origin.store) { () throws(StoreError) in
+      _ = try origin.origin.builder.collectGarbage(origin.store) { () throws(StoreError) in
         try origin.store.collect(policy)
       }
     } else {
@@ -41,7 +41,7 @@ import Testing
     let path = try #require(try PackServingTests.pack(origin)).path
     let body = try origin.ask("GET", path).body
     let builder = origin.origin.builder
-    try builder.lookAtPacks(origin.store, log)
+    try builder.checkPacks(origin.store, log)
     #expect(try PackServingTests.names(origin, from: 1) && lines.withLock { $0.isEmpty })
     let channel = try #require(try origin.store.channels().first)
     let pack = try #require(try origin.store.derived.packs().first?.pack)
@@ -56,7 +56,7 @@ import Testing
       #expect(try Kernel.status(file) == nil)
     }
     #expect(try origin.ask("GET", path).status == 200)
-    try builder.lookAtPacks(origin.store, log)
+    try builder.checkPacks(origin.store, log)
     #expect(try !PackServingTests.names(origin, from: 1) && origin.ask("GET", path).status == 404)
     let said = lines.withLock { $0.filter { $0.contains("the pack of shop online from 1 to 2") } }
     #expect(said.count == 1 && said[0].contains(isRemoved ? "is gone" : "was damaged"))

@@ -65,13 +65,13 @@ import Testing
     let packs = try origin.store.derived.packs().map(\.pack)
     let sizes = packs.map(\.size)
     let all = sizes.reduce(0, +)
-    #expect(try origin.store.makePackRoom(all, for: 0))
+    #expect(try origin.store.makePackSpace(all, for: 0))
     #expect(try origin.store.derived.packs().count == 2)
-    #expect(try origin.store.makePackRoom(all, for: 1))
+    #expect(try origin.store.makePackSpace(all, for: 1))
     #expect(try origin.store.derived.packs().map(\.pack.version) == [ManifestVersion(3)])
-    #expect(try !origin.store.makePackRoom(all, for: all))
+    #expect(try !origin.store.makePackSpace(all, for: all))
     #expect(try origin.store.derived.packs().count == 1)
-    let small = try TestOrigin { $0.packs.room = 10 }
+    let small = try TestOrigin { $0.packs.quota = 10 }
     try Self.publish(small, upTo: 2)
     #expect(try small.store.derived.packs().isEmpty)
     let answer = try small.ask("GET", "/configure.json?app=shop&version=1&patch=1&pack=1")
@@ -192,7 +192,7 @@ extension PackKeepingTests {
     for room in [0, Int64(1) << 20] {
       let lines = Locked<[String]>([])
       let origin = try TestOrigin { options in
-        options.packs.room = room
+        options.packs.quota = room
         options.log = { line in lines.withLock { $0.append(line) } }
       }
       try Self.publish(origin, upTo: 1)

@@ -64,7 +64,7 @@ import Testing
     let store = try open(versions: 140)
     let shop = try store.shop()
     try store.count((1...140).map { PollCount(channel: shop.id, version: $0, polls: Int($0)) })
-    #expect(try rows(store) == Store.versionsToldApart + 1)
+    #expect(try rows(store) == Store.maxSeparateVersions + 1)
     let shares = try store.adoption(of: shop, hours: 1).shares
     // The most frequent ones are told apart, whatever their order; nothing is left uncounted.
     #expect(shares.first?.version == 140)
@@ -79,7 +79,7 @@ import Testing
     let shop = try store.shop()
     try store.count([PollCount(channel: shop.id, version: 3, polls: 1)])
     try store.count([FailureCount(channel: shop.id, version: 3, reason: .patch, url: "", failures: 1)])
-    try store.noteDiskUse()
+    try store.recordDiskUse()
     #expect(try store.diskUses(hours: 1).count == 1)
     pass(hours: 91 * 24)
     try store.count([PollCount(channel: shop.id, version: 3, polls: 5)])

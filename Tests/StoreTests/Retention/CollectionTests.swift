@@ -183,7 +183,7 @@ import Testing
     for version in 0..<4 { try store.publish(base: Int64(version), set: ["a.js": Sample("a\(version)")]) }
     var policy = RetentionPolicy()
     policy.versions = 1
-    let lease = try store.takeLease(holder: "mirror to cdn", seconds: 60)
+    let lease = try store.acquireLease(holder: "mirror to cdn", seconds: 60)
     #expect(throws: StoreError.self) { _ = try store.collect(policy) }
     #expect(try store.keptVersions(of: store.shop()).count == 4)
     try store.endLease(lease.id)

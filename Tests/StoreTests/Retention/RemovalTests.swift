@@ -101,14 +101,14 @@ import Testing
   /// Batches grow while they are quick and shrink when they are not.
   @Test func transactionsAimAtATime() {
     var pace = Pace()
-    for _ in 0..<20 { pace.took(Int64(pace.rows) * 1000, rows: pace.rows) }
+    for _ in 0..<20 { pace.record(Int64(pace.rows) * 1000, rows: pace.rows) }
     #expect(pace.rows == 5000)
-    pace.took(300_000_000, rows: pace.rows)
+    pace.record(300_000_000, rows: pace.rows)
     #expect(pace.rows == 250 && pace.longest == 300_000_000)
     // One that had little to do says nothing.
-    pace.took(1000, rows: 1)
+    pace.record(1000, rows: 1)
     #expect(pace.rows == 250)
-    for _ in 0..<20 { pace.took(1_000_000_000, rows: pace.rows) }
+    for _ in 0..<20 { pace.record(1_000_000_000, rows: pace.rows) }
     #expect(pace.rows == 20)
   }
 }

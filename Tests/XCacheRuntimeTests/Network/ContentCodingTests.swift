@@ -27,6 +27,20 @@ import XCacheClient
   static let stored: [UInt8] = [1, 3, 0, 252, 255] + Array("abc".utf8)
   static let zlib: [UInt8] = [0x78, 1] + stored + [0x02, 0x4D, 0x01, 0x27]
 
+  static let notCoded = [UInt8](repeating: 0xFF, count: 100_000)
+  /// Right to the middle.
+  static let damaged = Gzip.encode([ContentCodingTests.long]).enumerated().map {
+    $0.offset > 40_000 ? 0xFF : $0.element
+  }
+  /// Text that gzip makes no smaller than 80 KB.
+  static let long: [UInt8] = {
+    var state: UInt32 = 1
+    return (0..<100_000).map { _ in
+      state = state &* 1_664_525 &+ 1_013_904_223
+      return UInt8(state >> 25)
+    }
+  }()
+
   static let cases: [Case] = [
     Case(testDescription: "unknown", codings: ["x-own"], sent: text, body: text, isLeft: true),
     Case(
@@ -72,11 +86,22 @@ import XCacheClient
     Case(testDescription: "cut zstd", codings: ["zstd"], sent: Array(zstd.dropLast()), body: nil),
     Case(testDescription: "cut deflate", codings: ["deflate"], sent: Array(zlib.dropLast()), body: nil),
     Case(testDescription: "a byte of deflate", codings: ["deflate"], sent: [0x78], body: nil),
-    Case(testDescription: "no gzip", codings: ["gzip"], sent: text, body: nil),
-    Case(testDescription: "no br", codings: ["br"], sent: [UInt8](repeating: 0xFF, count: 100), body: nil),
+    // What isn't coded at all is handed on, as WebKitGTK does without the proxy.
+    Case(testDescription: "no gzip", codings: ["gzip"], sent: text, body: text),
+    Case(testDescription: "much that is no gzip", codings: ["gzip"], sent: notCoded, body: notCoded),
+    Case(testDescription: "no gzip around zstd", codings: ["zstd, gzip"], sent: zstd, body: text),
+    Case(testDescription: "gzip around no zlib", codings: ["deflate, gzip"], sent: gzip, body: text),
+    Case(testDescription: "no br", codings: ["br"], sent: notCoded, body: notCoded),
+    Case(testDescription: "no deflate", codings: ["deflate"], sent: notCoded, body: notCoded),
+    Case(testDescription: "no zstd", codings: ["zstd"], sent: notCoded, body: nil),
+    // Damage behind a right start is damage.
     Case(
-      testDescription: "no deflate", codings: ["deflate"], sent: [UInt8](repeating: 0xFF, count: 100),
+      testDescription: "gzip's magic and no more of it", codings: ["gzip"], sent: [0x1F, 0x8B] + notCoded,
       body: nil),
+    Case(
+      testDescription: "zlib's head and no more of it", codings: ["deflate"], sent: [0x78, 1] + notCoded,
+      body: nil),
+    Case(testDescription: "damaged gzip", codings: ["gzip"], sent: damaged, body: nil),
   ]
 
   @Test(arguments: cases, [false, true])

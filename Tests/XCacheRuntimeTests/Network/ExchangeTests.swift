@@ -382,6 +382,25 @@ import XCacheClient
     #expect(asked.withLock { $0 } == ["POST", "POST"])
   }
 
+  /// Browsers send control characters that end no line.
+  @Test(arguments: [false, true]) func controlCharactersAreSent(overStreams: Bool) async throws {
+    let asked = Locked<[[String: String]]>([])
+    let server = SocketServer { request in
+      asked.withLock { $0.append(request.fields) }
+      return .answer()
+    }
+    let fetcher = PageFetcher(
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport(), cookies: FakeCookies([]))
+    let odd = "a\u{1}b\u{B}c\u{1F}d\u{7F}\t\u{E9}e"
+    let got = await Collected.fetch(NetworkRequest(server.url, headers: [("X-Own", odd)]), by: fetcher)
+    #expect(got.error == nil && asked.withLock { $0.map { $0["x-own"] } } == [odd])
+    for bad in ["a\rb", "a\nb", "a\r\nHost: other", "a\0b"] {
+      let got = await Collected.fetch(NetworkRequest(server.url, headers: [("X-Own", bad)]), by: fetcher)
+      #expect(got.error != nil)
+    }
+    #expect(asked.withLock { $0.count } == 1)
+  }
+
   /// Old servers fold headers, and write them in codings of their own: cookies come back as they were.
   @Test(arguments: [false, true]) func everyByteOfAHeaderArrives(overStreams: Bool) async {
     let asked = Locked<[[String: String]]>([])

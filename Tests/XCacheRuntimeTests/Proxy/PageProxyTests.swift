@@ -47,6 +47,21 @@ import Testing
     "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n"
   }
 
+  /// As without the proxy. Nothing that could end a line gets through.
+  @Test func controlCharactersGoOn() async throws {
+    let proxy = try await proxy()
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get("/api", "X-Own: a\u{1}b\u{7F}\r\n"))
+    #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
+    #expect(transport.sent.map { $0.headers["x-own"] } == ["a\u{1}b\u{7F}"])
+    for bad in ["X-Own: a\u{0}b", "X-Own: a\nb", "X-Own: a\rb", "X\u{1}Own: a", "Host\u{1}: other"] {
+      let engine = try await connect(proxy, "m.test")
+      engine.say(get("/api", "\(bad)\r\n"))
+      #expect(await engine.answer().hasPrefix("HTTP/1.1 400"))
+    }
+    #expect(transport.sent.count == 1)
+  }
+
   @Test func aPageComesFromTheDevice() async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
@@ -123,6 +138,14 @@ import Testing
 
   /// A proxy whose page has one call sent ahead, which is under way.
   private func ahead(_ transport: FakePageTransport, cookies: [String]) async throws -> PageProxy {
+    let proxy = try await configured(transport, cookies: cookies)
+    let page = proxy.open(RuntimeBench.page)
+    #expect(await proxy.runtime.prefetch(for: page, PageContext(userAgent: "Engine/1")) == 1)
+    return proxy
+  }
+
+  /// A proxy whose page makes one call, as the prefetch config says.
+  private func configured(_ transport: FakePageTransport, cookies: [String] = []) async throws -> PageProxy {
     bench.origin.serve(
       bytes(
         #"{"code":200,"data":{"config":[{"url":"\#(RuntimeBench.page)","interfaces":[{"api":"https://m.test/api","method":"GET"}]}],"version":"4"}}"#
@@ -134,9 +157,45 @@ import Testing
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
     proxy.trusts("m.test")
-    let page = proxy.open(RuntimeBench.page)
-    #expect(await runtime.prefetch(for: page, PageContext(userAgent: "Engine/1")) == 1)
     return proxy
+  }
+
+  private static let navigation = "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n"
+
+  /// What a link leads to is a page as others are.
+  @Test func aPageByALinkHasItsCallsSentAhead() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await configured(transport)
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get("/index.html", Self.navigation + "User-Agent: Engine/2\r\nAccept-Language: de\r\n"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    while transport.sent.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    engine.say(get("/api", "Referer: \(RuntimeBench.page)\r\nSec-Fetch-Mode: cors\r\n"))
+    #expect(await engine.answer().contains("answer of https://m.test/api"))
+    #expect(transport.sent.map(\.url) == ["https://m.test/api"] && proxy.runtime.prefetchCounts.used == 1)
+    let headers = transport.sent[0].headers
+    #expect(headers["user-agent"] == "Engine/2" && headers["accept-language"] == "de")
+    #expect(headers["referer"] == RuntimeBench.page)
+  }
+
+  /// Those of a page that the app opens are sent by whoever opened it; forms that are sent, and frames, are no pages of the config.
+  @Test func callsAreSentAheadOnce() async throws {
+    let transport = FakePageTransport(setsCookies: false)
+    let proxy = try await configured(transport)
+    let page = proxy.open(RuntimeBench.page)
+    let engine = try await connect(proxy, "m.test")
+    engine.say(get("/index.html", Self.navigation))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    engine.say(get("/index.html", "Sec-Fetch-Dest: iframe\r\nSec-Fetch-Mode: navigate\r\n"))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    proxy.left(page)
+    engine.say("POST /index.html HTTP/1.1\r\nHost: m.test\r\nContent-Length: 0\r\n\(Self.navigation)\r\n")
+    _ = await engine.answer()
+    // The next page's go out behind what those before would have sent.
+    engine.say(get("/index.html?next", Self.navigation))
+    #expect(await engine.answer().hasSuffix("<p>one"))
+    while proxy.runtime.prefetchCounts.sent == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(proxy.runtime.prefetchCounts.sent == 1)
   }
 
   /// WebKit sends the proxy's password with requests inside the tunnel, too.

@@ -1,3 +1,4 @@
+import Manifests
 import System
 import Testing
 
@@ -101,6 +102,10 @@ import Testing
     (#"<link href="/assets/gone.js"><a href="/"><img src="//cdn/logo.svg">"#, 1, "../xcache.js"),
     (#"<!-- <link href="/logo.svg"> --><img src="assets/a.js">"#, 2, "../../xcache.js"),
     (#"<a href="/x/../logo.svg">"#, 0, "xcache.js"),
+    ("<SCRIPT SRC = '/shop/assets/a.js'>", 1, "/shop/xcache.js"),
+    ("<Base\tHREF = '/shop/'><img src=logo.svg>", 1, "/shop/xcache.js"),
+    ("<base\nhref=/shop/index.html><img src=logo.svg>", 1, "/shop/xcache.js"),
+    ("<basefont href=/shop/><img src=logo.svg>", 1, "../xcache.js"),
   ])
   func scriptsAsThePagesOwn(page: String, depth: Int, path: String) {
     #expect(Self.injected(page, depth: depth)?.contains(#"<script src="\#(path)" defer></script>"#) == true)
@@ -149,5 +154,21 @@ import Testing
       ServeLog.document(line, at: "T") == #"{"level":"\#(level)","message":"\#(message)","time":"T"}"#)
     #expect(
       ServeLog.document("a\n\"\u{1B}", at: "T") == #"{"level":"info","message":"a\n\"\u001b","time":"T"}"#)
+  }
+
+  /// A pipe takes so many bytes in one piece; a document that is cut is none.
+  @Test(arguments: [
+    String(repeating: "x", count: 5000), "e" + String(repeating: "\u{301}", count: 9000),
+    "error: " + String(repeating: "\u{1}", count: 3999),
+    "warning: " + String(repeating: "\u{1F680}", count: 2000),
+  ])
+  func longLines(message: String) throws {
+    let text = ServeLog.line(message, at: "T", isJSON: false)
+    #expect((2000...ServeLog.longest).contains(text.utf8.count) && text.utf8.starts(with: "T ".utf8))
+    let document = ServeLog.line(message, at: "T", isJSON: true)
+    #expect((2000...ServeLog.longest).contains(document.utf8.count))
+    let told = try JSONValue.parse(Array(document.utf8))["message"]?.string
+    #expect(told?.hasSuffix("…") == true)
+    #expect(ServeLog.line("short", at: "T", isJSON: false) == "T short")
   }
 }

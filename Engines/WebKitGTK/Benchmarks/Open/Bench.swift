@@ -5,28 +5,29 @@ import XCacheClient
 import XCacheRuntime
 import XCacheWebKit
 
-/// One visitor of `Benchmarks/open_webkit.py`, which gives a line of JSON for each act and reads one back.
+/// One visitor of `Benchmarks/open_webkit.py`, which writes a line of JSON for each act and reads one back.
 @main
 enum Bench {
-  /// The first line.
+  /// The first line of the input.
   struct Setup: Decodable {
-    /// Where this visitor keeps what it has; the same folder is the same visitor.
+    /// The folder for this visitor's data; the same folder is the same visitor.
     let folder: String
-    /// A file of the certificate that site and servers show, PEM.
+    /// A PEM file of the certificate that the site and the servers show.
     let certificate: String
     /// `https://m.localhost:4433`
     let site: String
-    /// The origin; nil: WebKit by itself.
+    /// The origin; nil for WebKit on its own.
     let server: String?
     let app: String
   }
 
-  /// The other lines.
+  /// Each further line of the input.
   struct Act: Decodable {
-    /// `launch`: takes what is published. `wait`: has a view wait. `open`: opens `url`. `counts`: of the calls sent ahead.
+    /// `launch` takes what is published, `wait` prepares a warm view, `open` opens `url`, and `counts` returns the counts of
+    /// the calls sent ahead.
     let act: String
     let url: String?
-    /// Whether in the view that waits.
+    /// Whether to open the page in the warm view.
     let isWarm: Bool?
     /// Whether there is no network, and so no data.
     let isOffline: Bool?
@@ -46,14 +47,14 @@ enum Bench {
   }
 }
 
-/// An app that was started: its runtime, its engine, and a view that may wait.
+/// A running app: its runtime, its engine, and possibly a warm view.
 @WebActor
 final class Visitor {
   private let setup: Bench.Setup
   private let runtime: Runtime?
   private let host: WebHost
   private var pool: PagePool?
-  /// Of WebKit by itself.
+  /// The warm view of WebKit on its own.
   private var waiting: WebPage?
   private var shown: WebPage?
 
@@ -74,9 +75,9 @@ final class Visitor {
       runtime = nil
     }
     host = try WebHost(runtime, engine)
-    // Until the device answers for the site, its connections are passed on.
+    // Until the device answers for the site, its connections are tunnelled.
     try host.trust(String(contentsOfFile: setup.certificate, encoding: .utf8), for: name)
-    // The app has shown something before: WebKit's libraries are read, its network process runs.
+    // The app has shown something before: WebKit's libraries are loaded, and its network process is running.
     try await WebPage(host).load("about:blank")
   }
 
@@ -108,7 +109,7 @@ final class Visitor {
     self.pool = pool
   }
 
-  /// Milliseconds from here to first contentful paint, load, and the data of the page's call.
+  /// Opens a page; returns the milliseconds from here to first contentful paint, load, and the data of the page's call.
   private func open(_ url: String, isWarm: Bool, isOffline: Bool) async throws -> String {
     let begin = Date().timeIntervalSince1970 * 1000
     let page: WebPage
@@ -122,7 +123,7 @@ final class Visitor {
       try await page.load(url)
     }
     shown = page
-    // What is measured was noted by the page itself; this only waits for it.
+    // The page itself records the times; this only waits for them.
     let script = """
       const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
       const wait = () => new Promise(done => setTimeout(done, 20));

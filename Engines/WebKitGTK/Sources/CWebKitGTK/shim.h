@@ -1,4 +1,4 @@
-// The one door to WebKitGTK: what Swift can't import as it stands (variadics, casts, macros) becomes a static inline here.
+// The only way into WebKitGTK: what Swift can't import directly (variadics, casts, macros) becomes a static inline here.
 #pragma once
 #include <string.h>
 #include <webkit2/webkit2.h>
@@ -7,13 +7,13 @@ static inline WebKitWebsiteDataManager *xcache_data_manager(const char *data, co
   return webkit_website_data_manager_new("base-data-directory", data, "base-cache-directory", cache, NULL);
 }
 
-// The floating reference is sunk: the caller owns one.
+// Sinks the floating reference: the caller owns one.
 static inline WebKitWebView *xcache_web_view(WebKitWebContext *context, WebKitUserContentManager *manager) {
   gpointer view = g_object_new(WEBKIT_TYPE_WEB_VIEW, "web-context", context, "user-content-manager", manager, NULL);
   return WEBKIT_WEB_VIEW(g_object_ref_sink(view));
 }
 
-// A window that nobody sees: without one a view neither paints nor runs requestAnimationFrame.
+// An invisible window: without a window a view neither paints nor runs requestAnimationFrame.
 static inline GtkWindow *xcache_hidden_window(WebKitWebView *view, int width, int height) {
   GtkWidget *window = gtk_offscreen_window_new();
   gtk_window_set_default_size(GTK_WINDOW(window), width, height);
@@ -22,7 +22,7 @@ static inline GtkWindow *xcache_hidden_window(WebKitWebView *view, int width, in
   return GTK_WINDOW(window);
 }
 
-// A window that has the whole screen, as kiosks and signs have it.
+// A window that fills the screen, for kiosks and signs.
 static inline GtkWindow *xcache_full_screen_window(WebKitWebView *view) {
   GtkWidget *window = gtk_window_new(GTK_WINDOW_TOPLEVEL);
   gtk_container_add(GTK_CONTAINER(window), GTK_WIDGET(view));
@@ -42,7 +42,7 @@ static inline SoupCookie *xcache_cookie(const char *header, const char *url) {
   return cookie;
 }
 
-// The address of the answer that a decision is about, where it is for the document of a view; else NULL.
+// The URL of the response that a decision is about, if it is for the document of a view; otherwise NULL.
 static inline const char *xcache_document_url(gpointer decision) {
   WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
   return webkit_response_policy_decision_is_main_frame_main_resource(response)
@@ -50,8 +50,8 @@ static inline const char *xcache_document_url(gpointer decision) {
              : NULL;
 }
 
-// Whether WebKit by itself shows the answer that a decision is about. It downloads attachments, gives up what it can't show, and
-// stays where it is for an answer without content.
+// Whether WebKit itself would show the response that a decision is about. It downloads attachments, abandons what it can't
+// show, and stays on the current page for a response without content.
 static inline gboolean xcache_is_shown(gpointer decision) {
   WebKitResponsePolicyDecision *response = WEBKIT_RESPONSE_POLICY_DECISION(decision);
   WebKitURIResponse *answer = webkit_response_policy_decision_get_response(response);
@@ -67,14 +67,14 @@ static inline gboolean xcache_is_shown(gpointer decision) {
   return webkit_response_policy_decision_is_mime_type_supported(response);
 }
 
-// The address of the document that a view shows, whatever is on its way to it; NULL where it shows none.
+// The URL of the document that a view shows, whatever is on its way to it; NULL if it shows none.
 static inline const char *xcache_shown_uri(WebKitWebView *view) {
   WebKitBackForwardListItem *item =
     webkit_back_forward_list_get_current_item(webkit_web_view_get_back_forward_list(view));
   return item ? webkit_back_forward_list_item_get_uri(item) : NULL;
 }
 
-// Where a decision about a navigation leads; NULL where it is about something else.
+// The target of a decision about a navigation; NULL if the decision is about something else.
 static inline const char *xcache_navigation_uri(gpointer decision) {
   if (!WEBKIT_IS_NAVIGATION_POLICY_DECISION(decision)) return NULL;
   WebKitNavigationAction *action =
@@ -84,13 +84,13 @@ static inline const char *xcache_navigation_uri(gpointer decision) {
 
 static inline void xcache_ignore(gpointer decision) { webkit_policy_decision_ignore(WEBKIT_POLICY_DECISION(decision)); }
 
-// A header of a request, or of an answer; NULL where there is none.
+// A header of a request; NULL if it has none of that name.
 static inline const char *xcache_request_header(WebKitURIRequest *request, const char *name) {
   SoupMessageHeaders *headers = webkit_uri_request_get_http_headers(request);
   return headers ? soup_message_headers_get_one(headers, name) : NULL;
 }
 
-// Whether a picture is of one colour; one that can't be read isn't.
+// Whether a picture is all one colour; false if it can't be read.
 static inline gboolean xcache_is_plain(cairo_surface_t *surface) {
   cairo_surface_flush(surface);
   const unsigned char *data = cairo_image_surface_get_data(surface);

@@ -2,19 +2,19 @@ import Foundation
 
 /// The processes that WebKit started for this one.
 enum Children {
-  /// Kills all of them, and theirs, but for those that are spared, and waits until they are gone; a second at most.
+  /// Kills all descendants except the spared ones, and waits until they are gone, for at most a second.
   static func end(sparing isSpared: (pid_t) -> Bool) {
     for _ in 0..<50 {
       let left = descendants().filter { !isSpared($0) }
       if left.isEmpty { return }
       for id in left { kill(id, SIGKILL) }
       usleep(20_000)
-      // Whoever was ours is taken note of; the rest is init's.
+      // Reaps our own children; init reaps the rest.
       for id in left { waitpid(id, nil, WNOHANG) }
     }
   }
 
-  /// Those that live.
+  /// Returns the descendants that are alive.
   static func descendants() -> [pid_t] {
     var parents: [pid_t: pid_t] = [:]
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {

@@ -1,37 +1,37 @@
 import CHelper
 import Foundation
 
-/// The display that pages are painted on: one of the helper's own, which nobody sees, or one that is given.
+/// The display that pages are painted on: an invisible one of the helper's own, or one given by the user.
 final class Display: Sendable {
   let name: String
-  /// Of Xvfb; nil: the display is somebody else's.
+  /// The process of Xvfb; nil if the display was given.
   private let process: pid_t?
 
-  /// Seconds for which Xvfb may start.
+  /// Seconds within which Xvfb has to start.
   private static let patience = 20
 
-  /// Takes a display that is there.
+  /// Uses an existing display.
   ///
-  /// - Throws: `Refusal`, where it can't be reached.
+  /// - Throws: `Refusal` if it can't be reached.
   init(given name: String) throws {
     self.name = name
     process = nil
-    // WebKit's library would end the process.
+    // Checked here, since WebKit's library would terminate the process.
     guard let number = name.wholeMatch(of: /:([0-9]{1,5})(\.[0-9]+)?/)?.1 else { return }
     guard Self.answers("/tmp/.X11-unix/X\(number)") else {
       throw Refusal("there is no display \(name): leave out --display, and Xvfb is started")
     }
   }
 
-  /// Starts Xvfb, which ends with this process at the latest; only the main thread may.
+  /// Starts Xvfb, which ends with this process at the latest; call it on the main thread only.
   ///
-  /// - Throws: `Refusal`, where it can't be started.
+  /// - Throws: `Refusal` if it can't be started.
   init(width: Int, height: Int, in folder: String) throws {
     let authority = "\(folder)/authority"
     try Self.writeAuthority(to: authority)
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw Refusal("no pipe can be created for Xvfb") }
-    // Nobody else is started yet who would have them.
+    // No other child has been started yet that could inherit them.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[0]) }
     let words = [
@@ -58,7 +58,7 @@ final class Display: Sendable {
     setenv("XAUTHORITY", authority, 1)
   }
 
-  /// Ends Xvfb, which removes its lock and its socket.
+  /// Ends Xvfb, which then removes its lock and its socket.
   func end() {
     guard let process else { return }
     kill(process, SIGTERM)
@@ -73,8 +73,8 @@ final class Display: Sendable {
   /// Whether this is Xvfb's process.
   func isOwn(_ id: pid_t) -> Bool { id == process }
 
-  /// So that nobody else on this machine sees pages, or types into them. The format is Xau's: family (wild), address, display,
-  /// name and data, each with its length in two bytes.
+  /// Writes an access file, so that no other user of this machine can see pages or type into them. The format is that of
+  /// Xau: family (wild), address, display, name and data, each with its length in two bytes.
   private static func writeAuthority(to path: String) throws {
     let name = Array("MIT-MAGIC-COOKIE-1".utf8)
     let cookie = (0..<16).map { _ in UInt8.random(in: 0...255) }

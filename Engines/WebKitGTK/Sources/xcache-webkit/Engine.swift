@@ -5,19 +5,19 @@ import XCacheClient
 import XCacheRuntime
 import XCacheWebKit
 
-/// What all pages of a run share: the runtime over the device's folder, and the ways out.
+/// What all pages of a run share: the runtime over the device's folder, and the access to the network.
 final class Engine: Sendable {
   let settings: Settings
   let runtime: Runtime
   let memory: MemoryWatch
   private let transport: LookTransport
   private let network: LookNetwork
-  /// Where what isn't https goes, which neither the device nor the app's proxy answers; nil: as it would without us.
+  /// Where requests other than https go, which neither the device nor the app's proxy answers; nil for the usual way.
   private let deadEnd: UInt16?
-  /// PEM, with `addresses`.
+  /// PEM certificates, trusted for the hosts in `addresses`.
   private let certificates: String?
 
-  /// - Throws: `Refusal`, where the folder can't be used; else what the runtime says.
+  /// - Throws: `Refusal` if the folder can't be used, and the errors of the runtime.
   init(_ settings: Settings, folder: String) async throws {
     self.settings = settings
     let isOffline = settings.offline ?? false
@@ -27,9 +27,9 @@ final class Engine: Sendable {
     var device = DeviceSettings(
       folder: settings.local ?? true ? settings.folder : folder + "/empty", server: settings.server,
       app: settings.app, hosts: settings.hosts, channel: settings.channel ?? "online")
-    // All of the release is to be seen: nothing makes way.
+    // The whole release has to be available, so nothing may be evicted.
     device.diskLimit = 1 << 40
-    // What the runtime noted of pages that failed and of starts that ended early: it would leave them to the network.
+    // Remove the runtime's notes of failed pages and early exits, because of which it would leave pages to the network.
     for name in ["pages.json", "starting"] {
       try? FileManager.default.removeItem(atPath: "\(device.folder)/\(name)")
     }
@@ -42,7 +42,7 @@ final class Engine: Sendable {
     if let fault = runtime.fault {
       throw Refusal("the device's folder \(settings.folder) can't be used: \(fault)")
     }
-    // No polls, no reports: nobody counts this as a device.
+    // No polls and no reports, so that this isn't counted as a device.
     runtime.changeConditions { $0.network = .offline }
     memory = MemoryWatch(limit: settings.memory ?? 2_048)
     transport = LookTransport(
@@ -64,11 +64,11 @@ final class Engine: Sendable {
 
   var name: String { "WebKitGTK \(WebHost.engineVersion)" }
 
-  /// Of the manifest that is held.
+  /// The version of the manifest held.
   var version: String { runtime.version }
 
-  /// An engine for one page, which leaves nothing for the next: its own cookies, storage and caches, and a proxy of its own, which
-  /// tells whose request it is.
+  /// Creates an engine for one page that leaves nothing for the next: it has its own cookies, storage, caches and proxy, so
+  /// that each request can be attributed to its page.
   @WebActor
   func host(_ log: RequestLog) throws -> WebHost {
     var host = WebHostSettings()
@@ -85,11 +85,11 @@ final class Engine: Sendable {
   }
 }
 
-/// Addresses that the settings name.
+/// A resolver for the addresses in the settings.
 struct KnownAddresses: Resolver {
   private let addresses: [String: IPAddress]
 
-  /// - Throws: `Refusal`, where one is none.
+  /// - Throws: `Refusal` if an address is invalid.
   init(_ texts: [String: String]) throws {
     addresses = try texts.mapValues { text in
       guard let address = IPAddress(text) else { throw Refusal("\(text) is not an address") }

@@ -1,16 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Lines in and out, on descriptors that no other process has: what libraries and WebKit's processes print goes to standard error.
+/// Reads and writes lines on descriptors that no other process has; what libraries and WebKit's processes print goes to
+/// standard error.
 final class Lines: Sendable {
   private let input: Int32
   private let output: Int32
   private let writing = Mutex(())
 
-  /// Bytes of a line that is read.
+  /// The most bytes of a line that is read.
   private static let longest = 1 << 20
 
-  /// Takes standard input and output over.
+  /// Takes over standard input and output.
   init() throws {
     input = fcntl(0, F_DUPFD_CLOEXEC, 3)
     output = fcntl(1, F_DUPFD_CLOEXEC, 3)
@@ -21,7 +22,7 @@ final class Lines: Sendable {
     close(null)
   }
 
-  /// Calls with each line until there are no more, or one is too long.
+  /// Calls `take` with each line until the input ends or a line is too long.
   func read(_ take: (Data) -> Void) {
     var rest = Data()
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -39,7 +40,7 @@ final class Lines: Sendable {
     }
   }
 
-  /// Writes a value as one line; false where nobody reads any more.
+  /// Writes a value as one line; returns false if nobody reads any more.
   @discardableResult
   func write(_ value: some Encodable) -> Bool {
     let encoder = JSONEncoder()

@@ -2,7 +2,7 @@ import Foundation
 import XCacheRuntime
 import XCacheWebKit
 
-/// One look at one page.
+/// A visit to one page, and the report about it.
 @WebActor
 final class Look {
   private let engine: Engine
@@ -11,17 +11,17 @@ final class Look {
   private let inspector = PageInspector()
   private let deadline: ContinuousClock.Instant
   private var answer: Answer
-  /// Where a document is on its way to the view.
+  /// The state of a document on its way to the view.
   private enum Navigation { case none, asked, loading }
   private var navigation = Navigation.none
-  /// Whether a document of the load that is under way is in the view.
+  /// Whether a document of the current load has been committed.
   private var isCommitted = false
   /// Nil while the page loads.
   private var outcome: Result<Void, any Error>?
 
-  /// How long nothing may be asked for until a page counts as done.
+  /// How long nothing may be requested before a page counts as done.
   private static let quiet: Duration = .milliseconds(500)
-  /// How long a page that is loaded may go on asking.
+  /// How long a loaded page may keep sending requests.
   private static let patience: Duration = .seconds(5)
 
   nonisolated init(_ engine: Engine, _ job: Job) {
@@ -38,7 +38,7 @@ final class Look {
       return answer
     }
     do {
-      // The page holds its host; both go at the end of this.
+      // The page retains its host; both are released when this function returns.
       let host = try engine.host(log)
       var settings = WebPageSettings()
       settings.inspector = inspector
@@ -66,7 +66,7 @@ final class Look {
         try await page.load(url)
         outcome = .success(())
       } catch let error as WebKitError where error.isCancelled && isCommitted {
-        // By the page's own `stop()`: what was there is shown.
+        // Stopped by the page's own `stop()`: what had arrived is shown.
         outcome = .success(())
       } catch {
         outcome = .failure(error)
@@ -76,19 +76,19 @@ final class Look {
     if case .success = outcome { await settle(page) }
     note(page)
     if inspector.termination == nil { await picture(page) }
-    // A page may paint late without asking for anything: a splash screen, a timer.
+    // A page may paint late without requesting anything, for example after a splash screen or a timer.
     let end = min(deadline, .now + Self.patience)
     while answer.isBlank, answer.failure == nil, inspector.termination == nil, .now < end {
       try? await Task.sleep(for: .milliseconds(250))
       await picture(page)
     }
     if let termination = inspector.termination {
-      // Of pages side by side, one may be taken for the other.
+      // If several pages run at the same time, one may be taken for the other.
       answer.failure =
         engine.memory.count > ended
         ? "the page took more than \(engine.memory.limit) MB of memory" : answer.failure ?? termination
     }
-    // Else who waits for it would wait for ever.
+    // Otherwise the load would be waited for forever.
     if outcome == nil { page.terminate() }
     await loading.value
   }
@@ -102,13 +102,14 @@ final class Look {
       case .finished, .failed, .terminated: navigation = .none
       }
     }
-    // WebKit doesn't say that a navigation has come to its end as a download.
+    // WebKit doesn't report that a navigation ended as a download.
     inspector.onDownload = { [weak self] in
       if self?.navigation == .asked { self?.navigation = .none }
     }
   }
 
-  /// Waits until nothing was asked for a while. Where the page has gone to another one, that one is waited for as the first.
+  /// Waits until nothing has been requested for a while. If the page navigates on, the next page is waited for in the same
+  /// way.
   private func settle(_ page: WebPage) async {
     var loaded = ContinuousClock.now - Self.quiet
     await wait(until: deadline) {
@@ -119,7 +120,7 @@ final class Look {
         now - max(last, inspector.lastRequest) > Self.quiet && loading == 0 && inspector.loading == 0
       return inspector.termination != nil || navigation == .none && (isQuiet || now - loaded > Self.patience)
     }
-    // One that goes on and on may be between two.
+    // A page that navigates without end may be between two navigations.
     let isGoing = navigation != .none || .now >= deadline && .now - loaded < Self.quiet
     guard isGoing, inspector.termination == nil else { return }
     outcome = nil
@@ -148,7 +149,7 @@ final class Look {
   }
 
   private func picture(_ page: WebPage) async {
-    // A page that still runs a script may not answer at all.
+    // A page that is still running a script may not answer at all.
     let isDone = outcome != nil
     do {
       let measures = try await page.measures(timeout: isDone ? .seconds(5) : .seconds(2))

@@ -1,9 +1,10 @@
 import Foundation
 
-/// `xcache-webkit`: looks at pages in WebKitGTK for the `xcache` program, which gives a line of JSON for each page and reads one back.
+/// `xcache-webkit`: visits pages in WebKitGTK for the `xcache` program, which writes a line of JSON for each page and reads
+/// one back.
 @main
 enum Main {
-  // An ordinary function: closures written here would be the main actor's.
+  // An ordinary function, since closures written here would be isolated to the main actor.
   static func main() { start() }
 }
 

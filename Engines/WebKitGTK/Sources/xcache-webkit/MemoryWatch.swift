@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Ends pages whose processes take more memory than a page may, before the machine has none left: a script that fills it may never
-/// come back to where WebKit looks after that itself.
+/// Kills page processes that take more memory than a page may, before the machine runs out: a script that fills memory may
+/// never get back to where WebKit checks that itself.
 final class MemoryWatch: Sendable {
-  /// Megabytes of one process.
+  /// The limit for one process, in megabytes.
   let limit: Int
   private let ended = Atomic(0)
 
@@ -22,7 +22,7 @@ final class MemoryWatch: Sendable {
     thread.start()
   }
 
-  /// How many processes were ended so far.
+  /// How many processes were killed so far.
   var count: Int { ended.load(ordering: .relaxed) }
 
   private func look() {

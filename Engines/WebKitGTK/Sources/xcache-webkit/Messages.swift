@@ -1,46 +1,46 @@
 import Foundation
 import XCacheWebKit
 
-/// The first line that the helper reads.
+/// The settings, the first line that the helper reads.
 struct Settings: Decodable, Sendable {
   /// Limits of the network that pages see.
   struct Network: Decodable, Sendable {
-    /// Milliseconds before an answer begins.
+    /// Milliseconds before an answer starts.
     let delay: Double
-    /// Of all that comes.
+    /// The bandwidth for everything received.
     let kilobitsPerSecond: Double
   }
 
-  /// A device's folder, which holds the release.
+  /// The device folder that holds the release.
   let folder: String
-  /// The origin's address. It is never polled: only a listed file that is missing in the folder is fetched.
+  /// The origin's URL. It is never polled; only listed files that are missing in the folder are fetched.
   let server: String
   let app: String
-  /// `online` where it is missing.
+  /// `online` if it is missing.
   let channel: String?
   /// The app's hosts.
   let hosts: [String]
-  /// Nil: as fast as it is.
+  /// Nil for the full speed of the network.
   let network: Network?
-  /// Whether nothing reaches the network.
+  /// Whether all access to the network is blocked.
   let offline: Bool?
   /// Whether the device answers at all.
   let local: Bool?
-  /// Of the view, in pixels.
+  /// The size of the view, in pixels.
   let width: Int?
   let height: Int?
-  /// Jobs at a time.
+  /// The number of jobs that run at a time.
   let parallel: Int?
-  /// Megabytes that a page's process may take; 2,048 where it is missing.
+  /// Megabytes that a page's process may take; 2,048 if it is missing.
   let memory: Int?
-  /// Whether nothing reaches the network, and what the device doesn't hold of `hosts` is answered with 404.
+  /// Whether all access to the network is blocked, and files of `hosts` that the device doesn't hold are answered with 404.
   let confined: Bool?
-  /// A file of the certificates to trust in servers of `hosts`, PEM, in place of the system's.
+  /// A PEM file of the certificates to trust for servers of `hosts`, instead of the system's.
   let authorities: String?
-  /// Where hosts are, by their names: addresses in place of what the system knows.
+  /// Addresses of hosts by name, used instead of the system's.
   let addresses: [String: String]?
 
-  /// - Throws: `Refusal`, where a value can't be used.
+  /// - Throws: `Refusal` if a value is invalid.
   func check() throws {
     func within(_ value: Double?, _ range: ClosedRange<Double>, _ name: String) throws {
       if let value, !range.contains(value) {
@@ -57,26 +57,27 @@ struct Settings: Decodable, Sendable {
   }
 }
 
-/// A page to be looked at.
+/// A page to visit.
 struct Job: Decodable, Sendable {
   let id: Int
   let url: String
-  /// Where its picture goes; nil: nowhere.
+  /// The path for a screenshot; nil for none.
   let screenshot: String?
-  /// Seconds; 30 where it is missing.
+  /// In seconds; 30 if it is missing.
   let timeout: Double?
 }
 
-/// What the helper can't do, in words.
+/// The reason why the helper can't do something.
 struct Refusal: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// What a page was like.
+/// The report about a page.
 struct Answer: Encodable, Sendable {
   struct Request: Encodable, Sendable {
-    /// Who answered: `device`, `network`, `missing` (the network, with 400 or more), `failed` (nobody), `engine`.
+    /// Who answered: `device`, `network`, `missing` (the network, with a status of 400 or more), `failed` (nobody),
+    /// `engine`.
     let source: String
     let url: String
     let status: Int?
@@ -102,16 +103,16 @@ struct Answer: Encodable, Sendable {
   var finalURL: String
   var title = ""
   var status: Int?
-  /// Why the load itself failed; nil: it didn't.
+  /// Why the load itself failed; nil if it didn't.
   var failure: String?
   var requests: [Request] = []
   var console: [PageInspector.Message] = []
   var scriptErrors: [PageInspector.ScriptError] = []
-  /// Milliseconds after the navigation began.
+  /// Milliseconds after the navigation started.
   var firstContentfulPaint: Double?
   var load: Double?
   var isBlank = true
-  /// Whether the picture was written.
+  /// Whether the screenshot was written.
   var hasScreenshot = false
 
   init(_ job: Job) { (id, url, finalURL) = (job.id, job.url, job.url) }
@@ -122,7 +123,7 @@ struct Answer: Encodable, Sendable {
     case isBlank, hasScreenshot
   }
 
-  /// What isn't known is `null`, not left out.
+  /// Unknown values are encoded as `null`, not left out.
   func encode(to encoder: any Encoder) throws {
     var line = encoder.container(keyedBy: Key.self)
     try line.encode(id, forKey: .id)

@@ -2,7 +2,7 @@ import Synchronization
 import XCacheRuntime
 import XCacheWebKit
 
-/// The requests of one page: those that its proxy answered, and those that only the engine knows of.
+/// The requests of one page: those that went through its proxy, and those that only the engine knows about.
 final class RequestLog: Sendable {
   private struct Entry {
     var report: ProxyReport
@@ -18,7 +18,7 @@ final class RequestLog: Sendable {
 
   private let state = Mutex(State())
 
-  /// Takes what the proxy tells, on any thread.
+  /// Records a report of the proxy, on any thread.
   func take(_ report: ProxyReport) {
     state.withLock { state in
       if report.isOver {
@@ -34,10 +34,10 @@ final class RequestLog: Sendable {
     }
   }
 
-  /// How many aren't over, and when one was last asked for.
+  /// How many requests are still running, and when the last one started.
   var activity: (loading: Int, last: ContinuousClock.Instant) { state.withLock { ($0.loading, $0.last) } }
 
-  /// All of them, those of the engine that didn't come by the proxy behind the others.
+  /// Returns all requests; those that only the engine saw come last.
   func requests(with resources: [PageInspector.Resource]) -> [Answer.Request] {
     let entries = state.withLock { $0.entries }
     let seen = Set(entries.map { PageInspector.cut(Self.withoutFragment($0.report.url)) })
@@ -51,7 +51,7 @@ final class RequestLog: Sendable {
 }
 
 extension Answer.Request {
-  /// As the proxy tells it.
+  /// Creates a request from the proxy's report.
   init(_ report: ProxyReport, now lasted: Duration) {
     let source =
       switch (report.source, report.status) {
@@ -65,7 +65,7 @@ extension Answer.Request {
       ms: report.isOver ? report.milliseconds : Int64(lasted / .milliseconds(1)))
   }
 
-  /// As the engine tells it.
+  /// Creates a request from the engine's record.
   init(_ resource: PageInspector.Resource) {
     let isOwn = ["data:", "blob:", "about:"].contains { resource.url.hasPrefix($0) }
     let source =

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import XCacheWebKit
 
-/// One run of the helper: settings, pages, the end.
+/// One run of the helper: settings, pages, end.
 final class Session: Sendable {
   private struct Ready: Encodable {
     let ready = true
@@ -26,10 +26,10 @@ final class Session: Sendable {
   }
 
   private let lines: Lines
-  /// What WebKit and Xvfb keep goes here, and goes with this run.
+  /// The folder for everything that WebKit and Xvfb store; removed at the end of the run.
   private let folder: String
   private let state = Mutex(State())
-  /// Signals that end it; set by the main thread, before there is another.
+  /// The signals that end the run; set by the main thread before there is any other.
   private nonisolated(unsafe) var signals: [any DispatchSourceSignal] = []
 
   init() throws {
@@ -41,7 +41,8 @@ final class Session: Sendable {
     folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Reads until the input ends, on the main thread, and never returns: what the main thread started ends with it.
+  /// Reads until the input ends. Runs on the main thread and never returns, since processes bound to the main thread end
+  /// with it.
   func run(display: String?) -> Never {
     signal(SIGPIPE, SIG_IGN)
     endOnSignals()
@@ -100,7 +101,7 @@ final class Session: Sendable {
     end(1)
   }
 
-  /// Before anything else runs that reads it.
+  /// Sets the environment before anything that reads it runs.
   private func setEnvironment(_ display: String) {
     let values = [
       "DISPLAY": display, "GDK_BACKEND": "x11", "LIBGL_ALWAYS_SOFTWARE": "1",
@@ -165,7 +166,8 @@ final class Session: Sendable {
 
   // MARK: The end
 
-  /// Holds WebKit's thread: it would start the processes again that end now, and end this one with its display.
+  /// Blocks WebKit's thread: it would restart the processes that are being killed, and terminate this one when the display
+  /// goes.
   private func stopEngine() {
     let isHeld = DispatchSemaphore(value: 0)
     Task.detached { @WebActor in
@@ -175,19 +177,19 @@ final class Session: Sendable {
     _ = isHeld.wait(timeout: .now() + .milliseconds(500))
   }
 
-  /// Ends the process and all that it started.
+  /// Ends the process and everything that it started.
   private func end(_ code: Int32) -> Never {
     let (isFirst, display) = state.withLock { state in
       defer { state.isEnding = true }
       return (!state.isEnding, state.display)
     }
-    // Another thread is about to.
+    // Another thread is already doing it.
     if !isFirst { while true { sleep(60) } }
     if state.withLock({ $0.engine != nil }) { stopEngine() }
     Children.end { display?.isOwn($0) ?? false }
     display?.end()
     try? FileManager.default.removeItem(atPath: folder)
-    // Without what libraries do at the end: their threads are still there.
+    // Skips the libraries' exit handlers, whose threads are still running.
     _exit(code)
   }
 }

@@ -115,9 +115,12 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// What a page that is shown did last: none of it is wanted once more.
+    enum Former: CaseIterable, Sendable { case nothing, download, cancelledLoad }
+
     /// The proxy dies, and another process has its port before it listens again. A download that the page led to before is no page to
     /// be loaded again.
-    @Test(arguments: [false, true]) func theProxysPortIsTaken(afterDownload: Bool) async throws {
+    @Test(arguments: Former.allCases) func theProxysPortIsTaken(after former: Former) async throws {
       let sites = try Sites()
       try sites.tell("list m.localhost")
       let app = try await App(sites, hosts: Sites.hosts + ["m.localhost"])
@@ -129,8 +132,17 @@ extension WebKitTests {
       let port = try #require(app.host.proxyPort)
       var hasEnded = false
       page.onEvent = { if $0 == .finished { hasEnded = true } }
-      if afterDownload {
+      switch former {
+      case .nothing: break
+      case .download:
         _ = try await page.evaluate("location.href = '/api/attachment?size=10&name=x.own'; return 1")
+      case .cancelledLoad:
+        let loading = Task { try await page.load(sites.url("/api/hang", "m.localhost")) }
+        #expect(try await app.until { try sites.log().contains("GET m.localhost/api/hang") })
+        loading.cancel()
+        await #expect(throws: CancellationError.self) { try await loading.value }
+      }
+      if former != .nothing {
         #expect(await app.until { hasEnded })
         hasEnded = false
         _ = try sites.log()

@@ -118,6 +118,23 @@ extension WebKitTests {
       await app.end()
     }
 
+    /// What was given up isn't wanted any more, other than what failed.
+    @Test func reloadOfWhatWasGivenUp() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      var hasEnded = false
+      page.onEvent = { if $0 == .finished { hasEnded = true } }
+      let loading = Task { try await page.load(sites.url("/api/hang")) }
+      #expect(try await app.until { try sites.log().contains("GET m.example.com/api/hang") })
+      loading.cancel()
+      await #expect(throws: CancellationError.self) { try await loading.value }
+      #expect(await app.until { hasEnded })
+      #expect(await end(app) { try await page.reload() } == "done")
+      #expect(try sites.log() == [])
+      await app.end()
+    }
+
     @Test func aScriptIsNoPage() async throws {
       let sites = try Sites()
       let app = try await App(sites)

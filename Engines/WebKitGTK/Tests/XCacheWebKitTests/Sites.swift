@@ -84,10 +84,12 @@ final class App {
 
   init(
     _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
-    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil, isFirstStart: Bool = false
+    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil, isFirstStart: Bool = false, in place: URL? = nil
   ) async throws {
     self.sites = sites
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
+    folder =
+      place
+      ?? FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var device = DeviceSettings(
       folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)

@@ -2,19 +2,19 @@ import Manifests
 import OriginAPI
 import Store
 
-/// What a route takes of the token that asks. All of it is known from the head, so that nothing of a body is taken from
-/// one who may not send it; limits that only a body tells, such as a token's bundles, are checked with it.
+/// What a route requires of the caller's token. All of it is known from the head, so that no body is received from a client
+/// that may not send it; limits that depend on the body, such as a token's bundles, are checked with it.
 enum Requirement: Sendable {
-  /// The scope, in whatever the token reaches.
+  /// The scope, whatever the token is limited to.
   case scope(TokenScope)
-  /// The scope in the channel that the path names.
+  /// The scope, in the channel that the path names.
   case channel(TokenScope)
-  /// The scope in that channel, and all its bundles: what is done is about the whole channel.
+  /// The scope in that channel and all its bundles: the act concerns the whole channel.
   case wholeChannel(TokenScope)
-  /// An admin without limits.
+  /// An unrestricted admin token.
   case everything
 
-  /// - Throws: 403, naming what the token may do; 400 where the path names no app or channel.
+  /// - Throws: 403, naming what the token may do; 400 if the path names no app or channel.
   func check(_ caller: AccessToken, _ request: APIRequest) throws(Problem) {
     switch self {
     case .scope(let scope):
@@ -38,13 +38,13 @@ enum Requirement: Sendable {
 }
 
 extension APIEndpoint {
-  /// The context of a request: nothing is done for someone who isn't known or may not do it, nor under a condition.
-  func admit(_ request: APIRequest, _ takes: Requirement) throws -> RequestContext {
+  /// Authenticates and authorizes a request, and refuses preconditions.
+  func authorize(_ request: APIRequest, _ requirement: Requirement) throws -> RequestContext {
     let caller = try caller(of: request)
     if request.isConditional, request.method != .get, request.method != .head {
       throw Problem.unknownCondition
     }
-    try takes.check(caller, request)
+    try requirement.check(caller, request)
     if request.method != .get {
       _ = try HumanText.checked(
         request.text(RequestContext.reason), member: RequestContext.reason, .line(bytes: 1024))
@@ -54,10 +54,10 @@ extension APIEndpoint {
 
   private func caller(of request: APIRequest) throws -> AccessToken {
     guard let text = request.token else { throw Problem.noToken }
-    // Right ones first: an office or a CI cluster has one address, and a colleague's mistake must not lock it out.
-    // Nobody guesses 256 random bits, however many tries he has.
+    // Valid tokens first: an office or a CI cluster shares one address, and a colleague's mistake must not lock it out.
+    // Nobody guesses 256 random bits, however many attempts there are.
     if let token = try store.check(token: text) { return token }
-    if let seconds = attempts.wait(request.peer) {
+    if let seconds = attempts.retryDelay(request.peer) {
       var problem = Problem(
         .tooManyRequests, "slow-down",
         "too many invalid tokens from this address; try again in \(seconds) s")
@@ -71,7 +71,7 @@ extension APIEndpoint {
 }
 
 extension AccessToken {
-  /// - Throws: 403, naming what it may do.
+  /// - Throws: 403, naming what the token may do.
   func check(_ scope: TokenScope, in names: ChannelNames) throws(Problem) {
     guard !allows(scope, app: names.app, channel: names.channel) else { return }
     let limits = [app.map { "app \($0)" }, channel.map { "channel \($0)" }].compactMap { $0 }
@@ -82,7 +82,7 @@ extension AccessToken {
         + "app \(names.app), channel \(names.channel)")
   }
 
-  /// - Throws: 403 where it is limited to bundles and this is not about one of them.
+  /// - Throws: 403 if the token is limited to other bundles.
   func check(bundle: BundleName) throws(Problem) {
     guard !allows(bundle: bundle) else { return }
     throw Problem(
@@ -90,7 +90,7 @@ extension AccessToken {
       "token \"\(name)\" is for bundles \(bundles?.text ?? ""), not for \"\(bundle)\"")
   }
 
-  /// - Throws: 403 where it is limited to bundles.
+  /// - Throws: 403 if the token is limited to bundles.
   func checkReachesAllBundles() throws(Problem) {
     guard let bundles else { return }
     throw Problem(

@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// What was done, for admins of everything.
+/// The audit trail, for unrestricted admins.
 struct AuditHandler: APIHandler {
   let context: RequestContext
 

@@ -3,25 +3,25 @@ import Manifests
 import OriginAPI
 import Store
 
-/// Channels: which there are, what each holds now, and what admins do with them.
+/// Channels: listing them, their current content, and admins' acts on them.
 struct ChannelHandler: APIHandler {
   let context: RequestContext
 
   private var releases: ReleaseService { context.api.releases }
 
-  /// `GET /apps`: every channel that a token may read.
+  /// `GET /apps`: every channel that the token may read.
   func list() throws -> Response {
     let states = try store.channelStates()
     let allowed = states.filter { caller.allows(.read, app: $0.channel.app, channel: $0.channel.name) }
     let app = try store.defaultApp()
-    // Which apps there are beside their own is not everybody's business.
+    // Which other apps exist is not for every token to know.
     let isTold = app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
     return .json(
       ChannelList(
         channels: allowed.map { ChannelSummary($0.channel, $0.freeze) }, defaultApp: isTold ? app : nil))
   }
 
-  /// `POST /default-app`: the app that answers polls which name none (DESIGN §3), for admins of everything.
+  /// `POST /default-app`: the app that answers polls that name none (docs/protocol.md §2), for unrestricted admins.
   func nameDefaultApp(_ body: DefaultAppRequest) throws -> Response {
     guard let name = body.app else {
       throw Problem.badRequest("\"app\" must be the default app's name")
@@ -38,7 +38,7 @@ struct ChannelHandler: APIHandler {
   func overview() throws -> Response {
     let channel = try context.channel()
     let damaged = try store.damagedBlobs()
-    let places = try store.places(of: damaged)
+    let places = try store.damagedURLs(of: damaged)
       .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
     let scrub = try store.scrubState()
     let extras = try store.extras(of: channel)
@@ -78,7 +78,7 @@ struct ChannelHandler: APIHandler {
 
   func remove(_: EmptyRequest) throws -> Response {
     let names = try context.names
-    // No other app takes its place by itself: devices that name no app are this one's.
+    // No other app takes its place automatically: devices that name no app belong to this one.
     let (app, channels) = (try store.defaultApp(), try store.channels())
     let leavesNone = app == names.app && !channels.contains { $0.app == app && $0.name != names.channel }
     return try context.answering {

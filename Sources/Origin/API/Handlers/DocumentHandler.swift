@@ -59,7 +59,7 @@ struct DocumentHandler: APIHandler {
         "nothing to set: give \"interval\" (seconds or null), \"hosts\" (names or null) or \"reports\" (of 10,000, or null)"
       )
     }
-    // Whoever holds a token to publish must not undo what limits it.
+    // A publisher must not be able to lift its own limits.
     if change.hosts != nil { try caller.check(.admin, in: names) }
     return try context.answering { (state: ConfiguredChannel) in
       APIAnswer(ChannelSettings(state.channel, state.extras))
@@ -68,7 +68,7 @@ struct DocumentHandler: APIHandler {
     }
   }
 
-  /// A setting that is a number or null; nil where it isn't given.
+  /// Reads a setting that is a number or null; nil if it isn't given.
   private static func number(
     _ value: JSONValue?, in allowed: ClosedRange<Int>, _ name: String, _ unit: String
   ) throws -> Int?? {
@@ -90,7 +90,7 @@ struct DocumentHandler: APIHandler {
 }
 
 extension HostList {
-  /// The hosts that a request names; nil for all of them.
+  /// Returns the hosts that a request names, or nil for all hosts.
   /// - Throws: 400.
   static func checked(_ names: [String]) throws(Problem) -> HostList? {
     do throws(HostListError) {
@@ -107,17 +107,6 @@ extension ChannelSettings {
   }
 }
 
-extension ChannelExtras {
-  /// What the overview of a channel says of them.
-  var overview: [JSONObject.Member] {
-    [
-      .init(key: "interval", value: JSONValue(encoding: interval)),
-      .init(key: "policy", value: JSONValue(encoding: policy.map { DocumentAnswer(.policy, $0) })),
-      .init(key: "prefetch", value: JSONValue(encoding: prefetch.map(DocumentVersion.init))),
-    ]
-  }
-}
-
 extension DocumentVersion {
   init(_ record: DocumentRecord) {
     self.init(
@@ -128,7 +117,7 @@ extension DocumentVersion {
 }
 
 extension DocumentAnswer {
-  /// A version with its content; of none, what stands for it.
+  /// A version with its content; if there is none, the empty document.
   init(_ document: ChannelDocument, _ record: DocumentRecord?) {
     let content = record.map { (try? JSONValue.parse($0.content)) ?? .null }
     let version = record.map(DocumentVersion.init)
@@ -140,12 +129,9 @@ extension DocumentAnswer {
 }
 
 extension RequestContext {
-  /// Makes a change of a document that keeps its answer for retries, unless it is refused.
-  ///
-  /// - Parameters:
-  ///   - complete: adds to the answer what it says beside.
-  ///   - refusal: why the change would not be made, once `change` was asked.
-  /// - Throws: 409 where it was refused.
+  /// Changes a document and keeps the answer for retries, unless the change is refused. `complete` adds members to the
+  /// answer; `refusal` returns why the change isn't made, once `change` has been called.
+  /// - Throws: 409 if it is refused.
   func make(
     _ request: DocumentRequest,
     _ complete: @escaping @Sendable (inout DocumentChangeAnswer) -> Void = { _ in },
@@ -169,7 +155,7 @@ extension RequestContext {
 }
 
 extension DocumentOutcome {
-  /// - Throws: 409 where the change was refused.
+  /// - Throws: 409 if the change was refused.
   fileprivate func answer(_ document: ChannelDocument) throws -> DocumentChangeAnswer {
     switch self {
     case .conflict(let newest):

@@ -3,15 +3,15 @@ import Manifests
 import OriginAPI
 import Store
 
-/// What a console shows of all channels: `GET /overview`, `GET /disk`, `GET /token`; and of one over time:
-/// `GET …/adoption/series`.
+/// What a console shows of all channels: `GET /overview`, `GET /disk`, `GET /token`; and of one channel over time: `GET
+/// …/adoption/series`.
 struct FleetHandler: APIHandler {
   let context: RequestContext
 
   /// `GET /overview`
   func overview() throws -> Response { try context.api.fleet.overview(for: caller) }
 
-  /// `GET /token`: what the token that asks may do.
+  /// `GET /token`: what the caller's token may do.
   func token() throws -> Response { .json(TokenInfo(caller)) }
 
   /// `GET /disk`
@@ -22,7 +22,7 @@ struct FleetHandler: APIHandler {
         now: DiskState(try store.diskUse()), hours: try store.diskUses(hours: hours).map { DiskState($0) }))
   }
 
-  /// Those of 90 days.
+  /// 90 days.
   private static let hours = 90 * 24
 
   /// `GET …/adoption/series`
@@ -34,7 +34,7 @@ struct FleetHandler: APIHandler {
       throw Problem.badRequest("step=\(name): expected minute, hour, day or week")
     }
     let most = Self.hours / Int(step.hours)
-    let points = try request.number("points", in: 1...min(most, Self.mostPoints)) ?? min(most, 48)
+    let points = try request.number("points", in: 1...min(most, Self.maxPoints)) ?? min(most, 48)
     context.api.adoption.flush()
     let polls = try store.pollSeries(of: channel, step, points: points)
     var chart = SeriesChart(points: points)
@@ -50,9 +50,9 @@ struct FleetHandler: APIHandler {
         failures: reasons.sorted { $0.key < $1.key }.map { .init(reason: $0.key, failures: $0.value) }))
   }
 
-  private static let mostPoints = 14 * 24
+  private static let maxPoints = 14 * 24
 
-  /// The last hour by the minute, as far as this process was there.
+  /// Returns the last hour by the minute, as far as this process was running.
   private func minutes(of channel: ChannelInfo) throws -> AdoptionSeries {
     let points = try request.number("points", in: 1...60) ?? 60
     context.api.adoption.flush()

@@ -3,7 +3,7 @@ import Manifests
 import OriginAPI
 import Store
 
-/// What a channel held and holds: `/apps/{app}/channels/{channel}/log | diff | manifest | releases/{version} |
+/// A channel's content, past and present: `/apps/{app}/channels/{channel}/log | diff | manifest | releases/{version} |
 /// bundles/{bundle}/entries`.
 struct HistoryHandler: APIHandler {
   let context: RequestContext
@@ -28,7 +28,7 @@ struct HistoryHandler: APIHandler {
     }
     let (from, to) = (try store.version(older, of: channel), try store.version(newer, of: channel))
     for (name, version) in [(older, from), (newer, to)] where version == .none {
-      // A moment before the first release; 0 itself is what a new device has.
+      // A moment before the first release; 0 itself stands for a new device.
       if case .moment = name { throw StoreError.unknownVersion(.none) }
     }
     let changes = try store.diff(channel, from: from, to: to)
@@ -50,7 +50,7 @@ struct HistoryHandler: APIHandler {
     return .json(answer)
   }
 
-  /// The changes that `limit`, `after` and `filter` ask for, sorted by URL; without any, all of them.
+  /// Returns the changes selected by `limit`, `after` and `filter`, sorted by URL; without these, all of them.
   private func page(of changes: [ContentChange], _ answer: inout DiffAnswer) throws -> [ContentChange] {
     let limit = try request.number("limit", in: 0...10_000)
     let (after, filter) = (request.text("after"), request.text("filter"))
@@ -67,12 +67,12 @@ struct HistoryHandler: APIHandler {
       }
       ?? meant[...]
     guard let limit, rest.count > limit else { return Array(rest) }
-    // Of a page without a row there is none to go on after.
+    // A page without rows has none to continue after.
     answer.next = limit == 0 ? nil : rest.prefix(limit).last?.url.text
     return Array(rest.prefix(limit))
   }
 
-  /// `GET …/entry?url=…&version=N`: what a manifest says of a URL.
+  /// `GET …/entry?url=…&version=N`: a manifest's entry for a URL.
   func entry() throws -> Response {
     let channel = try context.channel()
     guard let text = request.text("url"), let url = try? ResourceURL(text) else {
@@ -95,7 +95,7 @@ struct HistoryHandler: APIHandler {
     return .json(map.body(), with: ("X-Xcache-Version", version.text))
   }
 
-  /// `GET …/releases/{version}`: what the log says of it.
+  /// `GET …/releases/{version}`: a release's record in the log.
   func release() throws -> Response {
     let channel = try context.channel()
     let version = try store.version(VersionName.read(request.path[5], in: ""), of: channel)

@@ -16,14 +16,14 @@ struct MaintenanceHandler: APIHandler {
     policy.versions = try Self.within(1...1_000_000, body.keepVersions, "keepVersions") ?? policy.versions
     policy.days = try Self.within(0...90, body.keepDays, "keepDays") ?? policy.days
     let isDryRun = body.dryRun ?? false
-    // What was counted last keeps versions, too.
+    // The latest counts keep versions, too.
     context.api.adoption.flush()
     return try context.answering {
       APIAnswer(GCReport($0, dryRun: isDryRun))
     } to: { [policy] (record) in
       try OSThread.behind("gc") { [store, actor = actor, answers = context.api.releases.builder] () in
         if isDryRun { return try store.collect(policy, dryRun: true, by: actor, record: record) }
-        return try answers.collecting(store) { () throws(StoreError) in
+        return try answers.collectGarbage(store) { () throws(StoreError) in
           try store.collect(policy, by: actor, record: record)
         }
       }
@@ -78,7 +78,7 @@ struct MaintenanceHandler: APIHandler {
 
   // MARK: - What devices run
 
-  /// Versions whose counts are told.
+  /// How many versions' report counts are returned.
   private static let versionsOfReports = 20
 
   /// `GET …/adoption`
@@ -97,7 +97,7 @@ struct MaintenanceHandler: APIHandler {
         failures: Int64($0.failures), reason: $0.reason.rawValue, url: $0.url,
         version: AdoptionService.name($0.version))
     }
-    // Polls are counted by clock hours: the last hour is this one and the one before.
+    // Polls are counted by clock hour: the last hour is the current one and the one before.
     return .json(
       AdoptionAnswer(
         hour: try polls(hours: 2), day: try polls(hours: 24), week: try polls(hours: 7 * 24),
@@ -118,7 +118,7 @@ extension PinInfo {
 }
 
 extension GCReport {
-  /// What the API and `xcache gc --json` say of a garbage collection.
+  /// A garbage collection as reported by the API and `xcache gc --json`.
   package init(_ report: CollectionReport, dryRun: Bool) {
     self.init(
       dryRun: dryRun, channels: report.channels.map(Channel.init), freedBytes: report.freedBytes,

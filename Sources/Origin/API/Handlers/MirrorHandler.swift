@@ -4,8 +4,8 @@ import OriginAPI
 import Store
 import System
 
-/// What `xcache mirror --server` asks: what is to be mirrored, the documents that no device asks an origin for, leases,
-/// and who mirrors. The files themselves come over the paths that devices use.
+/// What `xcache mirror --server` asks for: what to mirror, the documents that no device requests from an origin, leases,
+/// and registrations. The files themselves are fetched from the paths that devices use.
 struct MirrorHandler: APIHandler {
   let context: RequestContext
 
@@ -13,8 +13,8 @@ struct MirrorHandler: APIHandler {
 
   // MARK: - What is there
 
-  /// `GET /mirror?channels=online,test&keep=5`: each channel with a release that the token may read; `*` is all of
-  /// them. `limits` is what the token is limited to, which tells a channel that is gone from one that isn't shown.
+  /// `GET /mirror?channels=online,test&keep=5`: each channel with a release that the token may read; `*` means all.
+  /// `limits` is what the token is limited to: it distinguishes a removed channel from one that the token may not read.
   func overview() throws -> Response {
     let names = Set(
       (request.text("channels") ?? ChannelName.online.text).split(separator: ",").map(String.init))
@@ -73,7 +73,7 @@ struct MirrorHandler: APIHandler {
     return try context.answering {
       APIAnswer(LeaseAnswer(id: $0.id), .created)
     } to: { (record) in
-      try store.takeLease(holder: name, seconds: seconds, by: holder, record: record)
+      try store.acquireLease(holder: name, seconds: seconds, by: holder, record: record)
     }
   }
 
@@ -114,7 +114,7 @@ struct MirrorHandler: APIHandler {
       }, mayForget: mirror.isForgettable)
   }
 
-  /// A token is told of its own mirrors and of those of what it may read.
+  /// Whether the token may see a mirror: its own, and those of anything that it may read.
   private func isShown(_ mirror: MirrorRecord) -> Bool {
     caller.isUnlimited || mirror.owner == caller.id
       || mirror.versions.contains { caller.allows(.read, app: $0.app, channel: $0.channel) }
@@ -130,13 +130,13 @@ struct MirrorHandler: APIHandler {
     }
   }
 
-  /// `POST /mirrors`: what a mirror names since the run that ended now.
+  /// `POST /mirrors`: what a mirror names since its latest run.
   func register(_ body: MirrorRequest) throws -> Response {
     guard let name = try HumanText.checked(body.name, member: "name", .line(bytes: 1024)), !name.isEmpty
     else {
       throw Problem.badRequest("\"name\" must say where the mirror is, in 1 to 1,024 bytes")
     }
-    // Without the list it would be taken to name nothing, and what it names would go.
+    // Without the list it would seem to name nothing, and gc would remove what it names.
     guard let named = body.versions else {
       throw Problem.badRequest("\"versions\" must be an array of {\"app\",\"channel\",\"version\"}")
     }

@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// `POST …/policy`: one act on a channel's runtime policy, named by the body's `act`.
+/// `POST …/policy`: one change to a channel's runtime policy, named by the body's `act`.
 struct PolicyHandler: APIHandler {
   let context: RequestContext
 
@@ -19,7 +19,7 @@ private struct PolicyAct {
 
   private var store: Store { context.store }
 
-  /// What an act makes of the policy as it is.
+  /// Changes the current policy.
   private typealias Change = (inout Policy) throws -> Void
 
   func reply() throws -> Response {
@@ -103,7 +103,7 @@ private struct PolicyAct {
       throw Problem.badRequest("\"bytes\" must be the script in base64: 1 to \(PolicyScript.limit) bytes")
     }
     let channel = try context.channel()
-    // Kept before the policy names it: a policy never names bytes that aren't stored.
+    // Stored before the policy names it: a policy never names bytes that aren't stored.
     let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)
     let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
     let script = PolicyScript(
@@ -116,7 +116,7 @@ private struct PolicyAct {
     }
   }
 
-  /// Scripts run in every page of the app.
+  /// Admins only, since scripts run in every page of the app.
   private func checkScripts() throws { try context.caller.check(.admin, in: context.names) }
 
   private func make(_ kind: DocumentRecord.Kind, _ change: Change) throws -> Response {
@@ -124,7 +124,7 @@ private struct PolicyAct {
     let refusal = Locked<Problem?>(nil)
     return try context.make(request, refusal: { refusal.withLock { $0 } }) {
       (_, newest) throws(StoreError) -> [UInt8]? in
-      // What has lapsed goes with the next act, whatever that is.
+      // Expired entries are removed by the next act, whatever it is.
       var policy = newest?.policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())) ?? .none
       do {
         try change(&policy)

@@ -3,11 +3,11 @@ import Manifests
 import OriginAPI
 import Store
 
-/// Changes of a prefetch config.
+/// Changes to a prefetch config.
 struct PrefetchHandler: APIHandler {
   let context: RequestContext
 
-  /// `POST …/prefetch`: a config becomes the newest version, unless it is that already.
+  /// `POST …/prefetch`: makes a config the newest version, unless it already is.
   func push(_ body: PrefetchPushRequest) throws -> Response {
     guard let document = body.document else {
       throw Problem.badRequest("\"document\" must be the prefetch config, or only its config array")
@@ -28,19 +28,19 @@ struct PrefetchHandler: APIHandler {
     }
   }
 
-  /// `POST …/prefetch/rollback`: the content of an earlier version becomes the newest one.
+  /// `POST …/prefetch/rollback`: makes the content of an earlier version the newest.
   func rollback(_ body: PrefetchRollbackRequest) throws -> Response {
     let source = try source(body)
     var request = try DocumentRequest(.rollback, of: .prefetch, context, body)
     request.source = source.number
     return try context.make(request) { (reader, newest) throws(StoreError) in
-      // Version 0 is what was before the first push: nothing.
+      // Version 0 is the empty state before the first push.
       if source == .none { return newest == nil ? nil : Array("[]".utf8) }
       return try reader.document(.prefetch, at: source.number).content
     }
   }
 
-  /// The version that a rollback goes back to.
+  /// Returns the version that a rollback goes back to.
   private func source(_ body: PrefetchRollbackRequest) throws -> ManifestVersion {
     switch try VersionName.read(body.to, member: "to") {
     case nil: throw Problem.badRequest("\"to\" is required, the version to go back to: \(VersionName.rule)")
@@ -52,7 +52,7 @@ struct PrefetchHandler: APIHandler {
 }
 
 extension Store {
-  /// The version that a document had at a moment; 0: there was none.
+  /// Returns the version that a document had at a moment, or 0 if there was none.
   fileprivate func version(of document: ChannelDocument, at moment: Int64, in names: ChannelNames)
     throws(StoreError) -> ManifestVersion
   {
@@ -62,7 +62,7 @@ extension Store {
 }
 
 extension DocumentRequest {
-  /// The members that every change of a document has.
+  /// A request with the members common to all changes of documents.
   init(
     _ kind: DocumentRecord.Kind, of document: ChannelDocument, _ context: RequestContext,
     _ body: some DocumentChangeRequest
@@ -86,7 +86,7 @@ extension DocumentRequest {
     _ version: ManifestVersion, of document: ChannelDocument, _ context: RequestContext
   ) throws -> ManifestVersion {
     let newest = try context.store.version(of: document, at: .max, in: context.names)
-    guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+    guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
     return version
   }
 }

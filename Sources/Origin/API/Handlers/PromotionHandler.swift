@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// `POST /apps/{app}/channels/{channel}/promote`: what another channel of the app holds, released here.
+/// `POST /apps/{app}/channels/{channel}/promote`: releases the content of another channel of the app here.
 struct PromotionHandler: APIHandler {
   let context: RequestContext
 
@@ -29,13 +29,13 @@ struct PromotionHandler: APIHandler {
       try caller.checkReachesAllBundles()
       input.prefetch = try prefetch(body, source, rewriting)
     }
-    // What it says beside its outcome, before it is made: afterwards nothing may fail any more.
+    // What the answer adds to the outcome is worked out before the release is made: afterwards nothing may fail any more.
     let (left, warnings) = (
       try left(source, contents, names), try filesNaming(rewriting, contents)
     )
     let createsApp = caller.scope == .admin && caller.isUnlimited
     let waits = !input.dryRun && body.now != true
-    // Without them devices take the files whole; promoting needn't wait in a queue for that.
+    // Without deltas, devices download whole files; promoting needn't queue for them.
     let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
     let forecast = input.dryRun ? try releases.forecast(of: input, createsApp: createsApp) : nil
@@ -66,20 +66,20 @@ struct PromotionHandler: APIHandler {
       """)
   }
 
-  /// Bundles that were taken out there and are still here: promoting leaves them, since whoever clears a test channel
-  /// doesn't mean to clear the other one with the next promotion.
+  /// Bundles that were removed there and are still here. Promoting leaves them: whoever clears a test channel doesn't mean
+  /// to clear the other one with the next promotion.
   private func left(_ source: ReleaseSource, _ contents: Contents, _ names: ChannelNames) throws
     -> [String]
   {
     if source.bundle != nil { return [] }
     let known = Set(try store.bundles(of: source.channel).map(\.name))
-    // A dry run may be about a channel that isn't there yet.
+    // A dry run may name a channel that doesn't exist yet.
     guard let channel = try? store.channel(names.app, names.channel) else { return [] }
     let held = try store.bundles(of: channel).filter { $0.resources > 0 }
     return held.map(\.name).filter { known.contains($0) && contents[$0] == nil }.map(\.text)
   }
 
-  /// The prefetch config that goes with what is promoted, its URLs rewritten like the others.
+  /// Returns the prefetch config that matches what is promoted, its URLs rewritten like the others.
   private func prefetch(_ body: PromotionRequest, _ source: ReleaseSource, _ rewriting: URLRewriting)
     throws -> PrefetchCarryOver
   {
@@ -142,7 +142,7 @@ struct PromotionHandler: APIHandler {
     return URLRewriting(rules)
   }
 
-  /// Each bundle becomes exactly what it is there, whatever it holds here.
+  /// Returns changes that make each bundle exactly what it is there, whatever it holds here.
   private func changes(_ contents: Contents, _ rewriting: URLRewriting) throws
     -> [BundleChange]
   {
@@ -165,7 +165,7 @@ struct PromotionHandler: APIHandler {
     return changes
   }
 
-  /// The URLs, as they were, of files whose text contains a host that is rewritten: what they link to stays behind.
+  /// Returns the original URLs of files whose text contains a host that is rewritten: links in them aren't.
   private func filesNaming(_ rewriting: URLRewriting, _ contents: Contents) throws -> [String] {
     let hosts = Set(rewriting.rules.map(\.host)).map { Array($0.utf8) }
     if hosts.isEmpty { return [] }

@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// `POST /apps/{app}/channels/{channel}/releases`: what `publish` and `unpublish` end with.
+/// `POST /apps/{app}/channels/{channel}/releases`: the last step of `publish` and `unpublish`.
 struct ReleaseHandler: APIHandler {
   let context: RequestContext
 
@@ -14,7 +14,7 @@ struct ReleaseHandler: APIHandler {
     let options = try body.decodeMembers(as: ReleaseOptions.self)
     let plan = try body.decodeMembers(as: PlanReference.self).plan.map(name(of:))
     let input = try input(bundles(body, plan), options)
-    // An app is made by whoever may do everything; a misspelt name must not make one.
+    // Only an unrestricted admin's release creates an app: a misspelt name must not.
     let createsApp = mayCreate(input)
     var hasDeltas = false
     if !input.dryRun, options.now != true {
@@ -27,7 +27,7 @@ struct ReleaseHandler: APIHandler {
       hasDeltas = isReady
     }
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
-    // What files cost that are yet to be sent is told by their preparation.
+    // The cost of files that are yet to be sent is reported by their preparation.
     let forecast =
       input.dryRun && input.sendsNothing ? try releases.forecast(of: input, createsApp: createsApp) : nil
     let answer = try context.answering { outcome in
@@ -41,7 +41,7 @@ struct ReleaseHandler: APIHandler {
     return answer
   }
 
-  /// What becomes of each bundle: as the document says, or as a preparation was given it.
+  /// Returns the change to each bundle: from the document, or from the preparation that it names.
   private func bundles(_ body: ReleaseDocument, _ plan: PlanCache.Name?) throws -> [BundleChange] {
     guard let plan else {
       guard let bundles = body.bundles else { throw ReleaseDocument.noBundles }
@@ -63,24 +63,24 @@ struct ReleaseHandler: APIHandler {
     return PlanCache.Name(token: caller.id, app: names.app, channel: names.channel, sha256: sha256)
   }
 
-  /// `POST …/preparations`: begins to make a release's deltas, or, with `id` alone, says how far they are.
+  /// `POST …/preparations`: begins to make a release's deltas or, with `id` alone, reports their progress.
   func prepare(_ body: ReleaseDocument) throws -> Response {
     if let id = try body.decodeMembers(as: PreparationRequest.self).id { return try preparation(id) }
     let bundles = try bundles(body, nil)
     let input = try input(bundles, body.decodeMembers(as: ReleaseOptions.self))
     let preparation = try releases.prepare(input, createsApp: mayCreate(input))
-    preparation.open(to: try context.asker)
+    preparation.open(to: try context.requester)
     guard let sha256 = context.body, try context.api.plans.keep(bundles, as: name(of: sha256)) else {
       return try self.preparation(preparation.id)
     }
     return try self.preparation(preparation.id, plan: sha256)
   }
 
-  /// How far the deltas and the cost of a planned release are.
-  /// - Parameter plan: what it was given, where that is kept.
+  /// Answers with the progress of a planned release's deltas and cost. `plan` is the digest of the preparation's document,
+  /// if that is kept.
   private func preparation(_ id: String, plan: SHA256? = nil) throws -> Response {
     let deltas = context.api.deltas
-    guard let preparation = deltas.preparation(id, for: try context.asker) else {
+    guard let preparation = deltas.preparation(id, for: try context.requester) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
     }
     var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
@@ -106,7 +106,7 @@ struct ReleaseHandler: APIHandler {
     return input
   }
 
-  /// Why it is done though the channel is frozen.
+  /// Returns the reason for a release although the channel is frozen.
   static func breakGlass(_ text: String?) throws(Problem) -> String? {
     let reason = try HumanText.checked(text, member: "breakGlass", .message)
     if reason?.isEmpty == true {
@@ -117,18 +117,18 @@ struct ReleaseHandler: APIHandler {
 }
 
 extension RequestContext {
-  /// Whom a preparation is told to.
-  var asker: Preparation.Asker {
+  /// The caller, to which its preparations are open.
+  var requester: Preparation.Requester {
     get throws(Problem) {
       let names = try names
-      return Preparation.Asker(
+      return Preparation.Requester(
         app: names.app, channel: names.channel, token: caller.id, rights: caller.rights)
     }
   }
 }
 
 extension APIAnswer {
-  /// The answer to an act that makes a release: 201 where there is a new version.
+  /// The answer to an act that makes a release: 201 if there is a new version.
   init(_ value: some Encodable, madeBy outcome: ReleaseOutcome, dryRun: Bool) {
     self.init(value, outcome.changed && !dryRun ? .created : .ok)
   }
@@ -148,14 +148,14 @@ extension ReleaseAnswer {
 }
 
 extension ReleaseInput {
-  /// Whether bundles are only taken away.
+  /// Whether bundles are only removed.
   fileprivate var sendsNothing: Bool {
     !bundles.contains { if case .update = $0.change { true } else { false } }
   }
 }
 
 extension ReleaseForecast {
-  /// Of a dry run that changes something.
+  /// The forecast of a dry run; nil if it would change nothing.
   init?(_ outcome: ReleaseOutcome, _ update: UpdateCost?) {
     guard outcome.changed else { return nil }
     self.init(files: outcome.planned.map { File($0) }, update: update.map { TransferCost($0) })
@@ -191,7 +191,7 @@ extension ReleaseReference {
 }
 
 extension PreparationAnswer {
-  /// - Parameter late: whether the release no longer waits for it.
+  /// The state of a preparation; `late` is whether the release no longer waits for it.
   fileprivate init(_ preparation: Preparation, late: Bool) {
     let status = preparation.status
     var costs = Costs()

@@ -15,12 +15,12 @@ struct RollbackHandler: APIHandler {
     if let bundle = input.bundle, !input.withPrefetch {
       try caller.check(bundle: bundle)
     } else {
-      // The prefetch config is the whole channel's, too.
+      // The prefetch config belongs to the whole channel, too.
       try caller.checkReachesAllBundles()
     }
-    let asker = try context.asker
-    let forecast = try forecast(of: input, isHurried: body.now == true)
-    forecast?.preparation?.open(to: asker)
+    let requester = try context.requester
+    let forecast = try forecast(of: input, skipsWait: body.now == true)
+    forecast?.preparation?.open(to: requester)
     let deltas = DeltasAtCommit(
       releases.deltas, wereAwaited: forecast?.hasDeltas == true, isDryRun: input.dryRun)
     return try context.answering { outcome in
@@ -38,18 +38,19 @@ struct RollbackHandler: APIHandler {
     }
   }
 
-  /// What the answer says beforehand; of an act that can't be worked out nothing: it says itself what is wrong.
-  private func forecast(of input: RollbackInput, isHurried: Bool) throws -> Forecast? {
-    // Where too many wait already, devices take the files whole: a rollback doesn't stand in a queue.
+  /// Returns what the answer reports in advance; nil if the act can't be worked out, since the act itself reports what is
+  /// wrong.
+  private func forecast(of input: RollbackInput, skipsWait: Bool) throws -> Forecast? {
+    // If too many are waiting already, devices download whole files: a rollback doesn't queue.
     if input.dryRun { return Forecast(try releases.forecast(of: input, waits: true)) }
-    return (try? releases.forecast(of: input, waits: !isHurried)).map { Forecast($0) }
+    return (try? releases.forecast(of: input, waits: !skipsWait)).map { Forecast($0) }
   }
 
   private struct Forecast: Sendable {
     let hasDeltas: Bool
-    /// Of what works its cost out.
+    /// The preparation that works out the cost.
     let preparation: Preparation?
-    /// What a device on the newest version would be sent (RFC 7396).
+    /// The patch for a device on the newest version (RFC 7396).
     let patch: JSONValue
     let changes: [String: RollbackDetails.Change]
     let cost: RollbackDetails.Cost
@@ -60,7 +61,7 @@ struct RollbackHandler: APIHandler {
       preparation = forecast.preparation
       patch = .object(JSONObject(release.changes.map { .init(key: $0.url.text, value: $0.patch) }))
       changes = Dictionary(
-        release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadOne ? .changed : .added) },
+        release.changes.map { ($0.url.text, $0.entry == nil ? .removed : $0.hadEntry ? .changed : .added) },
         uniquingKeysWith: { $1 })
       let bytes = patch.canonical
       var cost = RollbackDetails.Cost(
@@ -74,7 +75,7 @@ struct RollbackHandler: APIHandler {
   private func input(_ body: RollbackRequest) throws -> RollbackInput {
     let names = try context.names
     let bundle = try body.bundle.map { try BundleName($0) }
-    // Whoever forgets to name the bundle must not take the whole channel back.
+    // Forgetting to name the bundle must not roll back the whole channel.
     guard (bundle != nil) != (body.allBundles == true) else {
       throw Problem.badRequest("a rollback needs one \"bundle\", or \"allBundles\"")
     }

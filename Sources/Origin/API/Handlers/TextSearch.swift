@@ -1,12 +1,12 @@
 import Store
 import System
 
-/// Looks for texts in a file, a piece at a time.
+/// Searches a file for texts, piece by piece.
 struct TextSearch {
   private let texts: [[UInt8]]
   private static let pieceCount = 1 << 18
 
-  /// - Parameter texts: none is empty.
+  /// - Parameter texts: non-empty texts.
   init(_ texts: [[UInt8]]) { self.texts = texts }
 
   func isFound(in blob: borrowing StoredBlob) throws(StoreError) -> Bool {
@@ -20,7 +20,7 @@ struct TextSearch {
       offset += Int64(read)
       let count = kept + read
       for text in texts where Self.contains(text, in: buffer[..<count]) { return true }
-      // A text may lie across two pieces.
+      // A match may span two pieces.
       kept = min(overlap, count)
       buffer.replaceSubrange(0..<kept, with: Array(buffer[count - kept..<count]))
     }
@@ -31,9 +31,9 @@ struct TextSearch {
     _ blob: borrowing StoredBlob, at offset: Int64, into buffer: inout [UInt8], from start: Int
   ) throws(StoreError) -> Int {
     let result = buffer.withUnsafeMutableBytes { (bytes) -> Result<Int, SystemError> in
-      let room = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + pieceCount])
+      let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + pieceCount])
       do throws(SystemError) {
-        return .success(try Kernel.read(blob.file, at: offset, into: room))
+        return .success(try Kernel.read(blob.file, at: offset, into: piece))
       } catch {
         return .failure(error)
       }

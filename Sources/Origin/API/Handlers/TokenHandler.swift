@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// Tokens, for admins of everything.
+/// Tokens, for unrestricted admins.
 struct TokenHandler: APIHandler {
   let context: RequestContext
 
@@ -32,7 +32,7 @@ struct TokenHandler: APIHandler {
           hosts: hosts, expiresAt: expiresAt, by: actor, record: record)
       }
     }
-    // Of a client that doesn't make the secret itself. Its answer can't be kept, so a retry is told what to do.
+    // For clients that don't make the secret themselves. The answer can't be kept, so a retry is told what to do.
     let record = context.key.map { AnswerRecord<AccessToken>($0) { StoredAnswer(Self.lost($0)) } }
     let made = try store.createToken(
       name: name, scope: scope, app: app, channel: channel, bundles: bundles, hosts: hosts,
@@ -40,7 +40,7 @@ struct TokenHandler: APIHandler {
     return .json(TokenAnswer(id: made.token.id, token: made.text), .created)
   }
 
-  /// sha256 of the secret that the client made; nil where the origin is to make one.
+  /// Returns the SHA-256 of a secret made by the client; nil if the origin is to make one.
   private func hash(_ body: TokenRequest) throws -> SHA256? {
     guard let text = body.secretHash else { return nil }
     guard let hash = SHA256(hex: text) else {
@@ -58,7 +58,7 @@ struct TokenHandler: APIHandler {
       [.init(key: "id", value: .string(token.id))])
   }
 
-  /// The bundles that it is limited to.
+  /// Returns the bundles that the token is limited to.
   private func bundles(_ body: TokenRequest, _ scope: TokenScope) throws -> BundleGlob? {
     guard let text = body.bundles else { return nil }
     guard let glob = BundleGlob(text) else {
@@ -68,24 +68,24 @@ struct TokenHandler: APIHandler {
     return glob
   }
 
-  /// The hosts whose URLs it may publish.
+  /// Returns the hosts whose URLs the token may publish.
   private func hosts(_ body: TokenRequest, _ scope: TokenScope) throws -> HostList? {
     guard let names = body.hosts, let hosts = try HostList.checked(names) else { return nil }
-    // An admin could make a token without limits, or lift those of a channel.
+    // An admin could create an unlimited token, or lift a channel's limits.
     guard scope < .admin else { throw Problem.badRequest("admin tokens can't be limited to hosts") }
     return hosts
   }
 
-  /// When it ends, in milliseconds since 1970.
+  /// Returns when the token expires, in milliseconds since 1970.
   private func end(_ body: TokenRequest) throws -> Int64? {
     guard let seconds = body.expiresIn else { return nil }
-    guard (1...Self.longestLife).contains(seconds) else {
+    guard (1...Self.maxLifetime).contains(seconds) else {
       throw Problem.badRequest("\"expiresIn\" must be seconds from now, ten years at most")
     }
     return Clock.unixMilliseconds() + seconds * 1000
   }
 
-  private static let longestLife: Int64 = 10 * 366 * 86_400
+  private static let maxLifetime: Int64 = 10 * 366 * 86_400
 
   /// `DELETE /tokens/{id or name}`
   func revoke() throws -> Response {

@@ -3,7 +3,7 @@ import Manifests
 import OriginAPI
 import Store
 
-/// The answer to an act, before it is a response: it is kept for retries, too.
+/// The answer to an act before it becomes a response; it is also kept for retries.
 struct APIAnswer: Sendable {
   let status: Status
   let document: JSONValue
@@ -22,7 +22,7 @@ struct APIAnswer: Sendable {
 }
 
 extension Response {
-  /// A value of the API as an answer.
+  /// Returns a value of the API as a JSON response.
   static func json(_ value: some Encodable, _ status: Status = .ok) -> Response {
     APIAnswer(value, status).response
   }
@@ -31,7 +31,7 @@ extension Response {
     .json(rendered: document.canonical, status)
   }
 
-  /// JSON that is rendered already.
+  /// Returns a response with JSON that is already rendered.
   static func json(
     rendered body: [UInt8], _ status: Status = .ok, type: String = "application/json",
     with field: (name: StaticString, value: String)? = nil
@@ -39,7 +39,7 @@ extension Response {
     .json(.bytes(SharedBytes(body)), status, type: type, with: field)
   }
 
-  /// The same of a body that may be made while it is sent.
+  /// Returns a response with a JSON body that may be produced while it is sent.
   static func json(
     _ body: Body, _ status: Status = .ok, type: String = "application/json",
     with field: (name: StaticString, value: String)? = nil
@@ -53,7 +53,7 @@ extension Response {
 }
 
 extension StoredAnswer {
-  /// An answer of more bytes isn't kept: only a report of gc over very many versions has as many.
+  /// The maximum size of a kept answer, in bytes; only a gc report over very many versions exceeds it.
   private static let limit = 1 << 20
 
   init(_ answer: APIAnswer) {
@@ -69,12 +69,12 @@ extension StoredAnswer {
     }
   }
 
-  /// A retry is refused: its answer can't be given twice.
+  /// An answer that refuses retries, since the original can't be given twice.
   init(_ problem: Problem) {
     self.init(status: problem.status, body: problem.document.canonical)
   }
 
-  /// The answer once more.
+  /// The kept answer as a response.
   var response: Response {
     .json(
       rendered: body, Status(UInt16(clamping: status)),

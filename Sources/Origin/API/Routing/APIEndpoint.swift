@@ -6,7 +6,7 @@ import System
 
 /// The publishing API: everything below `/api/v1`.
 ///
-/// The event loop only splits the request; who asks, and what is answered, is worked out on the worker pool.
+/// The event loop only parses the request; authentication and the answer are left to the worker pool.
 struct APIEndpoint: Sendable {
   let store: Store
   let releases: ReleaseService
@@ -14,15 +14,15 @@ struct APIEndpoint: Sendable {
   let documents: DocumentService
   let adoption: AdoptionService
   let fleet: FleetService
-  /// Bytes.
+  /// In bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
-  /// Who showed wrong tokens of late.
+  /// The addresses that recently sent wrong tokens.
   let attempts = LoginAttempts()
   let running = RunningRequests()
-  /// What preparations were given.
+  /// The documents that preparations were given.
   let plans = PlanCache()
-  /// What documents may take of the memory at once; the largest that anybody publishes fits several times.
+  /// The memory for all documents received at once; it holds several of the largest that are published in practice.
   let bodies = BodyBudget(limit: 64 << 20)
 
   func answer(_ request: borrowing Request) -> Answer {
@@ -30,52 +30,52 @@ struct APIEndpoint: Sendable {
       return .now(Problem.notFound.response)
     }
     if call.method == .options { return .now(Response(.noContent, HeadFields([("Allow", route.allow)]))) }
-    guard let act = route.act(for: call.method) else {
+    guard let act = route.operation(for: call.method) else {
       return .now(Problem.methodNotAllowed(route.allow).response)
     }
-    // Here already, so that nobody without a token is asked for a body, nor keeps a worker.
+    // Checked here, so that a client without a token is never asked for a body, nor occupies a worker.
     guard call.token != nil else { return .now(Problem.noToken.response) }
     switch act {
-    case .answer(let takes, let handle):
+    case .answer(let requirement, let handle):
       return .later {
         respond {
-          let context = try admit(call, takes)
+          let context = try authorize(call, requirement)
           guard call.method == .delete else { return call.reader.response(try handle(context)) }
           return try once(context, body: SHA256.of([]), handle)
         }
       }
     case _ where !call.announcesBody:
       return .now(Problem.lengthRequired.response)
-    case .document(let takes, _, _) where !call.coding.isKnown,
-      .upload(let takes, _) where !call.coding.isKnown:
+    case .document(let requirement, _, _) where !call.coding.isKnown,
+      .upload(let requirement, _) where !call.coding.isKnown:
       return .later {
         respond {
-          _ = try admit(call, takes)
+          _ = try authorize(call, requirement)
           throw Problem.unknownCoding
         }
       }
-    case .document(let takes, let limit, let open):
-      // The receiver counts what comes without a length: it has words for what is too long.
-      return refusal(call, takes, over: UInt64(limit))
-        ?? .receive(limit: .max) { DocumentReceiver(call, self, takes, limit: limit, open) }
-    case .upload(let takes, let open):
-      return refusal(call, takes, over: largestUpload)
-        ?? .receive(limit: largestUpload) { UploadReceiver(call, self, takes, open) }
+    case .document(let requirement, let limit, let open):
+      // The receiver counts bodies without a length and reports those that are too long.
+      return refusal(call, requirement, over: UInt64(limit))
+        ?? .receive(limit: .max) { DocumentReceiver(call, self, requirement, limit: limit, open) }
+    case .upload(let requirement, let open):
+      return refusal(call, requirement, over: largestUpload)
+        ?? .receive(limit: largestUpload) { UploadReceiver(call, self, requirement, open) }
     }
   }
 
-  /// The answer to a body that is too large by its head's word; nil to any other.
-  private func refusal(_ call: APIRequest, _ takes: Requirement, over limit: UInt64) -> Answer? {
+  /// Returns the answer to a body whose declared length is too large; nil for any other.
+  private func refusal(_ call: APIRequest, _ requirement: Requirement, over limit: UInt64) -> Answer? {
     guard let length = call.length, UInt64(clamping: length) > limit else { return nil }
     return .later {
       respond {
-        _ = try admit(call, takes)
+        _ = try authorize(call, requirement)
         throw Problem.tooLarge(limit: limit)
       }
     }
   }
 
-  /// Turns what a handler throws into its answer, for all of them; what is our own fault is logged.
+  /// Runs a handler and turns its errors into answers; internal errors are logged.
   func respond(_ handle: () throws -> Response) -> Response {
     do {
       return try handle()

@@ -5,38 +5,38 @@ import OriginAPI
 import Store
 import System
 
-/// What a request to the API says, copied off the event loop's buffer.
+/// A request to the API, copied out of the event loop's buffer.
 struct APIRequest: Sendable {
   let method: Method
-  /// Path segments after `/api/v1`, escapes decoded.
+  /// The path's segments after `/api/v1`, percent-decoded.
   let path: [String]
   private let query: [String: String]
   private let authorization: String?
   private let contentMD5: String?
   let contentType: String?
-  /// How the body is coded.
+  /// The body's content coding.
   let coding: RequestCoding
-  /// Bytes of the body as it is sent, where the head tells.
+  /// The size of the body as sent, if the head declares it.
   let length: Int64?
-  /// The head says that there is a body, be it of no bytes.
+  /// Whether the head announces a body, even an empty one.
   let announcesBody: Bool
-  /// It is to be done under a condition that may not hold (RFC 9110 §13.1). If-Unmodified-Since isn't one: without a
-  /// date to compare with it is ignored (§13.1.4).
+  /// Whether the request has a precondition that may not hold (RFC 9110 §13.1). If-Unmodified-Since doesn't count: without
+  /// a date to compare with, it is ignored (§13.1.4).
   let isConditional: Bool
-  /// What the sender has of an answer already, and the codings that it takes.
+  /// The answer that the client already has, and the codings that it accepts.
   let reader: AnswerReader
-  /// Who asks.
+  /// The client's address.
   let peer: PeerAddress
-  /// What the sender calls this act; nil: a retry can't be told from a new one.
+  /// The client's name for this act; nil if a retry can't be told from a new act.
   let name: RequestName?
 
-  /// Where the request comes from, for the audit trail; empty where no network is known.
+  /// The client's address for the audit trail; empty if it isn't known.
   var address: String { peer == .unknown ? "" : peer.description }
 
-  /// Bytes of the body without its coding, where the head tells.
+  /// The size of the decoded body, if the head declares it.
   var size: Int64? { if case .none = coding { length } else { nil } }
 
-  /// Reads a request; nil where the path is not below `/api/v1/` or is no text.
+  /// Parses a request; nil if its path isn't below `/api/v1/` or isn't text.
   init?(_ request: borrowing Request) {
     guard request.path.starts(with: "/api/v1/"), let path = Self.segments(request.path) else { return nil }
     self.path = path
@@ -60,7 +60,7 @@ struct APIRequest: Sendable {
     var walk = PathSegments(path)
     var segments: [String] = []
     while let segment = walk.next() {
-      // `+` is a plus sign in a path; the form's decoder would make it a space.
+      // `+` is a plus sign in a path; the form decoder would turn it into a space.
       guard segment.firstIndex(of: UInt8(ascii: "+")) == nil, let text = segment.formDecodedText else {
         return nil
       }
@@ -80,10 +80,10 @@ struct APIRequest: Sendable {
     return pairs
   }
 
-  /// The bearer token; nil without one.
+  /// The bearer token, or nil if there is none.
   var token: String? { Self.bearer(authorization) }
 
-  /// The token of an Authorization field (RFC 6750 §2.1); nil where it has none.
+  /// Returns the token of an Authorization field (RFC 6750 §2.1), or nil if it has none.
   static func bearer(_ authorization: String?) -> String? {
     guard let authorization, authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer "
     else {
@@ -92,7 +92,7 @@ struct APIRequest: Sendable {
     return String(authorization.dropFirst(7))
   }
 
-  /// The digest of Content-MD5 (RFC 1864), in base64.
+  /// Returns the digest in Content-MD5 (RFC 1864), which is in base64.
   func md5() throws(Problem) -> MD5 {
     guard let text = contentMD5 else {
       throw .badRequest("the request needs a Content-MD5 field: the MD5 of the bytes in base64")
@@ -103,7 +103,7 @@ struct APIRequest: Sendable {
     return md5
   }
 
-  /// What the query says under a name, as text.
+  /// Returns a query parameter's text.
   func text(_ name: String) -> String? { query[name] }
 
   func version(_ name: String) throws(Problem) -> ManifestVersion? {
@@ -114,7 +114,7 @@ struct APIRequest: Sendable {
     return version
   }
 
-  /// A version by its number, or by a moment at which it was live.
+  /// Returns a version named by its number or by a moment at which it was live.
   func versionName(_ name: String) throws -> VersionName? {
     guard let text = query[name] else { return nil }
     return try VersionName.read(text, in: "\(name)=")

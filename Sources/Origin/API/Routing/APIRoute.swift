@@ -3,61 +3,61 @@ import Manifests
 import OriginAPI
 import Store
 
-/// What the API answers under paths of one shape. Requests follow it; 405 and OPTIONS tell it.
+/// What the API answers under paths of one shape. Requests are routed by it, and 405 and OPTIONS answers list its methods.
 struct APIRoute: Sendable {
-  /// What is done, and what it takes of the token.
-  enum Act: Sendable {
+  /// What is done, and what it requires of the token.
+  enum Operation: Sendable {
     /// Answers a request without a body.
     case answer(Requirement, @Sendable (RequestContext) throws -> Response)
-    /// Takes a document of at most `limit` bytes as it arrives, then answers.
+    /// Receives a document of at most `limit` bytes as it arrives, then answers.
     case document(Requirement, limit: Int, @Sendable (RequestContext) throws -> any IncomingDocument)
-    /// Takes files as they arrive.
+    /// Receives files as they arrive.
     case upload(Requirement, @Sendable (RequestContext) throws -> any UploadSink)
   }
 
-  /// Segments of the path after `/api/v1`; `*` stands for any that isn't empty.
+  /// The path's segments after `/api/v1`; `*` stands for any non-empty one.
   private let shape: [String]
-  private let acts: [Method: Act]
+  private let operations: [Method: Operation]
 
-  init(_ shape: String, _ acts: [Method: Act]) {
+  init(_ shape: String, _ operations: [Method: Operation]) {
     self.shape = shape.split(separator: "/").map(String.init)
-    self.acts = acts
+    self.operations = operations
   }
 
-  /// The route of a path; nil where the API has nothing.
+  /// Returns the route of a path; nil if the API has none.
   static func at(_ path: [String]) -> APIRoute? { all.first { $0.covers(path) } }
 
   private func covers(_ path: [String]) -> Bool {
     path.count == shape.count && zip(path, shape).allSatisfy { $1 == "*" ? !$0.isEmpty : $0 == $1 }
   }
 
-  /// HEAD is GET, of which the server sends no body (RFC 9110 §9.3.2).
-  func act(for method: Method) -> Act? { acts[method == .head ? .get : method] }
+  /// Returns the act for a method. HEAD is GET, for which the server sends no body (RFC 9110 §9.3.2).
+  func operation(for method: Method) -> Operation? { operations[method == .head ? .get : method] }
 
-  /// The methods that are answered, as Allow has them.
+  /// The supported methods, as an Allow field's value.
   var allow: String {
     let methods: [Method] = [.get, .head, .options, .put, .post, .delete]
-    return methods.filter { $0 == .options || act(for: $0) != nil }.map { "\($0.name)" }.joined(
+    return methods.filter { $0 == .options || operation(for: $0) != nil }.map { "\($0.name)" }.joined(
       separator: ", ")
   }
 }
 
-extension APIRoute.Act {
-  /// The answer of a handler's method.
+extension APIRoute.Operation {
+  /// Makes an act that answers with a handler's method.
   static func reply<Handler: APIHandler>(
-    _ takes: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
+    _ requirement: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
   ) -> Self {
-    .answer(takes) { try method(Handler(context: $0))() }
+    .answer(requirement) { try method(Handler(context: $0))() }
   }
 
-  /// The answer of a handler's method to a document of at most `limit` bytes, which is read whole.
-  /// - Parameter knowsAll: false passes over members that a newer mirror may send.
+  /// Makes an act that gives a document of at most `limit` bytes, read whole, to a handler's method.
+  /// `rejectsUnknown` is false where members that a newer mirror may send are ignored.
   static func change<Handler: APIHandler, Body: Decodable & Sendable>(
-    _ takes: Requirement, limit: Int = 64 << 10, knowsAll: Bool = true,
+    _ requirement: Requirement, limit: Int = 64 << 10, rejectsUnknown: Bool = true,
     _ method: @escaping @Sendable (Handler) -> (Body) throws -> Response
   ) -> Self {
-    .document(takes, limit: limit) { _ in
-      WholeDocument<Body>(knowsAll: knowsAll) { try method(Handler(context: $0))($1) }
+    .document(requirement, limit: limit) { _ in
+      WholeDocument<Body>(rejectsUnknown: rejectsUnknown) { try method(Handler(context: $0))($1) }
     }
   }
 }

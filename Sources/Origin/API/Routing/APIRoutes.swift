@@ -1,7 +1,7 @@
 import HTTP
 
 extension APIRoute {
-  /// The whole API. Where two shapes cover a path, the first one has it.
+  /// All routes of the API. Where two shapes match a path, the first one wins.
   static let all: [APIRoute] = [
     APIRoute("apps", [.get: .reply(.scope(.read), ChannelHandler.list)]),
     APIRoute("audit", [.get: .reply(.everything, AuditHandler.newest)]),
@@ -15,11 +15,11 @@ extension APIRoute {
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
     APIRoute("disk", [.get: .reply(.everything, FleetHandler.disk)]),
     APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
-    APIRoute("leases", [.post: .change(.scope(.read), knowsAll: false, MirrorHandler.takeLease)]),
+    APIRoute("leases", [.post: .change(.scope(.read), rejectsUnknown: false, MirrorHandler.takeLease)]),
     APIRoute(
       "leases/*",
       [
-        .post: .change(.scope(.read), knowsAll: false, MirrorHandler.renewLease),
+        .post: .change(.scope(.read), rejectsUnknown: false, MirrorHandler.renewLease),
         .delete: .reply(.scope(.read), MirrorHandler.endLease),
       ]),
     APIRoute("mirror", [.get: .reply(.scope(.read), MirrorHandler.overview)]),
@@ -27,7 +27,7 @@ extension APIRoute {
       "mirrors",
       [
         .get: .reply(.scope(.read), MirrorHandler.mirrors),
-        .post: .change(.scope(.read), limit: large, knowsAll: false, MirrorHandler.register),
+        .post: .change(.scope(.read), limit: large, rejectsUnknown: false, MirrorHandler.register),
       ]),
     APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
     APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),
@@ -46,7 +46,7 @@ extension APIRoute {
     channel("/releases/*", [.get: .reply(.channel(.read), HistoryHandler.release)]),
     channel("/preparations", [.post: release(ReleaseHandler.prepare)]),
     channel("/bundles/*/entries", [.get: .reply(.channel(.read), HistoryHandler.entries)]),
-    // A pin keeps a version of the whole channel, with the bundles of all teams in it.
+    // A pin keeps a version of the whole channel, including the bundles of all teams.
     channel(
       "/pins",
       [
@@ -86,20 +86,20 @@ extension APIRoute {
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)]),
   ]
 
-  /// A policy with a script of 1 MB, a prefetch config, what a copy of a thousand channels names. Bytes.
+  /// Bytes: room for a policy with a script of 1 MB, a prefetch config, or what a mirror of a thousand channels names.
   private static let large = 2 << 20
-  /// 100,000 digests, and some white space.
+  /// Bytes: room for 100,000 digests and some white space.
   private static let digests = 8 << 20
-  /// A release of 100,000 resources is some 30 MB of JSON.
+  /// Bytes; a release of 100,000 resources is about 30 MB of JSON.
   private static let largest = 256 << 20
 
-  private static func channel(_ rest: String, _ acts: [Method: Act]) -> APIRoute {
-    APIRoute("apps/*/channels/*\(rest)", acts)
+  private static func channel(_ rest: String, _ operations: [Method: Operation]) -> APIRoute {
+    APIRoute("apps/*/channels/*\(rest)", operations)
   }
 
   private static func release(
     _ method: @escaping @Sendable (ReleaseHandler) -> (ReleaseDocument) throws -> Response
-  ) -> Act {
+  ) -> Operation {
     .document(.channel(.publish), limit: largest) { context in
       StreamedDocument(ReleaseDocument(context) { try method(ReleaseHandler(context: $0))($1) })
     }

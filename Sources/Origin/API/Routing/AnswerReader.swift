@@ -2,14 +2,14 @@ import Compression
 import HTTP
 import System
 
-/// What somebody who reads the API has already, and which codings he takes: an answer that he has is a 304, a large one is
-/// coded. Answers are worked out anew each time, so that a tag stands for the bytes and nothing else.
+/// Which answer an API client already has, and which codings it accepts: an unchanged answer becomes a 304, a large one is
+/// compressed. Answers are made anew each time, so a tag is computed from the bytes alone.
 struct AnswerReader: Sendable {
   private let accepted: AcceptEncoding
-  /// The tags of If-None-Match; nil: none were sent. `*` asks whether there is an answer at all: who reads has to see it.
+  /// The tags of If-None-Match, or nil. `*` matches no tag here, so the client gets the answer.
   private let known: String?
 
-  /// Bytes below which coding an answer isn't worth it, and above which it costs more time than it saves here.
+  /// The sizes, in bytes, worth compressing: smaller answers gain nothing, larger ones cost more time than they save here.
   private static let coded = 1024...(4 << 20)
 
   init(_ request: borrowing Request) {
@@ -17,7 +17,8 @@ struct AnswerReader: Sendable {
     known = request.field(.ifNoneMatch)?.text
   }
 
-  /// The answer as this reader gets it. Only what is in memory is looked at: a manifest is made while it is sent.
+  /// Returns the response as this client gets it. Only bodies in memory are changed: a manifest is produced while it is
+  /// sent.
   func response(_ response: Response) -> Response {
     guard response.status == .ok, case .bytes(let bytes) = response.body else { return response }
     let coding = coding(of: bytes.count)

@@ -52,8 +52,8 @@ extension Problem {
   static var lengthRequired: Problem {
     Problem(.lengthRequired, "length", "the request needs a body; send Content-Length")
   }
-  /// What the API changes has no entity tag, so that no condition on it is known to hold; then the method must not
-  /// be performed (RFC 9110 §13.1.1).
+  /// What the API changes has no entity tag, so no condition on it is known to hold; then the method must not be performed
+  /// (RFC 9110 §13.1.1).
   static var unknownCondition: Problem {
     Problem(
       .preconditionFailed, "condition",
@@ -67,7 +67,7 @@ extension Problem {
 }
 
 extension Problem {
-  /// What the API says of whatever a handler threw.
+  /// The problem that the API reports for any error thrown by a handler.
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -88,7 +88,7 @@ extension Problem {
 
   init(_ error: NameError) { self = .badRequest(error.description) }
 
-  /// What the store's refusal is called here.
+  /// The problem that the API reports for an error of the store.
   package init(_ error: StoreError) {
     let words = error.description
     switch error {
@@ -138,7 +138,7 @@ extension Problem {
       self.init(
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
-    // A status that publishers try again after.
+    // A status that makes publishers retry.
     case .system(let error) where error.isOutOfDescriptors:
       self.init(.serviceUnavailable, "descriptors", words)
     case .alreadyDone: self.init(.conflict, "already-done", words)

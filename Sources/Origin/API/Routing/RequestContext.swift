@@ -4,51 +4,51 @@ import OriginAPI
 import Store
 import System
 
-/// A request whose sender may make it, and what answers it: all that a handler needs.
+/// An authorized request and what is needed to answer it.
 struct RequestContext: Sendable {
   let api: APIEndpoint
   let request: APIRequest
-  /// The token that asks.
+  /// The token that the request was sent with.
   let caller: AccessToken
-  /// By what an act keeps its answer for retries; nil: it isn't kept.
+  /// The key under which an act keeps its answer for retries; nil if it isn't kept.
   var key: IdempotencyKey?
-  /// sha256 of the document that was sent, decoded; nil before all of it has arrived.
+  /// The SHA-256 of the decoded document; nil until all of it has arrived.
   var body: SHA256?
 
   var store: Store { api.store }
 
-  /// Who the audit trail says that it was.
+  /// Who did it, for the audit trail.
   var actor: Actor {
     Actor(name: caller.name, address: request.address, reason: request.text(RequestContext.reason))
   }
 
-  /// The query's name for why an act is done that has no member of its own for that.
+  /// The query parameter with the reason for an act that has no member for it.
   static let reason = "reason"
 
-  /// The app and channel that the path names.
+  /// The app and channel named by the path.
   var names: ChannelNames { get throws(Problem) { try ChannelNames(request) } }
 
-  /// The channel that the path names, as it is.
+  /// Returns the channel named by the path, in its current state.
   func channel() throws -> ChannelInfo {
     let names = try names
     return try store.channel(names.app, names.channel)
   }
 
-  /// `ifVersion`: what a request is refused for when something changed after it. A moment stands for the version of
-  /// then.
+  /// Returns the version of an `ifVersion`: the request is refused if something changed after it. A moment stands for the
+  /// version live then.
   func ifVersion(_ text: String?) throws -> ManifestVersion? {
     switch try VersionName.read(text, member: "ifVersion") {
     case nil: return nil
     case .number(let version):
-      let newest = try beforeAny { try channel().version }
-      guard version <= newest else { throw Problem.guardsNothing(version, newest: newest) }
+      let newest = try versionOrNone { try channel().version }
+      guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
       return version
-    case let moment?: return try beforeAny { try store.version(moment, of: channel()) }
+    case let moment?: return try versionOrNone { try store.version(moment, of: channel()) }
     }
   }
 
-  /// A version of the channel; 0 where there is no channel: nothing changed in what isn't there.
-  private func beforeAny(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
+  /// Returns a version of the channel, or 0 if the channel doesn't exist, since nothing has changed there.
+  private func versionOrNone(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
     do {
       return try version()
     } catch StoreError.unknownApp, StoreError.unknownChannel {
@@ -56,17 +56,17 @@ struct RequestContext: Sendable {
     }
   }
 
-  /// Carries out an act that keeps its answer for retries in its own transaction.
+  /// Carries out an act that stores its answer for retries in its own transaction.
   /// - Parameters:
-  ///   - answer: the answer to what the act came to; worked out twice, from the outcome alone.
-  ///   - act: is given what it keeps the answer by.
+  ///   - answer: makes the answer from the outcome alone; called twice.
+  ///   - act: receives the record that stores the answer.
   func answering<Outcome>(
     _ answer: @escaping @Sendable (Outcome) -> APIAnswer,
     to act: (AnswerRecord<Outcome>?) throws -> Outcome
   ) throws -> Response {
     let record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
     let result = answer(try act(record))
-    // Nothing changed, perhaps since this very act was staged by an earlier attempt and made just now.
+    // Nothing changed, perhaps because an earlier attempt staged this very act and it was carried out just now.
     if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {
       return kept.response
     }
@@ -75,8 +75,8 @@ struct RequestContext: Sendable {
 }
 
 extension Problem {
-  /// An `ifVersion` that doesn't exist yet: whatever changes until then would be let through.
-  static func guardsNothing(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
+  /// Refuses an `ifVersion` that doesn't exist yet: any change until then would be let through.
+  static func ifVersionTooNew(_ version: ManifestVersion, newest: ManifestVersion) -> Problem {
     Problem(
       .conflict, "if-version",
       "--if-version \(version) (\"ifVersion\") conflicts with the current state: the newest version is \(newest)"
@@ -84,7 +84,7 @@ extension Problem {
   }
 }
 
-/// The app and channel that a path names: `apps/{app}/channels/{channel}…`.
+/// The app and channel named by a path: `apps/{app}/channels/{channel}…`.
 struct ChannelNames: Sendable {
   let app: AppName
   let channel: ChannelName
@@ -99,7 +99,7 @@ struct ChannelNames: Sendable {
   }
 }
 
-/// What answers the requests of one topic. The routes name its methods.
+/// Answers the requests of one topic. Routes refer to its methods.
 protocol APIHandler: Sendable {
   init(context: RequestContext)
   var context: RequestContext { get }

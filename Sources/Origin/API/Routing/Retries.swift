@@ -4,12 +4,11 @@ import Store
 import System
 
 extension APIEndpoint {
-  /// Carries out a request that changes something, or, where it is the retry of one that was carried out, answers it as
-  /// that was answered. Without a key it is a new request each time.
+  /// Carries out a request that changes something or, if it is a retry of one that was carried out, repeats that answer.
+  /// Without a key, every request is a new one. `body` is the SHA-256 of the request's body.
   ///
-  /// What the caller may do was checked before; a token that may do something else now than when the request was carried
-  /// out gets no answer of then.
-  /// - Parameter body: sha256 of the request's body.
+  /// The caller's rights have been checked already; a token whose rights have changed since the request was carried out
+  /// doesn't get the earlier answer.
   func once(
     _ context: RequestContext, body: @autoclosure () -> SHA256,
     _ act: (RequestContext) throws -> Response
@@ -19,7 +18,7 @@ extension APIEndpoint {
     let caller = context.caller
     let key = IdempotencyKey(
       token: caller.id, text: name.key, request: name.digest(of: caller.rights, body: body()))
-    // A proxy gives up long before a release that waits for its deltas.
+    // A proxy gives up long before a release that waits for its deltas is done.
     guard running.begin(key) else { throw Problem.stillRunning }
     defer { running.end(key) }
     if let kept = try store.keptAnswer(to: key)?.response { return kept }
@@ -28,14 +27,14 @@ extension APIEndpoint {
     do {
       return try act(keyed)
     } catch {
-      // A release that was staged under this key may have been made meanwhile, and be why this attempt is refused.
+      // A release staged under this key may have been made meanwhile, which may be why this attempt is refused.
       guard let kept = try store.keptAnswer(to: key)?.response else { throw error }
       return kept
     }
   }
 }
 
-/// The requests with a key that are being carried out.
+/// The requests with a key that are in progress.
 final class RunningRequests: Sendable {
   private struct Name: Hashable {
     let token: String
@@ -44,7 +43,7 @@ final class RunningRequests: Sendable {
 
   private let names = Locked<Set<Name>>([])
 
-  /// Whether nobody else is at it.
+  /// Returns whether the request wasn't in progress yet.
   func begin(_ key: IdempotencyKey) -> Bool {
     names.withLock { $0.insert(Name(token: key.token, key: key.text)).inserted }
   }
@@ -55,9 +54,9 @@ final class RunningRequests: Sendable {
 }
 
 extension AccessToken {
-  /// What it may do, as text that differs where that differs.
+  /// What the token may do, as a text that differs whenever the rights differ.
   var rights: String {
-    // Without a list of hosts as before there were any: a retry may come after the server was replaced.
+    // Without hosts, the text is the same as in versions that had none: a retry may come after an upgrade of the server.
     let names = [scope.rawValue, app?.text ?? "", channel?.text ?? "", bundles?.text ?? ""]
     return (names + (hosts?.names ?? [])).joined(separator: " ")
   }
@@ -67,7 +66,7 @@ extension Problem {
   fileprivate static var badKey: Problem {
     .badRequest("Idempotency-Key must be one field of 16 to 128 visible ASCII characters, new for each act")
   }
-  /// The first attempt goes on; its answer is kept for the next one.
+  /// The first attempt is still running; its answer is kept for a later retry.
   fileprivate static var stillRunning: Problem {
     var problem = Problem(
       .serviceUnavailable, "still-running",
@@ -77,15 +76,15 @@ extension Problem {
   }
 }
 
-/// What a sender calls one act (Idempotency-Key), and which request it said it of.
+/// The name that a client gives an act (Idempotency-Key), and the request that it was sent with.
 struct RequestName: Sendable {
   let key: String
-  /// Method, path and query, as they were sent.
+  /// The method, path and query, as sent.
   private let target: [UInt8]
-  /// There is a second key: which one is meant nobody knows.
+  /// Whether there is a second key, which makes it unclear which one is meant.
   private let isRepeated: Bool
 
-  /// Nil where the request has no key.
+  /// Nil if the request has no key.
   init?(_ request: borrowing Request) {
     var lines = request.fieldLines
     let name = RawSpan("idempotency-key")
@@ -105,7 +104,7 @@ struct RequestName: Sendable {
     !isRepeated && (16...128).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
-  /// sha256 of everything that makes it this request and no other.
+  /// Returns the SHA-256 of everything that identifies this request.
   func digest(of rights: String, body: SHA256) -> SHA256 {
     var bytes = target
     bytes.append(0)

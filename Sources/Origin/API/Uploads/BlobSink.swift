@@ -4,9 +4,9 @@ import OriginAPI
 import Store
 import System
 
-/// One file on its way into the store: `PUT /blobs/{sha256}`.
+/// Receives one file into the store: `PUT /blobs/{sha256}`.
 final class BlobSink: UploadSink {
-  // Owned here between the calls; `finish` takes it out.
+  // Owned between calls; `finish` consumes it.
   private var incoming: IncomingBlob?
 
   init(_ context: RequestContext) throws {

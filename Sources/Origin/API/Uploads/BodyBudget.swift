@@ -1,30 +1,29 @@
 import System
 
-/// Keeps the memory of all documents that are received or carried out at once under a limit, over all connections.
+/// Limits the memory of all documents being received or processed, across all connections.
 ///
-/// What counts are bytes that arrived: announcing them takes nothing from others. A token has a quarter of the limit. A
-/// document that is larger, as a first release may be, goes beside the budget; there is one of those at a time. While
-/// that one is another token's, a single document may take what is left of the budget, and half of it while it is the
-/// same token's.
+/// Only bytes that have arrived count: announcing them takes nothing from others. A token gets a quarter of the limit. A
+/// larger document, such as a first release, goes outside the budget; there is one of those at a time. While it is another
+/// token's, a single document may take what is left of the budget; while it is the same token's, half of the budget.
 final class BodyBudget: Sendable {
-  /// Bytes that every document may have, whatever others hold: a small call doesn't wait for large ones.
+  /// The bytes that every document may have, whatever others hold: a small call doesn't wait for large ones.
   static let free = 65_536
-  /// How long a document that is larger may take to arrive, in nanoseconds: nobody keeps room by sending slowly.
+  /// How long a larger document may take to arrive, in nanoseconds: slow senders must not hold memory.
   static let longest: UInt64 = 300_000_000_000
 
   enum Verdict {
     case granted
-    /// Others have taken the room.
+    /// Others hold the memory.
     case full
-    /// It has been arriving for too long.
+    /// The document has been arriving for too long.
     case late
   }
 
   fileprivate struct State {
     var used = 0
-    /// Of that, by token.
+    /// Bytes in use by token.
     var parts: [String: Int] = [:]
-    /// The token whose document goes beside the budget.
+    /// The token whose document is outside the budget.
     var extra: String?
   }
 
@@ -33,14 +32,14 @@ final class BodyBudget: Sendable {
   private let state = Locked(State())
 
   /// - Parameters:
-  ///   - limit: bytes.
-  ///   - clock: nanoseconds that never go back.
+  ///   - limit: in bytes.
+  ///   - clock: returns monotonic nanoseconds.
   init(limit: Int, clock: @escaping @Sendable () -> UInt64 = Clock.monotonicNanoseconds) {
     self.limit = limit
     self.clock = clock
   }
 
-  /// The part of the budget that a token's document takes, which it gives back when it is let go of.
+  /// Returns a share of the budget for a token's document; it is given back when deallocated.
   func share(of token: String) -> Share { Share(self, token) }
 
   final class Share {
@@ -64,7 +63,7 @@ final class BodyBudget: Sendable {
       }
     }
 
-    /// Makes room for so many bytes in all.
+    /// Reserves memory for `count` bytes in total.
     func hold(_ count: Int) -> Verdict {
       guard count > max(held, BodyBudget.free) else { return .granted }
       guard budget.clock() &- begin <= BodyBudget.longest else { return .late }

@@ -4,18 +4,18 @@ import OriginAPI
 import Store
 import System
 
-/// The body of `POST /blobs/missing`, what a publisher asks about files before it sends them: `{"sha256":[…]}`.
+/// The body of `POST /blobs/missing`, with which a publisher asks about files before it sends them: `{"sha256":[…]}`.
 struct DigestDocument: StreamedContent {
-  static let division = JSONDivision.members(["sha256": .elements()])
+  static var division: JSONDivision { .members(["sha256": .elements()]) }
 
   private var digests: [SHA256]?
   private var listsPresent = false
   private var isInList = false
 
-  /// Digests in one question.
+  /// The maximum number of digests in one request.
   private static let limit = 100_000
 
-  mutating func take(_ part: JSONStream.Part) throws {
+  mutating func process(_ part: JSONStream.Part) throws {
     switch part {
     case .begin("sha256"):
       guard digests == nil else { throw Self.noList }
@@ -36,7 +36,7 @@ struct DigestDocument: StreamedContent {
     }
   }
 
-  /// Those of the digests that have to be sent, or those that don't, in the order asked.
+  /// Answers with the digests that have to be sent, or with those that don't, in the order asked.
   func finish(_ context: RequestContext) throws -> Response {
     guard let digests else { throw Self.noList }
     let missing = try context.store.missing(of: digests)

@@ -3,16 +3,16 @@ import OriginAPI
 import Store
 import System
 
-/// Takes a document from a sender who may send one; from anyone else nothing is taken.
+/// Receives a document from an authorized sender; from anyone else nothing is received.
 final class DocumentReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
-  private let takes: Requirement
-  /// Bytes.
+  private let requirement: Requirement
+  /// In bytes.
   private let limit: Int
   private var state: State
   private var body: BodyBytes
-  /// Bytes, decoded.
+  /// In bytes, decoded.
   private var received = 0
   private var hasher = SHA256Hasher()
 
@@ -21,18 +21,18 @@ final class DocumentReceiver: BodyReceiver {
     case refused(any Error)
   }
 
-  /// - Parameter open: begins the document of a sender who may send it.
+  /// Creates a receiver; `open` begins the document of an authorized sender.
   init(
-    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement, limit: Int,
+    _ request: APIRequest, _ api: APIEndpoint, _ requirement: Requirement, limit: Int,
     _ open: (RequestContext) throws -> any IncomingDocument
   ) {
     self.request = request
     self.api = api
-    self.takes = takes
+    self.requirement = requirement
     self.limit = limit
-    body = BodyBytes(request.coding, most: BodyBytes.mostOfDocument)
+    body = BodyBytes(request.coding, maxRatio: BodyBytes.maxDocumentRatio)
     do {
-      let context = try api.admit(request, takes)
+      let context = try api.authorize(request, requirement)
       state = .receiving(context, try open(context), api.bodies.share(of: context.caller.id))
     } catch {
       state = .refused(error)
@@ -42,10 +42,10 @@ final class DocumentReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(_, let document, let share) = state else { return false }
     do {
-      try body.take(bytes) { bytes in
+      try body.decode(bytes) { bytes in
         received += bytes.byteCount
         try makeRoom(in: share)
-        try document.take(bytes)
+        try document.append(bytes)
         hasher.update(bytes)
       }
       return true
@@ -61,8 +61,8 @@ final class DocumentReceiver: BodyReceiver {
       case .refused(let error): throw error
       case .receiving(_, let document, _):
         try body.finish()
-        // Again: a body may take minutes to arrive, in which a token is revoked or ends.
-        var context = try api.admit(request, takes)
+        // Checked again: a body may take minutes to arrive, and the token may be revoked or expire meanwhile.
+        var context = try api.authorize(request, requirement)
         let digest = hasher.finish()
         context.body = digest
         return try api.once(context, body: digest, document.finish)
@@ -72,7 +72,7 @@ final class DocumentReceiver: BodyReceiver {
 
   func abort() {}
 
-  /// Makes room for what has arrived of the document.
+  /// Reserves memory for what has arrived of the document.
   private func makeRoom(in share: BodyBudget.Share) throws(Problem) {
     guard received <= limit else { throw .tooLarge(limit: UInt64(limit)) }
     switch share.hold(received) {

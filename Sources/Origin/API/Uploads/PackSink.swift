@@ -4,19 +4,19 @@ import OriginAPI
 import Store
 import System
 
-/// Small files one after another: `<sha256> <md5> <size>\n<bytes>`, again and again. `POST /blobs`.
+/// Receives a sequence of small files, each as `<sha256> <md5> <size>\n<bytes>`: `POST /blobs`.
 ///
-/// Each is stored when its last byte is here; the first bad one ends the pack, and those before it are kept.
+/// Each is stored once its last byte has arrived; the first bad one ends the pack, and those before it are kept.
 final class PackSink: UploadSink {
   static let contentType = "application/vnd.xcache.pack"
 
-  /// Larger files are sent alone.
+  /// Larger files are sent on their own.
   private static let sizeLimit = 1 << 20
-  /// A sha256, an md5, a size, two spaces and the line feed.
+  /// A SHA-256, an MD5, a size, two spaces and the line feed.
   private static let headLimit = 64 + 32 + 7 + 3
 
   private let store: Store
-  /// What arrived and isn't stored yet: less than one file and its head.
+  /// What has arrived but isn't stored yet: less than one file and its head.
   private var pending: [UInt8] = []
   private var head: BlobClaim?
   private var stored = 0
@@ -44,7 +44,7 @@ final class PackSink: UploadSink {
     return .json(PackUploadAnswer(stored: stored))
   }
 
-  /// Stores the files that are here to their end; gives the bytes that they had with their heads.
+  /// Stores the files that have arrived completely, and returns the number of bytes that they and their heads took.
   private func storeWhole() throws -> Int {
     var files: [SmallFile] = []
     var used = 0
@@ -88,7 +88,7 @@ final class PackSink: UploadSink {
     }
   }
 
-  /// - Parameter before: how many files stand before the one that it is about.
+  /// - Parameter before: how many files precede the bad one.
   private func badHead(_ before: Int) -> Problem {
     .badRequest(
       "file number \(before + 1) of the pack doesn't begin with \"<sha256> <md5> <size, at most 1 MiB>\"")

@@ -3,17 +3,17 @@ import Manifests
 import OriginAPI
 import Store
 
-/// The body of `POST …/releases` and `…/preparations`: the members of the release, and what becomes of each bundle.
+/// The body of `POST …/releases` and `…/preparations`: the members of the release, and the change to each bundle.
 struct ReleaseDocument: StreamedContent {
-  static let division = JSONDivision.members([
-    "bundles": .elements(.members(["remove": .elements(), "set": .members()]))
-  ])
+  static var division: JSONDivision {
+    .members(["bundles": .elements(.members(["remove": .elements(), "set": .members()]))])
+  }
 
   private let context: RequestContext
   private let act: (RequestContext, ReleaseDocument) throws -> Response
-  /// The members beside the bundles.
+  /// The members other than the bundles.
   private var members = JSONObject()
-  /// nil where the document has none.
+  /// Nil if the document has none.
   private(set) var bundles: [BundleChange]?
   private var bundle = Bundle()
   private var place = Place.outside
@@ -22,24 +22,24 @@ struct ReleaseDocument: StreamedContent {
     case outside, document, bundles, bundle, set, remove
   }
 
-  /// URLs of one release, set and removed: each costs memory until it is made, however short its text is.
+  /// The maximum number of URLs set and removed in one release: each takes memory until it is made, however short its text.
   private static let urlLimit = 250_000
   private var urls = 0
 
-  /// The members beside the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
+  /// The members other than the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
   private static let known: Set = [
     "breakGlass", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
   ]
-  private static let knownOfBundle: Set = ["base", "bundle", "unpublish"]
+  private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
 
-  /// Members of an object whose members aren't URLs; there are ten.
+  /// The maximum number of members of an object that isn't keyed by URL; ten are known.
   private static let memberLimit = 64
 
-  /// Content types by their text: 100,000 files have a few.
+  /// Content types by their text: 100,000 files share a few.
   private var types: [String: ContentType] = [:]
-  private static let mostTypes = 64
+  private static let maxTypes = 64
 
-  /// A bundle of which a part has arrived.
+  /// A bundle that is still arriving.
   private struct Bundle {
     var members = JSONObject()
     var set: [ResourceURL: ResourceContent] = [:]
@@ -47,7 +47,7 @@ struct ReleaseDocument: StreamedContent {
     var seen: Set<String> = []
   }
 
-  /// - Parameter act: what is done when all of it has arrived.
+  /// Creates a document; `act` is carried out once all of it has arrived.
   init(
     _ context: RequestContext, _ act: @escaping (RequestContext, ReleaseDocument) throws -> Response
   ) {
@@ -57,12 +57,12 @@ struct ReleaseDocument: StreamedContent {
 
   func finish(_ context: RequestContext) throws -> Response { try act(context, self) }
 
-  /// The members beside the bundles.
+  /// Decodes the members other than the bundles.
   func decodeMembers<Members: Decodable>(as type: Members.Type) throws -> Members {
     try JSONValue.object(members).decode(type)
   }
 
-  mutating func take(_ part: JSONStream.Part) throws {
+  mutating func process(_ part: JSONStream.Part) throws {
     switch (place, part) {
     case (.outside, .begin): place = .document
     case (.document, .begin):
@@ -80,7 +80,7 @@ struct ReleaseDocument: StreamedContent {
     case (.bundle, .begin(let key?)):
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
       place = key == "set" ? .set : .remove
-    case (.bundle, .value(let key?, let value)): try take(value, key)
+    case (.bundle, .value(let key?, let value)): try process(value, key)
     case (.bundle, .end): try endBundle()
     case (.set, .value(let key?, let value)):
       try countURL()
@@ -105,15 +105,15 @@ struct ReleaseDocument: StreamedContent {
     }
   }
 
-  private mutating func take(_ value: JSONValue, _ key: String) throws {
+  private mutating func process(_ value: JSONValue, _ key: String) throws {
     switch key {
     case "set" where !value.isNull: throw Problem.badRequest("\"set\" must be an object of URLs")
     case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" must be an array of URLs")
     case "set", "remove":
       guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
-    case _ where !Self.knownOfBundle.contains(key): throw UnknownMember(name: key)
+    case _ where !Self.bundleMembers.contains(key): throw UnknownMember(name: key)
     case "bundle":
-      // As soon as it is known: nothing more is taken for a bundle that the token may not change.
+      // Checked as early as possible: nothing more is received for a bundle that the token may not change.
       if let text = value.string { try context.caller.check(bundle: BundleName(text)) }
       fallthrough
     default: try Self.add(value, key, to: &bundle.members)
@@ -133,7 +133,7 @@ struct ReleaseDocument: StreamedContent {
     place = .bundles
   }
 
-  /// The members of a bundle beside its URLs.
+  /// The members of a bundle other than its URLs.
   private struct BundleMembers: Decodable {
     let bundle: String?
     let base: String?
@@ -156,7 +156,7 @@ struct ReleaseDocument: StreamedContent {
     object[key] = value
   }
 
-  /// URLs come as they are stored: a second spelling would be a second resource.
+  /// URLs must be in stored form: a second spelling would be a second resource.
   private static func url(_ text: String) throws -> ResourceURL {
     do {
       let url = try ResourceURL(text)
@@ -172,7 +172,7 @@ struct ReleaseDocument: StreamedContent {
   private mutating func type(_ text: String) -> ContentType? {
     if let known = types[text] { return known }
     guard let type = ContentType(text) else { return nil }
-    if types.count < Self.mostTypes { types[text] = type }
+    if types.count < Self.maxTypes { types[text] = type }
     return type
   }
 

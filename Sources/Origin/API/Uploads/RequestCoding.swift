@@ -2,14 +2,14 @@ import Compression
 import HTTP
 import OriginAPI
 
-/// What a request's body is coded by (RFC 9110 §8.4).
+/// The content coding of a request's body (RFC 9110 §8.4).
 enum RequestCoding: Sendable {
   case none
   case coded(StreamDecoder.Coding)
-  /// By something else, or by several codings.
+  /// Another coding, or several.
   case unknown
 
-  /// What the API takes, as Accept-Encoding of its answers says (RFC 9110 §12.5.3): there clients learn it.
+  /// What the API accepts, advertised to clients in the Accept-Encoding of its answers (RFC 9110 §12.5.3).
   static let accepted = "zstd, gzip"
 
   init(_ request: borrowing Request) {
@@ -28,48 +28,48 @@ enum RequestCoding: Sendable {
       }
   }
 
-  /// What undoes it; nil: nothing is to be undone.
+  /// The decoder; nil if the body isn't coded.
   var decoder: StreamDecoder? { if case .coded(let coding) = self { StreamDecoder(coding) } else { nil } }
 
   var isKnown: Bool { if case .unknown = self { false } else { true } }
 }
 
-/// A body on its way to whoever takes it, without its content coding.
+/// Removes the content coding of a body on its way to its receiver.
 struct BodyBytes {
   private let decoder: StreamDecoder?
-  /// Bytes that came, and those that they stand for.
+  /// The bytes received, and the bytes decoded from them.
   private var (coded, decoded) = (0, 0)
 
-  /// What a coding may take beyond what it stands for. Members without content, or whatever else stands for nothing, would
-  /// go on for ever otherwise: limits are those of what comes out.
-  private static let room = 1 << 20
-  /// How many bytes one byte of a document may stand for, beyond `room`: what a document costs follows from what was sent.
-  /// A release of 100,000 URLs that all have the same content comes to 220.
-  static let mostOfDocument = 500
-  /// nil: what comes out goes to the disk, whose limits hold.
-  private let most: Int?
+  /// How many bytes a coded body may have beyond its decoded size. Without this, members without content, or anything else
+  /// that decodes to nothing, could go on forever: limits apply to the decoded bytes.
+  private static let slack = 1 << 20
+  /// How many bytes one byte of a document may decode to, beyond `slack`, so that a document's cost is bounded by what was
+  /// sent. A release of 100,000 URLs that all have the same content reaches 220.
+  static let maxDocumentRatio = 500
+  /// Nil where the decoded bytes go to disk, whose limits apply.
+  private let maxRatio: Int?
 
-  /// - Parameter most: bytes that one byte may stand for.
-  init(_ coding: RequestCoding, most: Int? = nil) {
+  /// Creates a decoder; `maxRatio` is how many bytes one byte may decode to.
+  init(_ coding: RequestCoding, maxRatio: Int? = nil) {
     decoder = coding.decoder
-    self.most = most
+    self.maxRatio = maxRatio
   }
 
-  /// - Parameter body: takes the decoded bytes, in bounded pieces; what it throws ends the decoding.
-  mutating func take(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
+  /// Decodes `bytes` and passes the result to `body` in bounded pieces; an error that it throws ends the decoding.
+  mutating func decode(_ bytes: RawSpan, _ body: (RawSpan) throws -> Void) throws {
     guard let decoder else { return try body(bytes) }
     coded += bytes.byteCount
     var more = 0
-    let limit = most.map { BodyBytes.room.addingClamped(coded * $0) - decoded } ?? .max
+    let limit = maxRatio.map { BodyBytes.slack.addingClamped(coded * $0) - decoded } ?? .max
     try BodyBytes.problem {
       try decoder.decode(bytes) { piece in
         more += piece.byteCount
-        guard more <= limit else { throw Problem.standsForTooMuch }
+        guard more <= limit else { throw Problem.expandsTooMuch }
         try body(piece)
       }
     }
     decoded += more
-    guard coded - decoded <= Self.room else {
+    guard coded - decoded <= Self.slack else {
       throw Problem.badRequest("the encoded body is far larger than its content; send it uncompressed")
     }
   }
@@ -91,10 +91,10 @@ struct BodyBytes {
 }
 
 extension Problem {
-  fileprivate static var standsForTooMuch: Problem {
+  fileprivate static var expandsTooMuch: Problem {
     Problem(
       .contentTooLarge, "content-coding",
-      "the compressed body expands more than \(BodyBytes.mostOfDocument) times; send it uncompressed"
+      "the compressed body expands more than \(BodyBytes.maxDocumentRatio) times; send it uncompressed"
     )
   }
 }

@@ -1,19 +1,19 @@
 import HTTP
 import OriginAPI
 
-/// What takes files to the store, once their sender was admitted.
+/// Writes files to the store, once their sender has been authorized.
 protocol UploadSink: AnyObject {
   func append(_ bytes: RawSpan) throws
   func finish() throws -> Response
 }
 
-/// Takes files as they arrive from a sender who may send them; from anyone else nothing is taken.
+/// Receives files from an authorized sender; from anyone else nothing is received.
 final class UploadReceiver: BodyReceiver {
   private let request: APIRequest
   private let api: APIEndpoint
-  private let takes: Requirement
+  private let requirement: Requirement
   private var body: BodyBytes
-  /// Bytes, decoded.
+  /// In bytes, decoded.
   private var received: UInt64 = 0
   private var state: State
 
@@ -23,15 +23,15 @@ final class UploadReceiver: BodyReceiver {
   }
 
   init(
-    _ request: APIRequest, _ api: APIEndpoint, _ takes: Requirement,
+    _ request: APIRequest, _ api: APIEndpoint, _ requirement: Requirement,
     _ open: (RequestContext) throws -> any UploadSink
   ) {
     self.request = request
     self.api = api
-    self.takes = takes
+    self.requirement = requirement
     body = BodyBytes(request.coding)
     do {
-      state = .receiving(try open(api.admit(request, takes)))
+      state = .receiving(try open(api.authorize(request, requirement)))
     } catch {
       state = .refused(error)
     }
@@ -40,7 +40,7 @@ final class UploadReceiver: BodyReceiver {
   func receive(_ bytes: RawSpan) -> Bool {
     guard case .receiving(let sink) = state else { return false }
     do {
-      try body.take(bytes) { bytes in
+      try body.decode(bytes) { bytes in
         received += UInt64(bytes.byteCount)
         guard received <= api.largestUpload else { throw Problem.tooLarge(limit: api.largestUpload) }
         try sink.append(bytes)
@@ -56,15 +56,15 @@ final class UploadReceiver: BodyReceiver {
     api.respond {
       switch state {
       case .receiving(let sink):
-        // Again: a large file takes long to arrive, in which a token is revoked or ends.
+        // Checked again: a large file takes long to arrive, and the token may be revoked or expire meanwhile.
         try body.finish()
-        _ = try api.admit(request, takes)
+        _ = try api.authorize(request, requirement)
         return try sink.finish()
       case .refused(let error): throw error
       }
     }
   }
 
-  // Letting go of a sink drops what was half received.
+  // Dropping the sink discards what was partly received.
   func abort() { state = .refused(CancellationError()) }
 }

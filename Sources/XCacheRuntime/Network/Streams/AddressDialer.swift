@@ -2,11 +2,11 @@ import HTTPDNS
 import System
 import XCacheClient
 
-/// Connects to the addresses that a resolver gives, which race as RFC 8305 says, and at last to wherever the system says; tells the
-/// resolver how that went.
+/// Connects to the addresses that a resolver returns, racing them as in RFC 8305, and finally to those of the system;
+/// reports the outcome to the resolver.
 package struct AddressDialer: Sendable {
-  /// Makes a connection, TLS included, to an address; nil: to where the system says that the host is. It runs on a thread of its
-  /// own, and comes back soon after the attempt was ended.
+  /// Makes a connection, TLS included, to an address, or if that is nil, to whatever address the system has for the host.
+  /// Runs on a thread of its own, and has to return soon after the attempt is ended.
   package typealias Connect =
     @Sendable (IPAddress?, ConnectionAttempt) throws(TransportError) -> any ProxyStream
 
@@ -16,10 +16,10 @@ package struct AddressDialer: Sendable {
   private let raceDelay: UInt64
 
   /// - Parameters:
-  ///   - resolver: nil: the system says where hosts are.
-  ///   - connectSeconds: within which a connection has to stand.
+  ///   - resolver: resolves host names; if nil, the system does.
+  ///   - connectSeconds: the time within which a connection has to be established.
   ///   - addressMilliseconds: the same for one of the resolver's addresses.
-  ///   - raceMilliseconds: between two attempts of which none failed; nil: as RFC 8305 recommends.
+  ///   - raceMilliseconds: the delay between two attempts while none has failed; if nil, the one that RFC 8305 recommends.
   package init(
     _ resolver: (any Resolver)?, connectSeconds: Int = 10, addressMilliseconds: Int = AddressDialer.timeout,
     raceMilliseconds: Int? = nil
@@ -30,18 +30,22 @@ package struct AddressDialer: Sendable {
     self.addressMilliseconds = min(milliseconds, addressMilliseconds)
   }
 
-  /// Times that the resolver is asked: its first addresses may be stale or wrong.
+  /// How many times the resolver is asked: its first addresses may be stale or wrong.
   package static let attempts = 2
-  /// Milliseconds until a connection to a resolver's address must stand. The system's answer gets all the time.
+  /// Milliseconds within which a connection to one of the resolver's addresses has to be established. The system's
+  /// addresses get the full time.
   package static let timeout = 4_000
-  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  /// Milliseconds after which a waiting thread checks whether to go on.
   private static let slice = 500
 
+  /// Connects to a host.
+  ///
   /// - Parameters:
-  ///   - host: without brackets.
-  ///   - system: where the system says that the host is, best first; it may hang as long as it likes.
-  ///   - isCancelled: asked about twice a second, on this thread.
-  /// - Throws: what the attempt threw that failed last; `.stopped` where it was cancelled.
+  ///   - host: the host, without brackets.
+  ///   - system: returns the system's addresses of the host, best first; it may hang for any length of time.
+  ///   - isCancelled: called about twice a second, on this thread.
+  ///   - connect: makes the connection to one address.
+  /// - Throws: the error of the attempt that failed last; `.stopped` if it was cancelled.
   package func dial(
     _ host: String, system: @escaping @Sendable () -> [IPAddress?], isCancelled: () -> Bool = { false },
     by connect: @escaping Connect
@@ -71,7 +75,7 @@ package struct AddressDialer: Sendable {
     return try race(addresses, of: host, within: milliseconds, isCancelled, connect) { _, _ in }
   }
 
-  /// Asks the system on a thread of its own, which nobody waits for in vain.
+  /// Asks the system on a separate thread, which can be left behind if it hangs.
   private func lookUp(
     _ host: String, _ system: @escaping @Sendable () -> [IPAddress?], _ isCancelled: () -> Bool
   ) throws(TransportError) -> [IPAddress?] {
@@ -101,11 +105,11 @@ package struct AddressDialer: Sendable {
 
   private struct Finish {
     var outcomes: [Outcome] = []
-    /// What connects from now on is closed.
+    /// If set, connections established later are closed.
     var isOver = false
   }
 
-  /// - Parameter note: is told of each address that failed, and of the one that won, with the milliseconds that it took.
+  /// `note` is called for each address that failed, and for the one that won, with the milliseconds that it took.
   private func race(
     _ addresses: [IPAddress?], of host: String, within milliseconds: Int, _ isCancelled: () -> Bool,
     _ connect: @escaping Connect, _ note: (_ address: IPAddress?, _ milliseconds: Int?) -> Void

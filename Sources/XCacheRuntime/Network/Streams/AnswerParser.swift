@@ -1,17 +1,17 @@
 import HTTP
 import System
 
-/// Takes an answer of HTTP/1.1 apart as its bytes arrive (RFC 9112): its head, its body without framing, and its end.
+/// An incremental parser of HTTP/1.1 responses (RFC 9112): head, body without framing, and end.
 ///
-/// Answers of 1xx are passed over. It does no I/O and keeps no bytes of a body.
+/// Skips 1xx responses. It does no I/O and keeps no bytes of a body.
 struct AnswerParser {
-  /// What the next bytes are.
+  /// What was parsed next.
   enum Step: Equatable {
     case head(Head)
     case body([UInt8])
-    /// The bytes are used up; there is more to come.
+    /// All bytes are consumed; more are needed.
     case more
-    /// The answer is whole.
+    /// The response is complete.
     case end
     /// It isn't HTTP, or breaks its rules.
     case malformed(String)
@@ -19,10 +19,10 @@ struct AnswerParser {
 
   struct Head: Equatable {
     let status: Int
-    /// What the status line says behind it, which may be nothing; nil: it ends there.
+    /// The reason phrase, which may be empty; nil if the status line ends after the status.
     var reason: String?
     fileprivate(set) var headers: [Header]
-    /// Whether each line could be read.
+    /// Whether every line could be parsed.
     fileprivate(set) var isTidy = true
 
     struct Header: Equatable {
@@ -34,7 +34,7 @@ struct AnswerParser {
       headers.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// The members of a list, over all headers of that name, in small letters (RFC 9110 §5.6.1).
+    /// Returns the members of a list over all headers of that name, in lower case (RFC 9110 §5.6.1).
     func list(_ name: String) -> [String] {
       values(name).flatMap { $0.split(separator: ",") }.map { $0.trimmingBlanks.lowercased() }
         .filter { !$0.isEmpty }
@@ -44,7 +44,7 @@ struct AnswerParser {
   private enum State {
     case head
     case framed(BodyFraming)
-    /// As long as the connection.
+    /// The body ends with the connection.
     case open
     case over
     case failed(String)
@@ -56,26 +56,27 @@ struct AnswerParser {
   private var used = 0
   /// Whether the connection has ended.
   private(set) var isOver = false
-  /// Whether it broke off.
+  /// Whether the connection broke off.
   private var isBroken = false
-  /// Whether the connection may carry another request when this answer is whole.
+  /// Whether the connection may carry another request once this response is complete.
   private(set) var keepsConnection = true
 
-  /// Bytes of a head at most, those of 1xx before it included.
+  /// The most bytes of a head, including those of 1xx responses before it.
   private static let headLimit = 256 << 10
   private var headBytes = 0
-  /// Of a head that isn't whole: its lines so far, where the next one begins, and how far was looked for its end.
+  /// For a head that isn't complete: its lines so far, the start of the next line, and how far the search for its end has
+  /// come.
   private var lines: [String] = []
   private var lineStart = 0
   private var scanned = 0
 
-  /// - Parameter isHEAD: whether the request was one; then there is no body, whatever the head says.
+  /// - Parameter isHEAD: whether the request was a HEAD; then there is no body, whatever the head says.
   init(isHEAD: Bool) { self.isHEAD = isHEAD }
 
-  /// Whether bytes came behind the answer, which nobody asked for.
+  /// Whether there are bytes after the response that nobody asked for.
   var hasMore: Bool { used < rest.count }
 
-  /// Adds bytes that came.
+  /// Adds received bytes.
   mutating func add(_ bytes: some Sequence<UInt8>) {
     if used == rest.count {
       rest.removeAll(keepingCapacity: true)
@@ -84,14 +85,15 @@ struct AnswerParser {
     rest.append(contentsOf: bytes)
   }
 
-  /// The connection has ended.
-  /// - Parameter isBroken: whether it broke off, so that a body that lasts as long as the connection isn't whole (RFC 9112 §8).
+  /// Ends the input, because the connection has ended.
+  /// - Parameter isBroken: whether it broke off, so that a body delimited by the end of the connection isn't complete (RFC
+  ///   9112 §8).
   mutating func close(isBroken: Bool = false) {
     isOver = true
     self.isBroken = isBroken
   }
 
-  /// What comes next of what was added.
+  /// Parses the next step from the bytes added so far.
   mutating func next() -> Step {
     switch state {
     case .head: return nextHead()
@@ -143,14 +145,14 @@ struct AnswerParser {
       }
       guard headBytes <= Self.headLimit else { return fail("the answer's head is too long") }
       guard let head = Self.head(lines) else { return fail("the answer isn't HTTP/1.1") }
-      // Nobody asked for another protocol.
+      // We never ask for another protocol.
       guard head.status != 101 else { return fail("the server changed the protocol") }
       if head.status < 200 { continue }
       return begin(head, isOld: lines[0].hasPrefix("HTTP/1.0"))
     }
   }
 
-  /// The lines of a head that is here as a whole, without their ends; a line may end with LF alone (RFC 9112 §2.2).
+  /// Takes the lines of a complete head, without their ends; a line may end with LF alone (RFC 9112 §2.2).
   private mutating func takeLines() -> [String]? {
     while scanned < rest.count {
       defer { scanned += 1 }
@@ -162,7 +164,7 @@ struct AnswerParser {
         lines.append(line)
         continue
       }
-      // An empty line before the status line is passed over.
+      // An empty line before the status line is skipped.
       guard !lines.isEmpty else { continue }
       headBytes += lineStart - used
       used = lineStart
@@ -201,8 +203,8 @@ struct AnswerParser {
     return head
   }
 
-  /// Nil where the line is none: libsoup, too, passes over those without a colon or a name, or with blanks in it, and what is folded
-  /// behind them.
+  /// Nil if the line isn't a header: like libsoup, we skip lines without a colon or a name, or with blanks in the name,
+  /// together with the folded lines after them.
   private static func header(_ line: String) -> Head.Header? {
     guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
@@ -211,13 +213,14 @@ struct AnswerParser {
       name: String(line[..<colon]), value: line[line.utf8.index(after: colon)...].trimmingBlanks)
   }
 
-  /// Whether somebody may read in such a line how long the body is: then nobody is sure where the answer ends.
+  /// Whether another parser might read a body length from such a line, so that parsers could disagree on where the response
+  /// ends.
   private static func mayFrame(_ line: String) -> Bool {
     let line = line.lowercased()
     return line.contains("content-length") || line.contains("transfer-encoding")
   }
 
-  /// How long the body is (RFC 9112 §6.3).
+  /// Determines how the body is delimited (RFC 9112 §6.3).
   private mutating func begin(_ head: Head, isOld: Bool) -> Step {
     let connection = head.list("connection")
     keepsConnection =
@@ -227,7 +230,7 @@ struct AnswerParser {
     if isHEAD || head.status == 204 || head.status == 304 {
       state = .over
     } else if codings.last == "chunked" {
-      // Whoever sends a length as well may mean to smuggle an answer.
+      // A length in addition may be an attempt at response smuggling.
       if !lengths.isEmpty { keepsConnection = false }
       state = .framed(.chunked(ChunkedDecoder()))
     } else if !codings.isEmpty || lengths.isEmpty {
@@ -245,7 +248,7 @@ struct AnswerParser {
 }
 
 extension Substring {
-  /// Without the blanks around it (RFC 9110 §5.6.3).
+  /// The text without leading and trailing blanks (RFC 9110 §5.6.3).
   fileprivate var trimmingBlanks: String {
     let isBlank = { (c: Unicode.Scalar) in c == " " || c == "\t" }
     var text = unicodeScalars.drop(while: isBlank)

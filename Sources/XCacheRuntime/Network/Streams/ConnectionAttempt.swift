@@ -1,19 +1,20 @@
 import System
 
-/// A connection that is being made, and that may turn out not to be wanted.
+/// An attempt at a connection, which may turn out not to be needed.
 package final class ConnectionAttempt: Sendable {
   private struct State {
     var isEnded = false
     var end: (@Sendable () -> Void)?
   }
 
-  /// Milliseconds after which it is ended.
+  /// The milliseconds after which the attempt is ended.
   package let milliseconds: Int
   private let state = Locked(State())
 
   init(milliseconds: Int) { self.milliseconds = milliseconds }
 
-  /// Has `end` run when the attempt is ended, now where it was: whoever waits for the connection is to come back.
+  /// Sets a closure to run when the attempt is ended, at once if it already was; it has to wake whoever waits for the
+  /// connection.
   package func onEnd(_ end: @escaping @Sendable () -> Void) {
     let isEnded = state.withLock { state in
       if !state.isEnded { state.end = end }
@@ -22,7 +23,7 @@ package final class ConnectionAttempt: Sendable {
     if isEnded { end() }
   }
 
-  /// Nobody wants it any more.
+  /// Ends the attempt, because nobody needs it any more.
   func end() {
     let end = state.withLock { state in
       defer { state = State(isEnded: true) }
@@ -31,7 +32,7 @@ package final class ConnectionAttempt: Sendable {
     end?()
   }
 
-  /// The connection stands, or failed: from now on it isn't ended. False where it was before.
+  /// Marks the attempt as finished, connected or failed; it can't be ended any more. False if it was ended before.
   func finish() -> Bool {
     state.withLock { state in
       state.end = nil

@@ -1,7 +1,7 @@
 import System
 import XCacheClient
 
-/// One request and its answer on one connection.
+/// One request and its response on one connection.
 struct StreamExchange {
   private let request: NetworkRequest
   private let url: RequestAddress
@@ -9,18 +9,18 @@ struct StreamExchange {
   private let stallSeconds: Int
   private var parser: AnswerParser
   private var decoder: ContentDecoder?
-  /// Whether anything of an answer came.
+  /// Whether any byte of a response has arrived.
   private(set) var hasBegun = false
-  /// Whether the answer is whole.
+  /// Whether the response is complete.
   private var isOver = false
-  /// Whether the server has said that it won't have the rest of the body.
+  /// Whether the server has indicated that it doesn't want the rest of the body.
   private var isRefused = false
 
-  /// Bytes that are read and written at a time.
+  /// The number of bytes to read or write at a time.
   private static let piece = 64 << 10
-  /// Milliseconds after which a thread that waits asks whether it is to go on.
+  /// Milliseconds after which a waiting thread checks whether to go on.
   private static let slice = 500
-  /// The same while a body is sent that the server doesn't take.
+  /// The same while sending a body that the server doesn't read.
   private static let uploadSlice = 100
 
   init(_ request: NetworkRequest, _ url: RequestAddress, _ stream: any ProxyStream, stallSeconds: Int) {
@@ -31,11 +31,11 @@ struct StreamExchange {
     parser = AnswerParser(isHEAD: request.method == "HEAD")
   }
 
-  /// Sends the request and hands the answer over; gives whether the connection may carry another one.
+  /// Sends the request and delivers the response; returns whether the connection may carry another request.
   mutating func run(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
-    // A server that has enough of a body may answer and hang up: its answer counts.
+    // A server that has seen enough of a body may respond and hang up; that response counts.
     let isSent = try send(begin, receive)
     try pass(begin, receive)
     while !isOver {
@@ -47,13 +47,13 @@ struct StreamExchange {
 
   // MARK: - The request
 
-  /// Headers that are written here.
+  /// Headers that only this type writes.
   private static let own: Set<String> = [
     "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "te", "trailer",
     "transfer-encoding", "upgrade",
   ]
 
-  /// The head as it is sent.
+  /// Returns the head as it is sent.
   private func head() throws(TransportError) -> [UInt8] {
     let isToken = { (text: String) in
       !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
@@ -61,19 +61,20 @@ struct StreamExchange {
     guard isToken(request.method) else { throw TransportError(.other, "not a method: \(request.method)") }
     var text = "\(request.method) \(url.target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
     for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
-      guard isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-        throw TransportError(.other, "the header \"\(name)\" has no name or contains a control character")
+      // Other control characters end no line, and browsers send them (Fetch standard §2.2.2).
+      guard isToken(name), value.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
+        throw TransportError(.other, "the header \"\(name)\" has no name or contains a line break or NUL")
       }
       text += "\(name): \(value)\r\n"
     }
-    // A part of something coded can't be decoded.
+    // A part of coded data can't be decoded.
     let isPart = request.headers.contains { $0.name.lowercased() == "range" }
     text += "Accept-Encoding: \(isPart ? "identity" : "gzip")\r\n"
     if let length { text += "Content-Length: \(length)\r\n" }
     return HeaderText.bytes(text + "\r\n")
   }
 
-  /// Bytes of the body; nil: there is none, and the method means none (RFC 9110 §8.6).
+  /// The length of the body; nil if there is none and the method doesn't call for one (RFC 9110 §8.6).
   private var length: Int64? {
     switch request.body {
     case .none: ["POST", "PUT", "PATCH"].contains(request.method) ? 0 : nil
@@ -82,8 +83,8 @@ struct StreamExchange {
     }
   }
 
-  /// Sends the request, and hands on what comes of an answer meanwhile, lest both sides wait for one another; false where the
-  /// other side took no more.
+  /// Sends the request, and delivers whatever arrives of the response meanwhile, so that the two sides don't block each
+  /// other. Returns false if the other side stopped reading.
   private mutating func send(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
@@ -144,14 +145,14 @@ struct StreamExchange {
 
   private static let stopped = TransportError(.stopped, "the caller ended it")
 
-  /// Hands on all that is here.
+  /// Delivers everything that has arrived.
   private mutating func pass(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     while !isOver, try step(begin, receive) {}
   }
 
-  /// Hands on the next thing that is here; false where there is none.
+  /// Delivers the next item that has arrived; returns false if there is none.
   private mutating func step(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
@@ -173,7 +174,7 @@ struct StreamExchange {
     return true
   }
 
-  /// The head as the page gets it, of a body without coding.
+  /// Returns the head as the page gets it, for a decoded body.
   private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
     let decoded = NetworkHead.decoded(
       head.status, reason: head.reason, head.headers.map { ($0.name, $0.value) }, to: request,
@@ -196,7 +197,7 @@ struct StreamExchange {
     }
   }
 
-  /// Waits for bytes, until the server was silent for too long.
+  /// Waits for bytes, until the server has been silent for too long.
   private mutating func wait() throws(TransportError) {
     let end = ContinuousClock.now.advanced(by: .seconds(stallSeconds))
     while try !read(within: Self.slice) {
@@ -207,7 +208,7 @@ struct StreamExchange {
     }
   }
 
-  /// Gives the parser what came, or the connection's end; false where nothing did.
+  /// Feeds received bytes, or the connection's end, to the parser; returns false if nothing arrived.
   private mutating func read(within milliseconds: Int) throws(TransportError) -> Bool {
     let stream = stream
     var isSilent = false

@@ -2,32 +2,31 @@ import HTTPDNS
 import System
 import XCacheClient
 
-/// How connections to servers are made.
+/// Makes connections to servers.
 public protocol StreamNetwork: Sendable {
-  /// A connection to a server, with TLS under the system's rules, for `host` by name and certificate, where `isSecure` says so.
-  /// The call blocks.
+  /// Connects to a server; if `isSecure`, with TLS by the system's rules, checking the certificate against `host`. Blocks.
   ///
   /// - Parameters:
-  ///   - host: a name, or an address.
+  ///   - host: a name or an address.
   ///   - port: 1 to 65,535.
-  ///   - isSecure: whether with TLS.
-  ///   - isCancelled: asked about twice a second, on the calling thread; true ends the call, which then throws `.stopped`.
-  /// - Throws: `TransportError`, where there is none.
+  ///   - isSecure: whether to use TLS.
+  ///   - isCancelled: called about twice a second, on the calling thread; true ends the call, which then throws `.stopped`.
+  /// - Throws: `TransportError` if no connection can be made.
   func connect(
     to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
   ) throws(TransportError) -> any ProxyStream
 }
 
-/// Requests of pages by HTTP/1.1 over connections of a `StreamNetwork`, six to a server at a time where a `PageFetcher` makes
-/// them; those that may carry another request are kept for a minute.
+/// Sends page requests by HTTP/1.1 over connections of a `StreamNetwork`, six to a server at a time if a `PageFetcher`
+/// makes them; connections that can carry another request are kept for a minute.
 ///
-/// It offers gzip, and undoes whatever is known; where a part of a file is asked for, none is offered.
+/// It only offers gzip, but decodes every coding it knows; for a request for part of a file it offers none.
 public final class StreamPageTransport: PageTransport {
   private let network: any StreamNetwork
   let stallSeconds: Int
   private let kept = Locked(KeptStreams())
 
-  /// A transport that gives up an answer of which nothing came for `stallSeconds`.
+  /// Creates a transport that gives up if nothing of an answer arrives for `stallSeconds`.
   public init(_ network: any StreamNetwork, stallSeconds: Int = 600) {
     self.network = network
     self.stallSeconds = min(max(stallSeconds, 1), 3600)
@@ -35,10 +34,10 @@ public final class StreamPageTransport: PageTransport {
 
   deinit { for stream in kept.withLock({ $0.takeAll() }) { stream.close() } }
 
-  /// Requests from now on take new connections.
+  /// Closes the kept connections, so that later requests use new ones.
   public func networkChanged() { for stream in kept.withLock({ $0.takeAll() }) { stream.close() } }
 
-  /// Sends by HTTP/1.1. A connection that was kept and turns out to be gone is replaced by a new one.
+  /// Sends a request by HTTP/1.1. If a kept connection turns out to be gone, it is replaced by a new one.
   public func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
@@ -47,13 +46,13 @@ public final class StreamPageTransport: PageTransport {
     }
     let server = url.server
     while let (stream, network) = kept.withLock({ $0.take(server, at: Clock.continuousMilliseconds()) }) {
-      // What came meanwhile would be taken for the answer.
+      // Unread bytes would be taken for the response.
       if stream.isGone || stream.hasUnread {
         stream.close()
         continue
       }
       if try exchange(request, url, server, stream, of: network, isKept: true, begin, receive) { return }
-      // It was sent, and may have been carried out: once more, on a connection that is sure to be there.
+      // The request was sent and may have been carried out, so retry only once, on a new connection.
       break
     }
     let isSecure = url.scheme == "https"
@@ -65,7 +64,7 @@ public final class StreamPageTransport: PageTransport {
     _ = try exchange(request, url, server, stream, of: generation, isKept: false, begin, receive)
   }
 
-  /// False where a kept connection was gone, and nothing of the request was answered.
+  /// Returns false if a kept connection was gone and no response had started.
   private func exchange(
     _ request: NetworkRequest, _ url: RequestAddress, _ server: String, _ stream: any ProxyStream,
     of network: Int, isKept: Bool, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
@@ -89,42 +88,42 @@ public final class StreamPageTransport: PageTransport {
 }
 
 extension ProxyStream {
-  /// Whether anything is there to be read, its end included.
+  /// Whether there is anything to read, including the end of the stream.
   fileprivate var hasUnread: Bool {
     var byte: UInt8 = 0
     return withUnsafeMutableBytes(of: &byte) { read(into: $0, within: 0) } != nil
   }
 }
 
-/// Connections that wait for their next request.
+/// Idle connections that wait for their next request.
 struct KeptStreams {
   private struct Kept {
     let stream: any ProxyStream
-    /// Milliseconds of a clock that goes on while the system sleeps: servers don't wait for it.
+    /// In milliseconds of a clock that keeps running while the system sleeps, since servers' timeouts do too.
     let since: Int64
   }
 
   private var streams: [String: [Kept]] = [:]
-  /// Counts the networks that the device had.
+  /// Counts the networks that the device has used.
   private(set) var network = 0
 
-  /// Connections of one server, and of all; milliseconds for which one is kept.
+  /// The most connections of one server, and of all servers; the milliseconds for which one is kept.
   private static let perServer = 6
   private static let limit = 64
   private static let time: Int64 = 60_000
 
-  /// The one that was used last, whose other side is most likely there still; and the network that it is of.
+  /// Takes the connection used last, which is most likely still alive, and the network that it belongs to.
   mutating func take(_ server: String, at now: Int64) -> (any ProxyStream, Int)? {
     guard let last = streams[server]?.popLast() else { return nil }
     if streams[server]?.isEmpty == true { streams[server] = nil }
     if now - last.since < Self.time { return (last.stream, network) }
-    // Those before it are older still.
+    // The ones before it are older still.
     for old in streams.removeValue(forKey: server) ?? [] { old.stream.close() }
     last.stream.close()
     return nil
   }
 
-  /// False where it isn't kept. Of too many, the one goes that has waited longest.
+  /// Keeps a connection; returns false if it isn't kept. If there are too many, the one idle for longest is closed.
   mutating func keep(_ stream: any ProxyStream, to server: String, of network: Int, at now: Int64) -> Bool {
     guard network == self.network, streams[server]?.count ?? 0 < Self.perServer else { return false }
     for old in streams.keys { drop(old) { $0 + Self.time <= now } }
@@ -137,7 +136,7 @@ struct KeptStreams {
     return true
   }
 
-  /// Closes connections of a server, by when they were used last.
+  /// Closes connections of a server, by when they were last used.
   private mutating func drop(_ server: String, _ isOld: (Int64) -> Bool) {
     let all = streams[server] ?? []
     let rest = all.filter { !isOld($0.since) }
@@ -146,7 +145,7 @@ struct KeptStreams {
     streams[server] = rest.isEmpty ? nil : rest
   }
 
-  /// All of them; what is used now isn't kept any more, either.
+  /// Removes and returns all connections; those in use now won't be kept either.
   mutating func takeAll() -> [any ProxyStream] {
     network += 1
     defer { streams = [:] }

@@ -1,21 +1,24 @@
 import System
 
-/// Writes on a thread of its own, so that whoever sends sees to the answer while the other side takes nothing.
+/// Writes on a thread of its own, so that the sender can read the response while the other side accepts no data.
 ///
-/// A write that is under way ends at the latest when the stream is closed.
+/// Closing the stream ends a write that is in progress.
 final class StreamWriter: Sendable {
   private enum State {
     case idle
     case writing([UInt8])
-    /// The other side is gone, or took nothing for too long.
+    /// The other side is gone, or accepted nothing for too long.
     case failed
     case over
   }
 
   private let state: Monitor<State>
 
-  /// - Parameter milliseconds: for which the other side may take nothing.
-  /// - Throws: where the system has no thread left.
+  /// Starts the thread.
+  /// - Parameters:
+  ///   - stream: the stream to write to.
+  ///   - milliseconds: how long the other side may accept nothing.
+  /// - Throws: `SystemError` if the system has no thread left.
   init(_ stream: any ProxyStream, within milliseconds: Int) throws(SystemError) {
     let state = Monitor(State.idle)
     self.state = state
@@ -39,10 +42,10 @@ final class StreamWriter: Sendable {
 
   deinit { state.broadcasting { $0 = .over } }
 
-  /// Begins to write; the bytes before must be written.
+  /// Starts a write; the previous one must have finished.
   func write(_ bytes: [UInt8]) { state.broadcasting { $0 = .writing(bytes) } }
 
-  /// Whether what was begun is written, false where it can't be; nil: not within so many milliseconds.
+  /// Whether the write has finished; false if it failed, nil if it takes longer than `milliseconds`.
   func isDone(within milliseconds: Int) -> Bool? {
     state.waiting(for: .milliseconds(milliseconds)) { state in
       switch state {

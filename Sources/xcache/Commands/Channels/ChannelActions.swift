@@ -17,7 +17,7 @@ enum ChannelActions {
     let remote = try RemoteOrigin(arguments)
     let answer = try remote.api.channels()
     let channels = answer.value.channels
-    // A misspelt name has no channel, which isn't the same as an app without any.
+    // A misspelt app isn't the same as an app without channels.
     if let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
       let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
       throw Failure(
@@ -47,8 +47,7 @@ enum ChannelActions {
     return .done
   }
 
-  /// Who answers polls that name no app.
-  /// - Parameter list: the origin's apps and channels.
+  /// Describes which app answers polls that name none.
   private static func defaultMessage(_ app: AppName, _ list: ChannelList) -> String {
     guard list.channels.contains(where: { $0.app == app }) else {
       return "the default app is \(app), which has no channel: polls without an app get 404; "
@@ -57,13 +56,13 @@ enum ChannelActions {
     return "polls without an app are answered by \(app)"
   }
 
-  /// Names the app that answers where none is named, or tells which one does.
+  /// Sets the default app, or prints it.
   static func defaultApp(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let api = try RemoteOrigin(arguments).api
     let document: JSONValue
     var line: String
     if arguments.operands.count > 1 {
-      // By its name alone, not by a setting that happens to be around.
+      // Only from the operand, not from a setting that happens to be there.
       let name = try SettingsValue.app(try arguments.operands("default-app", "NAME")[1], in: "NAME")
       let answer = try api.nameDefaultApp(DefaultAppRequest(app: name))
       document = answer.document
@@ -84,10 +83,10 @@ enum ChannelActions {
     return .done
   }
 
-  /// One of the acts on the channel that is named.
+  /// Runs a subcommand on the named channel.
   static func act(_ verb: String, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands(verb)
-    // A channel is made and removed by its name, not by a setting that happens to be around.
+    // Creating or removing a channel needs an explicit name, not a setting that happens to be there.
     if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty {
       throw UsageError("--channel NAME is required")
     }

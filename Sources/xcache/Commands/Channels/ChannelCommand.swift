@@ -41,7 +41,7 @@ enum ChannelCommand {
     })
 }
 
-/// `xcache channel set`: the interval between polls, the hosts of releases, the share of reports.
+/// `xcache channel set`: the poll interval, the hosts of releases, the share of reports.
 enum ChannelSet {
   static let options: [Option] = [
     .value("interval", "SECONDS", "seconds between a device's polls, 30 to 3600; none resets it (set)").only(
@@ -104,9 +104,9 @@ enum ChannelSet {
   }
 }
 
-/// `--hosts`, of a channel or a token.
+/// The value of `--hosts`, of a channel or a token.
 enum HostOutput {
-  /// The hosts that are named; nil for `*`, which stands for all. None is an error: an unset variable lifts no limit.
+  /// Returns the named hosts, or nil for `*`. An empty list is an error: an unset variable must not lift a limit.
   static func list(_ text: String) throws -> HostList? {
     let names = text.split { $0 == "," || $0 == " " }.map(String.init)
     if names.isEmpty { throw UsageError("--hosts contains no host; '*' means all hosts") }
@@ -117,11 +117,11 @@ enum HostOutput {
     }
   }
 
-  /// As tables have them.
+  /// Formats hosts for a table.
   static func cell(_ hosts: [String]?) -> String { hosts?.joined(separator: ",") ?? "all" }
 }
 
-/// `--reports`: a share of batches, in hundredths of a percent.
+/// The value of `--reports`: a share of batches, in hundredths of a percent.
 enum Percentage {
   /// Reads `10`, `10%` or `0.25%`.
   static func read(_ text: String) throws -> Int {
@@ -141,7 +141,7 @@ enum Percentage {
     "--reports \(text): expected a percentage from 0 to 100 with at most two decimals, or none"
   }
 
-  /// `0.25 %`
+  /// Formats a share as `0.25 %`.
   static func text(_ share: Int) -> String {
     let (whole, rest) = (share / 100, share % 100)
     if rest == 0 { return "\(whole) %" }

@@ -2,9 +2,9 @@ import Manifests
 import OriginAPI
 import System
 
-/// What the commands that change a prefetch config or a policy have in common.
+/// What the commands that change a prefetch config or a policy share.
 enum DocumentChange {
-  /// `request`, with what `-m` and `--if-version` say.
+  /// Returns `request` with the values of `-m` and `--if-version`.
   static func filled<Request: DocumentChangeRequest>(_ request: Request, _ arguments: Arguments) throws
     -> Request
   {
@@ -14,9 +14,7 @@ enum DocumentChange {
     return request
   }
 
-  /// Tells the version that came of it, and whose it replaces.
-  ///
-  /// - Parameter replaces: whether the change puts a whole document in the place of another.
+  /// Prints the new version, and the one that it replaces. `replaces` says whether the change replaces the whole document.
   static func tell(
     _ answer: OriginAnswer<DocumentChangeAnswer>, _ what: String, replaces: Bool, _ arguments: Arguments,
     _ terminal: Terminal
@@ -33,7 +31,7 @@ enum DocumentChange {
   }
 }
 
-/// The versions of a prefetch config or a policy, as people read them.
+/// Prints the versions of a prefetch config or a policy.
 enum DocumentLog {
   static func run(_ document: String, _ arguments: Arguments, _ terminal: Terminal) throws {
     let remote = try RemoteOrigin(arguments)
@@ -60,25 +58,25 @@ enum DocumentLog {
     version.message.split(separator: "\n").first.map(String.init) ?? ""
   }
 
-  /// `version 4 (push by ci, 2026-11-20 15:17:27 UTC: message)`
+  /// Formats a version as `version 4 (push by ci, 2026-11-20 15:17:27 UTC: message)`.
   static func line(_ version: DocumentVersion) -> String {
     let message = firstLine(version)
     return "version \(version.version) (\(kind(version)) by \(version.author), \(version.at.formatted)"
       + (message.isEmpty ? ")" : ": \(message))")
   }
 
-  /// The same of a document that there may be none of yet.
+  /// As above, for a document that may not exist yet.
   static func line(_ document: DocumentAnswer) -> String { document.record.map(line) ?? "version 0" }
 }
 
-/// A policy as `policy show` and `status` say it.
+/// Formats a policy for `policy show` and `status`.
 struct PolicyOutput {
   private let policy: Policy
   private let now = Instant(milliseconds: Clock.unixMilliseconds())
 
   init(_ json: JSONValue?) { policy = Policy(reading: json ?? .null) }
 
-  /// The line that has to be seen while the kill switch is on.
+  /// The warning to show while the kill switch is on.
   func alarm(_ terminal: Terminal) -> String? {
     guard policy.isKilled(at: now) else { return nil }
     let end = policy.until.map { "until \($0)" } ?? "until `xcache policy resume`"

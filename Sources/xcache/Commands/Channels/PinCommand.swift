@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import Publishing
 
-/// `xcache pin`: versions that gc leaves alone.
+/// `xcache pin`: protects versions from gc.
 enum PinCommand {
   static let command = Command(
     name: "pin", operands: "V \"why\" | list | remove V",
@@ -18,7 +18,7 @@ enum PinCommand {
     options: Command.remote + Command.channel + [VersionArgument.option, Command.all.only("list")], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    // A version of the user's own, or a word that was to be one of ours: that is told first.
+    // Either a version, or a misspelt subcommand, which is reported first.
     if let word = arguments.operands.first, !["list", "remove"].contains(word),
       try arguments.value("at") == nil, (try? VersionArgument.read(word, in: "")) == nil
     {
@@ -56,7 +56,7 @@ enum PinCommand {
     return .done
   }
 
-  /// The version, an operand or the value of `--at`, and the operands after it.
+  /// Returns the version, from an operand or `--at`, and the operands after it.
   private static func version(_ arguments: Arguments, after first: [String], before rest: [String])
     throws(UsageError) -> [String]
   {

@@ -2,9 +2,9 @@ import Manifests
 import OriginAPI
 import System
 
-/// `xcache policy script key | sign | add`: what signs the scripts that pages run.
+/// `xcache policy script key | sign | add`: signs the scripts that pages run.
 enum PolicyScripts {
-  /// Makes a key in a file of its owner's, and prints what the app is to have of it.
+  /// Creates a key in a file that only its owner can read, and prints the public key for the app.
   static func makeKey(_ arguments: Arguments, _ terminal: Terminal) throws {
     let path = try arguments.operands("script", "key", "FILE")[2]
     let key = SigningKey()
@@ -45,7 +45,7 @@ enum PolicyScripts {
     }
   }
 
-  /// The request that adds a script, signed here or before.
+  /// Returns the request that adds a script, signed now or before.
   static func adding(_ arguments: Arguments) throws -> (PolicyRequest, message: String) {
     let file = try arguments.operands("script", "add", "FILE")[2]
     let (given, path) = (try arguments.value("signature"), try arguments.value("key"))
@@ -85,7 +85,7 @@ enum PolicyScripts {
     return bytes
   }
 
-  /// `interceptor` of `build/interceptor.js`.
+  /// Returns the script's name, such as `interceptor` for `build/interceptor.js`.
   private static func name(of file: String) -> String {
     let last = file.split(separator: "/").last.map(String.init) ?? file
     return last.hasSuffix(".js") ? String(last.dropLast(3)) : last
@@ -93,7 +93,7 @@ enum PolicyScripts {
 
   // MARK: - The key's file
 
-  /// What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7).
+  /// The prefix of a 32-byte Ed25519 key in PKCS #8 (RFC 8410 §7).
   private static let prefix: [UInt8] = [
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
   ]

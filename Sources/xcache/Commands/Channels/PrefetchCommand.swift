@@ -124,7 +124,7 @@ enum PrefetchCommand {
     for line in preview(config, page) { terminal.say(line) }
   }
 
-  /// The file that is named, else what the channel has.
+  /// Returns the named file, or the channel's config.
   private static func subject(
     _ arguments: Arguments, _ words: String...
   ) throws -> (name: String, check: PrefetchCheck) {

@@ -5,14 +5,14 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// `xcache prefetch run PAGE`: sends what a device would, and says how long each call takes.
+/// `xcache prefetch run PAGE`: sends the calls that a device would, and prints how long each takes.
 struct PrefetchRun {
   let plan: PrefetchPlan
   let page: String
-  /// Seconds after which what isn't whole yet is given up.
+  /// The timeout in seconds.
   let timeout: Int64
 
-  /// One call and what came of it.
+  /// A call and its result.
   struct Outcome: Sendable {
     let request: PrefetchRequest
     var status: Int?
@@ -22,7 +22,7 @@ struct PrefetchRun {
     var failure: String?
     var isLate = false
 
-    /// Why a device wouldn't hand the answer to a page; nil: it would, or there is none.
+    /// Why a device wouldn't give the answer to a page; nil if it would, or there is no answer.
     var drop: String? {
       guard failure == nil, let status else { return nil }
       guard (200..<300).contains(status) else { return "a device drops it: its status isn't 2xx" }
@@ -42,13 +42,13 @@ struct PrefetchRun {
     }
   }
 
-  /// Nobody's cookies: the person at the terminal has no session.
+  /// A store without cookies: there is no session on the command line.
   private struct NoCookies: CookieStore {
     func header(for url: String) async -> String? { nil }
     func take(_ values: [String], from url: String) async {}
   }
 
-  /// All calls at once, as a device sends them; in the config's order.
+  /// Sends all calls at once, as a device does; returns the outcomes in the config's order.
   func run() throws -> [Outcome] {
     guard let url = try? ResourceURL(page) else {
       throw UsageError(SettingsError.message(ofPage: page, in: "--url"))
@@ -64,7 +64,7 @@ struct PrefetchRun {
         results.broadcasting { $0[place] = outcome }
       }
     }
-    // Those that were given up end by themselves, within a second or two.
+    // Calls that timed out end by themselves within a second or two.
     _ = results.waiting(for: .seconds(timeout + 3)) { $0.count == requests.count ? () : nil }
     let known = results.withLock { $0 }
     return requests.enumerated().map { place, request in

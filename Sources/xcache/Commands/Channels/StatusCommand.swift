@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import Publishing
 
-/// `xcache status`: what a channel holds now.
+/// `xcache status`: the current state of a channel.
 enum StatusCommand {
   static let command = Command(
     name: "status", operands: "", summary: "show a channel's current state",
@@ -47,8 +47,8 @@ enum StatusCommand {
     return .done
   }
 
-  /// What the console's charts show, of 90 days; an origin of before, or one whose disk the token may not see, leaves out
-  /// what it doesn't tell.
+  /// Returns the data of the console's charts, for 90 days; without what an older origin doesn't have, or this token may not
+  /// see.
   private static func history(of channel: ChannelAddress, _ remote: RemoteOrigin) throws
     -> JSONValue
   {
@@ -65,7 +65,7 @@ enum StatusCommand {
     return .object(history)
   }
 
-  /// Nil where the origin has no such thing, or not for this token; an outage is none of these.
+  /// Runs a request; returns nil if the origin doesn't have it, or refuses it to this token. An outage still throws.
   private static func unlessRefused(_ ask: () throws(OriginError) -> JSONValue?) throws(OriginError)
     -> JSONValue?
   {
@@ -99,7 +99,7 @@ enum StatusCommand {
     return lines + documents(overview, terminal) + files(overview)
   }
 
-  /// When the origin looked at its files last.
+  /// Describes when the origin last verified its files.
   private static func files(_ overview: ChannelOverview) -> [String] {
     let scrub = overview.scrub.oldest.map { "scrub      all files verified since \($0.formatted)" }
     return scrub.map { [$0] } ?? []
@@ -119,7 +119,7 @@ enum StatusCommand {
       + "\(Count.text(deltas.files, "file")) done"
   }
 
-  /// What the channel says beside its manifest; the kill switch first.
+  /// Describes the channel's policy and prefetch config, with the kill switch first.
   private static func documents(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     if let policy = overview.policy {

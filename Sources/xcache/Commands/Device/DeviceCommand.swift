@@ -8,8 +8,8 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// `xcache device run`: the runtime as a local process, for browsers, tests, and people who write other devices; and
-/// `xcache device dns`, in `DeviceNames`.
+/// `xcache device run`, the runtime as a local process for browsers, tests, and authors of other runtimes, and `xcache device
+/// dns`, in `DeviceNames`.
 enum DeviceCommand {
   static let command = Command(
     name: "device", operands: "run | dns HOST",
@@ -67,7 +67,7 @@ enum DeviceCommand {
     let remote = try RemoteOrigin(arguments)
     let settings = try settings(arguments, remote)
     let address = try address(arguments)
-    // Before any thread starts: each inherits it, so that only the wait below sees the signals.
+    // Before any thread starts: threads inherit the mask, so that only the wait below sees the signals.
     Signals.block()
     let runtime = try wait {
       try await Runtime(
@@ -87,7 +87,7 @@ enum DeviceCommand {
     }
     let token = Hex.encode(Secrets.random(16).span.bytes)
     let log = EventLog(terminal, isJSON: arguments.has("json"))
-    // An origin on this machine is there without a network, too.
+    // An origin on this machine is reachable even without a network.
     let following =
       Self.isOnThisMachine(settings.device.server) ? nil : Task { await runtime.followNetwork() }
     let control = ControlPage(runtime, log, following, token: token, address: "\(server.address)")
@@ -148,7 +148,7 @@ enum DeviceCommand {
     return address
   }
 
-  /// Blocks this thread, which is none of Swift's concurrency, until `body` is done.
+  /// Blocks this thread, which isn't in Swift's concurrency pool, until `body` is done.
   private static func wait<Value: Sendable>(
     _ body: @escaping @Sendable () async throws -> Value
   ) throws -> Value {

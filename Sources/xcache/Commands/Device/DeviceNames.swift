@@ -4,7 +4,7 @@ import HTTPDNS
 import Manifests
 import System
 
-/// `xcache device dns HOST`: where a device would connect, who says so, and how long each takes.
+/// `xcache device dns HOST`: to which addresses a device would connect, who returns them, and how long each step takes.
 enum DeviceNames {
   static let notes = """
     dns asks the system and the DNS service, each on its own, and then resolves the host as a device does. --connect
@@ -33,7 +33,7 @@ enum DeviceNames {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     var host = try arguments.operands("dns", "HOST")[1]
-    // A name may be written as the absolute one that it is.
+    // The host may be written as a fully qualified name, with a trailing dot.
     if host.hasSuffix(".") { host.removeLast() }
     let settings = try settings(arguments)
     let authorities = try RemoteOrigin.certificates(arguments)
@@ -71,7 +71,7 @@ enum DeviceNames {
     if resolver == nil, arguments.has("bootstrap") {
       throw UsageError("--bootstrap is an address of the DNS service: also give its URL, with --resolver")
     }
-    // In the environment it may be there for other calls.
+    // In the environment, it may be meant for other commands.
     if arguments.has("secret"), resolver?.hasPrefix("vendor:") != true {
       throw UsageError("--secret signs requests to a vendor's DNS service: also give --resolver vendor:URL")
     }
@@ -95,7 +95,7 @@ enum DeviceNames {
     Double(Clock.monotonicNanoseconds() - start) / 1e6
   }
 
-  /// A request to one address.
+  /// A test request to one address.
   private struct Connection {
     let address: IPAddress
     private(set) var route: HTTPRoute?

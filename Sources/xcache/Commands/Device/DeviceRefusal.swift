@@ -1,12 +1,12 @@
 import Manifests
 import XCacheClient
 
-/// What an origin's paths for devices refuse, called as its API calls it: they say in words alone what isn't there.
+/// Gives errors from an origin's device paths the API's error codes; the paths only return a message about what is missing.
 struct DeviceRefusal {
   let remote: RemoteOrigin
 
-  /// Does what a device does.
-  /// - Throws: what `work` throws; where an origin has no such app or channel, with the API's code.
+  /// Runs `work`, which does what a device does.
+  /// - Throws: What `work` throws; with the API's code if the origin doesn't have the app or channel.
   func naming<Result>(_ work: () throws -> Result) throws -> Result {
     do {
       return try work()
@@ -16,14 +16,14 @@ struct DeviceRefusal {
     }
   }
 
-  /// - Parameter ofVersion: whether a version was asked for, of a channel that may well be there.
+  /// Returns the failure; `ofVersion` says that a version was requested, whose channel may exist.
   func failure(_ message: String, ofVersion: Bool) throws -> Failure {
     if ofVersion, try isThere(remote.channel) { return Failure(message, name: "unknown-version") }
     let isApp = try remote.channel == .online || !isThere(.online)
     return Failure(message, name: isApp ? "unknown-app" : "unknown-channel")
   }
 
-  /// Whether a channel's smallest document is there.
+  /// Whether a channel exists, judged by its smallest document.
   private func isThere(_ channel: ChannelName) throws -> Bool {
     let url = "\(try remote.server)/\(channel.space)/\(try remote.app)/policy.json"
     let transport = remote.transport(connections: 1)

@@ -4,7 +4,7 @@ import Publishing
 import System
 import XCacheClient
 
-/// `xcache pull`: a plain device on this machine.
+/// `xcache pull`: a simple device on this machine.
 enum PullCommand {
   static let command = Command(
     name: "pull", operands: "", summary: "act as a device: poll, download and verify updates",
@@ -57,7 +57,7 @@ enum PullCommand {
     if device.wasDamaged {
       terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
     }
-    // Also where it throws: that is what there is to report.
+    // Even if it throws: that is what there is to report.
     defer { device.finishReports() }
     let drawn = ProgressLine(terminal)
     let progress: @Sendable (Progress) -> Void = { done in
@@ -107,7 +107,7 @@ enum PullCommand {
       "version \(preset.from) → \(preset.version), \(Count.text(preset.files, "file")), \(Bytes.text(preset.bytes)) from the zip"
   }
 
-  /// What an update did, in words.
+  /// Describes an update's result.
   static func lines(_ update: UpdateReport) -> [String] {
     var lines: [String] = []
     if update.source == .fallback { lines.append("the origin failed too often; using the static copy") }

@@ -5,16 +5,16 @@ import Publishing
 import System
 import XCacheClient
 
-/// `xcache pull --at TIME`: the device of then, made of the origin's zip of that version.
+/// `xcache pull --at TIME`: a device at an earlier version, made from the origin's zip of it.
 struct PullVersion {
   let remote: RemoteOrigin
   let device: Device
   let folder: String
 
-  /// Seconds that a zip may take to be made.
+  /// How long the origin may take to make a zip, in seconds.
   private static let timeout = 600
 
-  /// Makes the device one that holds the version of `word`, a number or a time.
+  /// Makes the device hold the version `word`, a number or a time.
   func run(_ word: String, progress: @escaping @Sendable (Progress) -> Void) throws -> PresetReport {
     let version = try number(word)
     let path = "\(folder)/.version-\(version).zip"
@@ -31,7 +31,7 @@ struct PullVersion {
 
   private func number(_ word: String) throws -> String {
     if ManifestVersion(text: word) != nil { return word }
-    // What was live when is for those who may look into the log.
+    // Only tokens that may read the log can look up versions by time.
     return try remote.api.release(word, of: try remote.address).value.version.text
   }
 
@@ -58,7 +58,7 @@ struct PullVersion {
       }
       if reply.status == 200 { return }
       let words = (try? JSONValue.parse(reply.failure))?["message"]?.string
-      // "is being made"
+      // The zip is still being made.
       guard reply.status == 503 else { throw try refusal(of: url, reply.status, words) }
       Clock.sleep(for: .seconds(1))
     }

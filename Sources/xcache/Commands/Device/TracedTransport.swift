@@ -2,7 +2,7 @@ import DeviceLinux
 import System
 import XCacheClient
 
-/// A device's transport that tells each exchange that is over: `GET https://…: 200, 12 ms`.
+/// A device transport that logs each finished request: `GET https://…: 200, 12 ms`.
 struct TracedTransport: Transport {
   let transport: any Transport
   let trace: @Sendable (String) -> Void
@@ -46,7 +46,7 @@ struct TracedTransport: Transport {
 }
 
 extension RemoteOrigin {
-  /// What a device of this origin asks by; it tells what it asks where --verbose was given.
+  /// Returns the transport for a device of this origin; it logs requests if --verbose was given.
   func transport(connections: Int) -> any Transport {
     let transport = CurlTransport(10, 30, connections, authorities: certificates)
     return trace.map { TracedTransport(transport: transport, trace: $0) } ?? transport

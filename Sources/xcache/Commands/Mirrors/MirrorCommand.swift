@@ -3,7 +3,7 @@ import Mirror
 import Publishing
 import System
 
-/// `xcache mirror`: writes or checks a static copy, or tells of those that an origin knows.
+/// `xcache mirror`: writes or verifies a static copy, or lists those that an origin knows.
 enum MirrorCommand {
   static let command = Command(
     name: "mirror", operands: "[verify DIR|URL | list | forget NAME]",
@@ -47,7 +47,7 @@ enum MirrorCommand {
     ] + s3Options,
     run: run)
 
-  /// Options of every command that may reach an S3-compatible store.
+  /// The options of every command that can use an S3-compatible store.
   static let s3Options: [Option] = [
     .value("endpoint", "URL", "the S3-compatible store's URL (default: AWS_ENDPOINT_URL, else Amazon S3)"),
     .value("region", "NAME", "the store's region (default: AWS_REGION, or us-east-1)"),
@@ -104,8 +104,8 @@ enum MirrorCommand {
     throw UsageError("nothing to mirror: give --data DIR or --server URL")
   }
 
-  /// The origin that flags, environment or `xcache.json` tell of.
-  /// - Parameter attempts: how often a server is asked that doesn't answer.
+  /// Returns the origin from flags, environment or `xcache.json`. `attempts` limits the requests to a server that doesn't
+  /// answer.
   static func knownSource(_ arguments: Arguments, attempts: Int = 6) throws -> (any MirrorSource)? {
     if !arguments.all("data").isEmpty, !arguments.all("server").isEmpty {
       throw UsageError("give either --data, the origin's data folder, or --server, not both")
@@ -121,7 +121,7 @@ enum MirrorCommand {
     }
   }
 
-  /// What `--app` and `--channel` narrow a command to.
+  /// Returns the selection of `--app` and `--channel`.
   static func selection(_ arguments: Arguments) throws -> ChannelSelection {
     ChannelSelection(
       apps: Set(try arguments.all("app").map { try SettingsValue.app($0, in: "--app") }),
@@ -221,6 +221,6 @@ extension MirrorReport {
 }
 
 extension Collection where Element == MirroredChannel {
-  /// `mall online, shop test`
+  /// The channels as `mall online, shop test`.
   var list: String { sorted().map(\.description).joined(separator: ", ") }
 }

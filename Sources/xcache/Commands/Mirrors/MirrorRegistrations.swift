@@ -45,7 +45,7 @@ enum MirrorRegistrations {
     return try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api
   }
 
-  /// `shop online 3-7, 9; mall online 2`
+  /// Formats versions as `shop online 3-7, 9; mall online 2`.
   private static func message(_ versions: [ChannelVersion]) -> String {
     var channels: [(name: String, versions: [ManifestVersion])] = []
     for item in versions {

@@ -3,7 +3,7 @@ import Mirror
 import Publishing
 import System
 
-/// `xcache mirror verify DIR|URL`: reads a static copy back.
+/// `xcache mirror verify DIR|URL`: reads a static copy back and checks it.
 enum MirrorVerify {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let place = try arguments.operands("verify", "DIR or URL, the copy,")[1]
@@ -35,7 +35,7 @@ enum MirrorVerify {
     return failure?.code ?? .done
   }
 
-  /// The origin to compare with; nil: none is told, or one in the environment that no token opens.
+  /// Returns the origin to compare with; nil if none is configured, or there is no token for one from the environment.
   private static func origin(_ arguments: Arguments) throws -> (any MirrorSource)? {
     if arguments.all("server").isEmpty, try arguments.value("data") == nil,
       try RemoteOrigin(arguments, namesApp: false, namesChannel: false).settings.token == nil
@@ -56,7 +56,7 @@ enum MirrorVerify {
 }
 
 extension Verification.Report {
-  /// A line for each channel, and what is to be said of the copy as a whole.
+  /// Returns a line for each channel, and what applies to the copy as a whole.
   fileprivate func lines(_ terminal: Terminal) -> (channels: [String], end: [String]) {
     var words: [String] = []
     switch (compared, leftOut) {

@@ -3,7 +3,7 @@ import Mirror
 import Publishing
 import Store
 
-/// `xcache restore`: an origin from a static copy.
+/// `xcache restore`: creates an origin from a static copy or a backup.
 enum RestoreCommand {
   static let command = Command(
     name: "restore", operands: "", summary: "create an origin from a backup or a static copy",

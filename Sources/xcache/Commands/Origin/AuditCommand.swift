@@ -54,7 +54,7 @@ enum AuditCommand {
     let answer = try api.audit(limit: limit, before: try arguments.number("before", in: 1...Int.max))
     let rows = try rows(of: answer.value, api).filter { row in since.map { row.at >= $0 } ?? true }
     if arguments.has("json") {
-      // Newest first, so that those since then are the first ones.
+      // Newest first, so the rows since then come first.
       var document = answer.document.object ?? JSONObject()
       document["rows"] = (document["rows"]?.array).map { .array(Array($0.prefix(rows.count))) }
       terminal.say(json: .object(document))
@@ -77,7 +77,7 @@ enum AuditCommand {
     return .done
   }
 
-  /// The members of a row's document that say something, as `name value`.
+  /// Formats the non-null members of a row's document as `name value`.
   static func message(_ document: String) -> String {
     guard let object = (try? JSONValue.parse(Array(document.utf8)))?.object else { return "" }
     return object.members.compactMap { member in
@@ -90,7 +90,7 @@ enum AuditCommand {
     }.joined(separator: ", ")
   }
 
-  /// What a table has room for; `audit export` and --json have all of it.
+  /// Shortens a text for a table; `audit export` and --json have all of it.
   private static func shortened(_ text: String) -> String {
     text.count <= 40 ? text : text.prefix(39) + "…"
   }
@@ -108,9 +108,9 @@ enum AuditCommand {
     let receipts = try arguments.all("against").map { try receipt($0, arguments) }
     var chain = AuditChain(receipts: receipts)
     if let file = try arguments.value("file") {
-      for row in try rows(of: file) { chain.take(row) }
+      for row in try rows(of: file) { chain.append(row) }
     } else {
-      try eachRow(try RemoteOrigin(arguments)) { chain.take($0) }
+      try eachRow(try RemoteOrigin(arguments)) { chain.append($0) }
     }
     let broken = chain.finish()
     let failure = broken.map { Failure("\($0)", code: .refused, name: "audit") }
@@ -130,10 +130,10 @@ enum AuditCommand {
     return failure?.code ?? .done
   }
 
-  /// A receipt as it is written, or the one that a static copy has.
+  /// Returns a receipt given as text, or the one in a static copy.
   private static func receipt(_ text: String, _ arguments: Arguments) throws -> AuditHead {
     if let receipt = AuditHead(text) { return receipt }
-    // 64 digits are easily cut off when they are copied.
+    // When 64 digits are copied, some are easily lost.
     if text.first?.isNumber == true, text.contains(":") {
       throw UsageError("--against \(text): expected a row number, a colon and 64 hexadecimal digits")
     }
@@ -143,7 +143,7 @@ enum AuditCommand {
     return head
   }
 
-  /// Hands every row of the origin's trail to `body`, oldest first.
+  /// Calls `body` with every row of the origin's audit trail, oldest first.
   private static func eachRow(_ remote: RemoteOrigin, _ body: (AuditRow) -> Void) throws {
     let api = try remote.api
     var after: Int64 = 0

@@ -2,7 +2,7 @@ import Manifests
 import Publishing
 import Store
 
-/// `xcache backup`: a copy of a data folder, taken while its server runs.
+/// `xcache backup`: copies a data folder while its server may be running.
 enum BackupCommand {
   static let command = Command(
     name: "backup", operands: "", summary: "back up a data folder, even while its server is running",

@@ -2,7 +2,7 @@ import Manifests
 import Publishing
 import Store
 
-/// `xcache doctor`: whether a data folder, or a backup, holds what it promises.
+/// `xcache doctor`: checks a data folder or a backup.
 enum DoctorCommand {
   static let command = Command(
     name: "doctor", operands: "", summary: "check a data folder or a backup",

@@ -4,7 +4,7 @@ import OriginAPI
 import Publishing
 import Store
 
-/// `xcache gc`: drops history beyond the policy and every file that nothing needs.
+/// `xcache gc`: removes history that the retention policy doesn't keep, and every file that nothing needs.
 enum GCCommand {
   static let command = Command(
     name: "gc", operands: "", summary: "remove old versions and unused files",
@@ -69,7 +69,7 @@ enum GCCommand {
     return failure?.code ?? .done
   }
 
-  /// What is dropped and kept of each channel, and why.
+  /// Describes what is removed from and kept in each channel, and why.
   static func channelLines(_ report: GCReport, _ terminal: Terminal) -> [String] {
     let isDryRun = report.dryRun
     return report.channels.flatMap { channel in
@@ -100,7 +100,7 @@ enum GCCommand {
     return lines
   }
 
-  /// Versions that are kept for the same reason alone share a line.
+  /// Formats the kept versions; those with the same reasons share a line.
   private static func reasons(_ kept: [GCReport.Kept]) -> [String] {
     var lines: [(message: String, versions: [ManifestVersion])] = []
     for kept in kept {

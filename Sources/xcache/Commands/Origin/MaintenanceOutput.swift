@@ -2,9 +2,9 @@ import Manifests
 import Store
 import System
 
-/// What the commands that work on a data folder have in common.
+/// What the commands that work on a data folder share.
 enum MaintenanceOutput {
-  /// The data folder that `--data` names, read beside the server that may have it.
+  /// Opens the data folder in `--data`, which a server may have open, too.
   static func besideStore(_ arguments: Arguments) throws -> Store {
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is required: the origin's data folder")
@@ -14,8 +14,8 @@ enum MaintenanceOutput {
     return try Store(path: data, options: options)
   }
 
-  /// The data folder of an origin that doesn't run, for an act that a running one does by itself.
-  /// - Parameter act: the command that asks the running one.
+  /// Opens the data folder of a stopped origin, for a task that a running one does itself; `act` is the command that requests it
+  /// there.
   static func ownStore(_ data: String, _ arguments: Arguments, _ act: String) throws -> Store {
     if !arguments.all("data").isEmpty, !arguments.all("server").isEmpty {
       throw UsageError("give either --data, for a folder without a running server, or --server, not both")
@@ -34,9 +34,9 @@ enum MaintenanceOutput {
   }
 }
 
-/// Says which files are damaged, and what to publish again.
+/// Prints which files are damaged, and what to publish again.
 enum DamageOutput {
-  /// One line for each URL, and for bytes that no live URL has one line for each digest.
+  /// Prints one line per URL, or per digest for bytes that no live URL has.
   static func tell(
     _ damaged: [SHA256], _ urls: [DamagedURL], _ what: String, _ arguments: Arguments, _ terminal: Terminal
   ) {
@@ -49,7 +49,7 @@ enum DamageOutput {
     terminal.note(list: lines, all: arguments.has("all"))
   }
 
-  /// What ends a command that did all it could; nil where nothing is damaged.
+  /// Returns the failure that ends a command that did everything it could, or nil if nothing is damaged.
   static func failure(_ damaged: [SHA256], _ outcome: String) -> Failure? {
     damaged.isEmpty
       ? nil

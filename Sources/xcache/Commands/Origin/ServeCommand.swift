@@ -8,7 +8,7 @@ import Store
 import System
 import TLS
 
-/// `xcache serve`: joins the store, the origin and the server, and waits for a signal.
+/// `xcache serve`: connects the store, the origin and the server, and waits for a signal.
 enum ServeCommand {
   static let command = Command(
     name: "serve", operands: "", summary: "run an origin server",
@@ -63,7 +63,7 @@ enum ServeCommand {
     do {
       return try serve(arguments, terminal)
     } catch {
-      // Whoever collects the lines parses each of them.
+      // Log collectors parse every line, so an error must have the log's format, too.
       let log = try ServeLog.make(arguments, terminal)
       log("error: \(Fault(error).message)")
       throw Reported(error: error)
@@ -77,7 +77,7 @@ enum ServeCommand {
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is required: the data folder")
     }
-    // Both before any thread starts: each inherits the signals' mask, so that only the wait below sees them.
+    // Both before any thread starts: threads inherit the signal mask, so that only the wait below sees signals.
     ProcessMemory.keepHeapSmall()
     Signals.block()
     let log = try ServeLog.make(arguments, terminal)
@@ -86,15 +86,15 @@ enum ServeCommand {
       descriptors: Environment.raiseDescriptorLimit(), loops: configuration.loops)
     configuration.limits.connections = min(configuration.limits.connections, budget.connections)
     configuration.limits.refused = min(configuration.limits.refused, budget.refused)
-    // All that was said is read before anything is made.
+    // Check all arguments before creating anything.
     let tls = try ServeTLS.acceptor(arguments, log)
     configuration.tls = tls
     var options = try options(arguments, configuration, budget.openFiles, log)
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
-    // Before the folder: what is made there would hide from the next start that this one failed.
+    // Before opening the folder: what is created there would hide this failure from the next start.
     let server = try listen(configuration)
     let store = try Store(path: data)
-    // At once: where the start fails after this, the next one makes no token and says nothing of it.
+    // At once: if the start fails after this, the next one doesn't create a token, and wouldn't mention it.
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     let watch = ServeMirror.watch(watched, store, log)
     let status = ServeStatus(store: store, data: data)
@@ -109,11 +109,11 @@ enum ServeCommand {
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
-    for stray in store.strays {
+    for stray in store.unexpectedFolders {
       let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
     }
-    // One URL in the line, which scripts look for.
+    // The line has only one URL, since scripts search it for one.
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
         + "data in \(data)"
@@ -138,7 +138,7 @@ enum ServeCommand {
     return .done
   }
 
-  /// What probably isn't meant as it is set.
+  /// Returns warnings about settings that are probably mistakes.
   private static func warnings(_ arguments: Arguments, _ store: Store, _ publicURL: BaseURL) throws
     -> [String]
   {
@@ -149,7 +149,7 @@ enum ServeCommand {
         "new channels get the public URL \(publicURL), from which no device can download; give --public-url URL, such as that "
           + "of the CDN")
     }
-    // Without the option, an address that only this machine has was taken from the one that an earlier server listened on.
+    // Without the option, a URL that only this machine can reach was derived from an earlier server's address.
     let others = try store.channels().filter {
       $0.publicURL != publicURL
         && (isGiven
@@ -166,7 +166,7 @@ enum ServeCommand {
     return warnings
   }
 
-  /// Waits for the signal that ends the server, and gives its name.
+  /// Waits for the signal that ends the server, and returns its name.
   private static func waitForEnd(_ reopen: () throws -> Void) rethrows -> String {
     while true {
       switch Signals.wait() {
@@ -188,18 +188,18 @@ enum ServeCommand {
     return DailyCollection(minute: hour * 60 + minute, policy: policy)
   }
 
-  private static func zipRoom(_ text: String, in place: String) throws(UsageError) -> ZipRoom {
-    if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipRoom.shares.contains(share) {
+  private static func zipQuota(_ text: String, in place: String) throws(UsageError) -> ZipQuota {
+    if text.hasSuffix("%"), let share = Int(text.dropLast()), ZipQuota.shares.contains(share) {
       return .share(share)
     }
-    // A number alone is taken for bytes, as it always was, where it can be meant so.
+    // A bare number means bytes, as it always did, but one this small was probably meant otherwise.
     if let number = Int(text), (0..<1_000_000).contains(number) {
-      let share = ZipRoom.shares.contains(number) ? "\(text)% of the free disk, or " : ""
+      let share = ZipQuota.shares.contains(number) ? "\(text)% of the free disk, or " : ""
       throw UsageError("\(place) \(text) needs a unit: \(share)\(text)GB")
     }
     if !text.hasSuffix("%"), let bytes = Bytes.parse(text) { return .bytes(bytes) }
     throw UsageError(
-      "\(place) \(text) is neither a share from \(ZipRoom.shares.lowerBound)% to \(ZipRoom.shares.upperBound)%"
+      "\(place) \(text) is neither a share from \(ZipQuota.shares.lowerBound)% to \(ZipQuota.shares.upperBound)%"
         + " nor a size like 500MB or 20GB")
   }
 
@@ -211,7 +211,7 @@ enum ServeCommand {
     return bytes
   }
 
-  /// Seconds in which every file is read back; nil: none is.
+  /// Returns the seconds in which every file is read back once, or nil for never.
   private static func scrub(_ arguments: Arguments) throws -> Double? {
     let text = try arguments.value("scrub") ?? "7d"
     if text == "off" { return nil }
@@ -266,9 +266,9 @@ enum ServeCommand {
     options.log = log
     options.gc = try gc(arguments)
     if let text = try arguments.value("zip-room") {
-      options.zipRoom = try zipRoom(text, in: arguments.source("zip-room"))
+      options.zipQuota = try zipQuota(text, in: arguments.source("zip-room"))
     }
-    options.packs.room = try size(arguments, "pack-room") ?? options.packs.room
+    options.packs.quota = try size(arguments, "pack-room") ?? options.packs.quota
     options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)
     options.largestUpload =

@@ -2,7 +2,7 @@ import HTTP
 import Server
 import System
 
-/// What `serve` may be told of its clients' limits, and of the log of their requests.
+/// The options of `serve` for client limits and the access log.
 enum ServeLimits {
   static let options: [Option] = [
     .value("max-connections", "N", "limit open connections (default: 20000)"),
@@ -68,13 +68,13 @@ enum ServeLimits {
     }
   }
 
-  /// Opens the file of the access log anew: logrotate has moved the old one away.
+  /// Reopens the access log, after logrotate has renamed it.
   static func reopen(
     _ server: Server, _ arguments: Arguments, _ log: @escaping @Sendable (String) -> Void
   ) throws {
     guard let path = try arguments.value("access-log"), path != "-" else { return }
     do throws(SystemError) {
-      server.continueAccessLog(in: try file(path))
+      server.reopenAccessLog(in: try file(path))
       log("reopened the access log \(path)")
     } catch {
       log("error: the access log \(path) can't be reopened; still writing to the old file: \(error.reason)")

@@ -2,7 +2,7 @@ import Manifests
 import Platform
 import System
 
-/// The server's own log: a line for what it does and for what goes wrong.
+/// The server's own log, of what it does and what goes wrong.
 enum ServeLog {
   static let options: [Option] = [
     .value(
@@ -10,11 +10,11 @@ enum ServeLog {
       "the format of the server log on standard error: text or json (default: text)")
   ]
 
-  /// What writes its lines.
+  /// Returns the function that writes its lines.
   static func make(_ arguments: Arguments, _ terminal: Terminal) throws -> @Sendable (String) -> Void {
     let isJSON = try isJSON(arguments)
     let stream = BoundedStream(terminal)
-    return { stream.note(isJSON ? document($0, at: now) : "\(now) \($0)") }
+    return { stream.note(line($0, at: now, isJSON: isJSON)) }
   }
 
   static func isJSON(_ arguments: Arguments) throws(UsageError) -> Bool {
@@ -25,7 +25,23 @@ enum ServeLog {
     }
   }
 
-  /// A line as one JSON document: `{"level":"error","message":"…","time":"2026-01-31T12:00:00Z"}`.
+  /// The length in bytes that a writable pipe accepts in one piece (pipe(7), PIPE_BUF).
+  static let longest = 4000
+
+  /// Formats a line; a message that makes it longer than `longest` is cut, so that a JSON line stays a document.
+  static func line(_ message: String, at time: String, isJSON: Bool) -> String {
+    func formatted(_ message: String) -> String { isJSON ? document(message, at: time) : "\(time) \(message)" }
+    var line = formatted(message)
+    var kept = message.unicodeScalars.prefix(longest)
+    // By scalars: a character can have any number of them.
+    while line.utf8.count > longest {
+      line = formatted("\(String(String.UnicodeScalarView(kept)))…")
+      kept = kept.prefix(kept.count / 4 * 3)
+    }
+    return line
+  }
+
+  /// Formats a line as a JSON document: `{"level":"error","message":"…","time":"2026-01-31T12:00:00Z"}`.
   static func document(_ line: String, at time: String) -> String {
     var (level, message) = ("info", line[...])
     for name in ["error", "warning"] where line.hasPrefix("\(name): ") {
@@ -37,22 +53,20 @@ enum ServeLog {
     return String(decoding: document.canonical, as: UTF8.self)
   }
 
-  /// The time as a line has it.
+  /// The current time, as in a line.
   private static var now: String { CivilTime(seconds: Clock.unixMilliseconds() / 1000).text }
 }
 
-/// Standard error as a server uses it: whoever stops reading it holds up neither requests nor the end. Lines that it doesn't
-/// take are dropped, and how many is said once it takes some again.
+/// Standard error of a server: a reader that stops reading delays neither requests nor the shutdown. Lines that can't be written
+/// are dropped, and their number is logged once writing works again.
 private final class BoundedStream: Sendable {
   private struct State {
     var isStuck = false
     var dropped = 0
   }
 
-  /// Milliseconds that a line waits for a reader who took the one before.
+  /// How long a line waits for the reader, in milliseconds, if the previous line was written.
   private static let patience = 1000
-  /// What a pipe takes as one piece where it takes anything (pipe(7), PIPE_BUF).
-  private static let longest = 4000
 
   private let terminal: Terminal
   private let state = Locked(State())
@@ -71,12 +85,12 @@ private final class BoundedStream: Sendable {
         terminal.note("(\(Count.text(state.dropped, "line")) dropped: nobody read standard error)")
         state.dropped = 0
       }
-      terminal.note(line.utf8.count > Self.longest ? line.prefix(Self.longest / 4) + "…" : line)
+      terminal.note(line)
     }
   }
 }
 
-/// A failure that the server's own log has told.
+/// An error that is already in the server's log.
 struct Reported: Error {
   let error: any Error
 }

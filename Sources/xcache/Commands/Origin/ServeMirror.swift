@@ -4,7 +4,7 @@ import Origin
 import Publishing
 import Store
 
-/// What `serve` has to do with static copies: files that are pushed before a release, and a copy that is watched.
+/// The options of `serve` for static copies: files pushed before a release, and a copy to monitor.
 enum ServeMirror {
   static let options: [Option] =
     [
@@ -16,9 +16,9 @@ enum ServeMirror {
       .value("watch-mirror", "URL", "check this static copy every minute and report it in /metrics"),
     ] + MirrorCommand.s3Options
 
-  /// Where releases are pushed to first; nil: nowhere.
+  /// Returns the place to which releases are pushed first, or nil.
   static func place(_ arguments: Arguments) throws -> MirrorPlace? {
-    // As one word, in the variable, too: XCACHE_CDN='push /srv/www'.
+    // Also as a single value, as in the variable: XCACHE_CDN='push /srv/www'.
     let words = (try arguments.value("cdn") ?? "pull").split(separator: " ", maxSplits: 1).map(String.init)
     switch words.first {
     case "pull" where words.count == 1:
@@ -35,7 +35,7 @@ enum ServeMirror {
     }
   }
 
-  /// What brings a release's files to `place`.
+  /// Returns the push of a release's files to `place`.
   static func push(
     to place: MirrorPlace, _ store: Store, _ log: @escaping @Sendable (String) -> Void
   ) throws -> ReleasePush {
@@ -62,7 +62,7 @@ enum ServeMirror {
     }
   }
 
-  /// The static copy that is to be looked at; nil: none.
+  /// Returns the static copy to monitor, or nil.
   static func watched(_ arguments: Arguments) throws -> BaseURL? {
     try arguments.value("watch-mirror").map {
       try SettingsValue.url($0, in: arguments.source("watch-mirror"))

@@ -1,7 +1,7 @@
 import Store
 import System
 
-/// What `/metrics` tells of the process, its disk and its newest releases.
+/// The metrics of the process, its disk and its newest releases in `/metrics`.
 struct ServeStatus: Sendable {
   private let store: Store
   /// The data folder.
@@ -13,7 +13,7 @@ struct ServeStatus: Sendable {
     self.data = data
   }
 
-  /// In the text exposition format of Prometheus; what the system doesn't tell is left out.
+  /// The metrics in Prometheus's text exposition format; what the system doesn't tell is omitted.
   var prometheusText: String {
     var text = ""
     func add(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: String)]) {

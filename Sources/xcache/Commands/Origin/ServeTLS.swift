@@ -2,7 +2,7 @@ import Platform
 import System
 import TLS
 
-/// What `serve` does to speak TLS itself.
+/// The options of `serve` for TLS.
 enum ServeTLS {
   static let options: [Option] = [
     .value(
@@ -10,7 +10,7 @@ enum ServeTLS {
     .value("tls-key", "FILE", "the certificate's private key (PEM, unencrypted)"),
   ]
 
-  /// What begins TLS with clients; nil: the server speaks plain HTTP.
+  /// Returns what accepts TLS connections, or nil for plain HTTP.
   static func acceptor(_ arguments: Arguments, _ log: (String) -> Void) throws -> TLSAcceptor? {
     switch (try arguments.value("tls-cert"), try arguments.value("tls-key")) {
     case (nil, nil): return nil
@@ -29,7 +29,7 @@ enum ServeTLS {
     }
   }
 
-  /// Named as a file of `--cacert` is that can't be used.
+  /// Returns the failure with the same name as for an unusable `--cacert` file.
   private static func failure(_ error: TLSError) -> Failure {
     let message = "https can't be enabled: \(error)"
     switch error {
@@ -40,7 +40,7 @@ enum ServeTLS {
     }
   }
 
-  /// Reads certificate and key anew; where they can't be used, the old ones are shown on.
+  /// Reloads certificate and key; if they are invalid, the old ones stay in use.
   static func reload(_ acceptor: TLSAcceptor?, _ log: (String) -> Void) {
     guard let acceptor else { return }
     do throws(TLSError) {
@@ -70,8 +70,8 @@ enum ServeTLS {
 
   static func scheme(_ acceptor: TLSAcceptor?) -> String { acceptor == nil ? "http" : "https" }
 
-  /// Host and port by which clients reach the server: under TLS by a name that the certificate is for, where it isn't for
-  /// the address.
+  /// Returns the host and port by which clients reach the server. With TLS, the host is a name in the certificate if that doesn't
+  /// cover the address.
   static func host(of address: SocketAddress, _ acceptor: TLSAcceptor?) -> String {
     guard let credentials = acceptor?.credentials, !credentials.covers(host: address.host),
       let name = credentials.hosts.first(where: { !$0.hasPrefix("*") })
@@ -79,7 +79,7 @@ enum ServeTLS {
     return "\(name):\(address.port)"
   }
 
-  /// When the certificate ends, in the text exposition format of Prometheus.
+  /// The certificate's expiry in Prometheus's text exposition format.
   static func prometheusText(_ acceptor: TLSAcceptor?) -> String {
     guard let credentials = acceptor?.credentials else { return "" }
     let name = "xcache_tls_certificate_expires_timestamp_seconds"

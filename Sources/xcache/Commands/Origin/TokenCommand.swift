@@ -52,7 +52,7 @@ enum TokenCommand {
     switch arguments.operands.first {
     case "create":
       let text: String
-      // A reader that is gone must not end this program before the token is revoked.
+      // A closed output must not end this program before the token is revoked.
       Signals.ignorePipe()
       (document, text) = try create(arguments, try name(arguments))
       warnOfUnknownApp(arguments, terminal)
@@ -77,7 +77,7 @@ enum TokenCommand {
     return .done
   }
 
-  /// What is said where nobody was told the token: it is revoked, since no other can be told it.
+  /// Returns the failure if a new token couldn't be printed. It is revoked, since it can't be shown again.
   private static func lost(_ id: String, _ error: SystemError, _ arguments: Arguments) -> Failure {
     let words = "the token could not be printed (\(error.reason))"
     do {
@@ -93,7 +93,7 @@ enum TokenCommand {
     }
   }
 
-  /// The name of a new token, given as an option or an operand.
+  /// Returns the name of a new token, from an option or an operand.
   private static func name(_ arguments: Arguments) throws -> String {
     guard let name = try arguments.value("name") else {
       return try arguments.operands("create", "--name NAME")[1]
@@ -102,7 +102,7 @@ enum TokenCommand {
     return name
   }
 
-  /// Seconds of `90d`, `12h`, `2w` or `30m`.
+  /// Returns the seconds of `90d`, `12h`, `2w` or `30m`.
   private static func life(_ arguments: Arguments) throws -> Int64? {
     guard let text = try arguments.value("expires") else { return nil }
     guard let seconds = Arguments.seconds(of: text, in: "mhdw", 1...5_300_000) else {
@@ -111,13 +111,13 @@ enum TokenCommand {
     return seconds
   }
 
-  /// Makes a token; gives the answer, with the text of the token in it, and that text.
+  /// Creates a token; returns the answer including the token, and the token.
   private static func create(_ arguments: Arguments, _ name: String) throws -> (JSONValue, String) {
     let text = try arguments.value("scope") ?? "publish"
     guard let scope = TokenScope(rawValue: text) else {
       throw UsageError("--scope \(text): expected read, publish or admin")
     }
-    // Only what the command line says limits a token: the app that xcache.json names is where it is used from.
+    // Only the command line limits a token: the app in xcache.json only says where the command is run.
     let app = try arguments.all("app").first.map { try SettingsValue.app($0, in: "--app") }
     let channel = try arguments.all("channel").first.map { try SettingsValue.channel($0, in: "--channel") }
     let glob = try arguments.value("bundle")
@@ -138,18 +138,18 @@ enum TokenCommand {
     var request = TokenRequest(name: name, scope: scope.rawValue)
     (request.app, request.channel) = (app?.text, channel?.text)
     (request.bundles, request.hosts, request.expiresIn) = (bundles?.text, hosts?.names, life)
-    // Made here, so that no answer which is lost takes it along, and kept nowhere else.
+    // The secret is made here and stored nowhere else, so a lost answer doesn't lose it.
     let secret = TokenSecret()
     request.secretHash = secret.hash.hex
     let made = try RemoteOrigin(arguments).api.createToken(request)
-    // An older origin makes the secret itself.
+    // Older origins make the secret themselves.
     let token = made.value.token ?? secret.text(id: made.value.id)
     var document = made.document.object ?? JSONObject()
     document["token"] = .string(token)
     return (.object(document), token)
   }
 
-  /// A token for an app that isn't there is no mistake before its first publish, and mostly one of spelling.
+  /// Warns about a token for an unknown app: legitimate before its first publish, but usually a spelling mistake.
   private static func warnOfUnknownApp(_ arguments: Arguments, _ terminal: Terminal) {
     guard let app = arguments.all("app").first, let known = try? apps(arguments), !known.contains(app) else {
       return

@@ -5,18 +5,18 @@ import Publishing
 import System
 import XCacheClient
 
-/// A device that holds a build as if it had been released, and beside it what else is live in its channel.
+/// A device that holds a build as if it had been released, together with what else is live in its channel.
 struct BuildDevice {
   let build: LocalBuild
-  /// The channel's entries of other bundles, and who fetches them; none without an origin.
+  /// The channel's entries of other bundles, with their transport; nil without an origin.
   var others: OtherBundles?
 
-  /// Nobody has this name (RFC 6761 §6.4), and nothing is asked there.
+  /// A reserved name that doesn't resolve (RFC 6761 §6.4); nothing is requested from it.
   static let server = "https://build.invalid"
   static let app = "build"
 
-  /// Makes the folder the device's.
-  /// - Returns: the hosts that it answers for.
+  /// Sets up the device in a folder.
+  /// - Returns: The hosts that it answers for.
   func make(in folder: String, progress: @escaping @Sendable (Progress) -> Void) throws -> [String] {
     let items = try items()
     let map = Manifest(version: ManifestVersion(1), items: items).map
@@ -30,7 +30,7 @@ struct BuildDevice {
     return PageHosts.names(of: items.map(\.url.text))
   }
 
-  /// Those of the build first.
+  /// Returns the items, those of the build first.
   private func items() throws -> [ManifestItem] {
     let base = try BaseURL(Self.server)
     let own = build.files.map { file in
@@ -45,23 +45,22 @@ struct BuildDevice {
   }
 }
 
-/// What is live in a channel beside the bundles that are about to be published.
+/// What is live in a channel besides the bundles to be published.
 struct OtherBundles: Sendable {
   let items: [ManifestItem]
   let transport: any Transport
 
-  /// Bytes of them that are fetched for a look at pages.
+  /// The most bytes of them to fetch for opening pages.
   static let limit: Int64 = 256 << 20
 
-  /// - Parameter names: the bundles that are replaced.
-  /// - Returns: nil where nothing else is live.
+  /// Fetches the entries of all bundles except `names`, which are replaced; nil if nothing else is live.
   init?(_ remote: RemoteOrigin, without names: [BundleName]) throws {
     let (api, channel) = (try remote.api, try remote.address)
     let overview: ChannelOverview
     do {
       overview = try api.overview(of: channel).value
     } catch {
-      // The first release makes the channel.
+      // The first release creates the channel.
       if error.problem?.status == 404 { return nil }
       throw error
     }
@@ -82,7 +81,7 @@ struct OtherBundles: Sendable {
     guard let url = try? ResourceURL(url), let entry = try? Entry(json: json),
       let place = DownloadPlace(entry.download)
     else { throw Failure("\(server): its manifest has no valid entry for \(url)", name: "not-an-origin") }
-    // The origin has each path of the public URL, which may not be reached from here.
+    // The origin itself serves every path of the public URL, which may be unreachable from here.
     let near = Entry(
       ctype: entry.ctype, download: place.path.url(publicURL: server), md5: entry.md5, sha256: entry.sha256,
       size: entry.size, version: entry.version, others: entry.others)
@@ -92,10 +91,10 @@ struct OtherBundles: Sendable {
   var bytes: Int64 { items.clampedSum(\.entry.size) }
 }
 
-/// The origin of one build, on no network: its manifest, and its files from where they are.
+/// A transport that answers for the origin of a build: its manifest from memory, its files from their folders.
 private struct BuildTransport: Transport {
   let manifest: [UInt8]
-  /// By the URL of their download.
+  /// The files by download URL.
   let files: [String: SourceFile]
   let others: (any Transport)?
 
@@ -138,9 +137,9 @@ private struct BuildTransport: Transport {
   }
 }
 
-/// The hosts of URLs.
+/// Extracts the hosts of URLs.
 enum PageHosts {
-  /// Each once, as lists of hosts have them.
+  /// Returns each host once, as in host lists.
   static func names(of urls: [String]) -> [String] {
     let hosts = Set(urls.compactMap { (try? ResourceURL($0)).map { String($0.host) } })
     return hosts.filter { (try? HostList([$0])) != nil }.sorted()

@@ -1,15 +1,15 @@
 import Manifests
 
-/// The address of a page that is to be opened.
+/// The URL of a page to open.
 struct PageAddress: Hashable, Sendable {
-  /// Without fragment.
+  /// The URL without its fragment.
   let url: ResourceURL
-  /// With its `#`, which the page's scripts read; empty where there is none.
+  /// The fragment with its `#`, which the page's scripts read; empty if there is none.
   let fragment: String
 
   private static let longestFragment = 2048
 
-  /// - Parameter place: what has it, for messages.
+  /// Parses a URL; `place` is its source, for messages.
   init(_ text: String, in place: String) throws(UsageError) {
     let address = text.prefix { $0 != "#" }
     fragment = String(text[address.endIndex...])

@@ -1,12 +1,12 @@
 import Manifests
 
-/// Whether a release has a page, and under which address where it has it under another one.
+/// Whether a release contains a page, perhaps under another URL.
 struct PageListing: Hashable, Sendable {
   let isListed: Bool
-  /// What to do about a page that isn't listed; nil: nothing is known.
+  /// What to do about a page that isn't listed; nil if nothing is known.
   private(set) var hint: String?
 
-  /// - Parameter urls: the release's.
+  /// Looks a page up among the release's `urls`.
   init(_ page: ResourceURL, among urls: [String]) {
     var known: [String: String] = [:]
     for url in urls { if let key = (try? ResourceURL(url))?.matchKey { known[key] = url } }

@@ -3,17 +3,17 @@ import Publishing
 import System
 import XCacheClient
 
-/// Opens a page of one version.
+/// Opens a page of a version.
 struct Preview {
   let remote: RemoteOrigin
   let program: EngineProgram
   let interruption: Interruption
   let page: PageAddress
   let timeout: Int
-  /// What else the engine is told.
+  /// Changes further engine settings.
   var prepare: (inout EngineSettings) -> Void = { _ in }
 
-  /// - Parameter release: as `fetch` gives it.
+  /// Opens the page in a release that `fetch` returned.
   func show(_ release: Release, _ terminal: Terminal, takesPicture: Bool) throws -> PreviewedPage {
     var settings = EngineSettings(
       folder: release.device, server: try remote.server.text, app: try remote.app.text,
@@ -41,7 +41,7 @@ struct Preview {
     fileprivate let folder: ScratchFolder
     let version: String
     let urls: [String]
-    /// Why the device leaves the page alone; nil: it doesn't.
+    /// Why the device passes the page on; nil if it doesn't.
     let policy: String?
 
     fileprivate var device: String { Self.device(in: folder) }
@@ -49,8 +49,8 @@ struct Preview {
     fileprivate static func device(in folder: ScratchFolder) -> String { "\(folder.path)/device" }
   }
 
-  /// Makes a device of a version; when it comes back, nobody holds the device's folder.
-  /// - Parameter word: a number or a time; nil: the newest version.
+  /// Creates a device with a version, and closes it, so that its folder is free. `word` is a number or a time; nil means the
+  /// newest version.
   func fetch(_ word: String?, _ terminal: Terminal) throws -> Release {
     let folder = try interruption.folder("xcache-preview")
     let path = Release.device(in: folder)
@@ -84,20 +84,20 @@ struct Preview {
   }
 }
 
-/// A page of a release, and what was seen of it.
+/// A page of a release, with its report.
 struct PreviewedPage {
   let app: String
   let channel: String
   let version: String
   let address: String
   let engine: String
-  /// Why the device leaves the page alone; nil: it doesn't.
+  /// Why the device passes the page on; nil if it doesn't.
   let policy: String?
-  /// Whether the release has the page itself.
+  /// Whether the release contains the page.
   let listing: PageListing
   let report: PageReport
   let picture: Picture?
-  /// Where the picture is.
+  /// The path of the screenshot.
   private(set) var screenshot: String?
 
   init(
@@ -116,7 +116,7 @@ struct PreviewedPage {
     self.picture = picture
   }
 
-  /// Writes the picture, where there is one.
+  /// Saves the screenshot, if there is one.
   mutating func save(to path: String) throws {
     guard let picture else { return }
     try picture.write(to: path)
@@ -139,15 +139,15 @@ struct PreviewedPage {
   }
 }
 
-/// A page's picture, as the engine's program wrote it.
+/// A page's screenshot, as the engine's program wrote it.
 struct Picture {
   private let bytes: [UInt8]
 
   private static let limit = 64 << 20
-  /// What every PNG file begins with (PNG specification §5.2).
+  /// The signature of PNG files (PNG specification §5.2).
   private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 
-  /// Nil where there is none, as of a page that didn't load.
+  /// Reads a screenshot; nil if there is none, such as for a page that didn't load.
   init?(reading path: String) throws {
     guard let bytes = try DurableFile.read(path, limit: Self.limit) else { return nil }
     guard bytes.starts(with: Self.signature) else {
@@ -156,7 +156,7 @@ struct Picture {
     self.bytes = bytes
   }
 
-  /// A path where a picture can be written, seen to before a page is opened.
+  /// Returns a path after checking, before any page is opened, that a screenshot can be written there.
   static func checked(_ path: String) throws -> String {
     guard path.lowercased().hasSuffix(".png") else {
       throw UsageError("--screenshot \(path): pictures are PNG files; expected a name that ends in .png")

@@ -2,7 +2,7 @@ import Manifests
 import System
 import XCacheClient
 
-/// `xcache preview`: a page of a release, opened as a device would.
+/// `xcache preview`: opens a page of a release as a device would.
 enum PreviewCommand {
   static let command = Command(
     name: "preview", operands: "URL",
@@ -45,7 +45,7 @@ enum PreviewCommand {
     let picture = try arguments.value("screenshot").map(Picture.checked)
     let remote = try RemoteOrigin(arguments)
     let program = try EngineProgram(arguments.environment)
-    // Two of which one had the channel's policy wouldn't compare.
+    // Resolved now: the pages wouldn't be comparable if only one had the channel's policy.
     let shownVersions: [String?] =
       versions.count == 2 ? [versions[0], try versions[1] ?? remote.newestVersion] : versions
     if versions.count == 2, shownVersions[0] == shownVersions[1] {
@@ -58,7 +58,7 @@ enum PreviewCommand {
       settings.isOffline = isOffline
       settings.size = size
     }
-    // All of them before the first is opened: one that isn't there costs no seconds.
+    // Fetch all of them before opening the first: a missing one then costs no time.
     let releases = try shownVersions.map { try preview.fetch($0, terminal) }
     if releases.count == 2, releases[0].version == releases[1].version {
       throw UsageError("--compare: both are version \(releases[0].version); give two that differ")
@@ -90,7 +90,7 @@ enum PreviewCommand {
     return failure?.code ?? .done
   }
 
-  /// The page, and the versions to show: numbers, times, or nil for the newest.
+  /// Returns the page, and the versions to show: numbers, times, or nil for the newest.
   private static func what(_ arguments: Arguments) throws(UsageError) -> (PageAddress, [String?]) {
     // `--compare A B` leaves B among the operands.
     let compared = try arguments.value("compare")
@@ -123,14 +123,14 @@ enum PreviewCommand {
     )
   }
 
-  /// `page.552.png` of `page.png`.
+  /// Returns a numbered path, such as `page.552.png` for `page.png`.
   private static func numbered(_ path: String, _ version: String) -> String {
     let start = path.hasSuffix(".png") ? String(path.dropLast(4)) : path
     return "\(start).\(version).png"
   }
 }
 
-/// Seconds that a page may take.
+/// The timeout for a page, in seconds.
 enum PageTimeout {
   static let option = Option.value("timeout", "SECONDS", "give up on a page after this time (default: 30)")
 

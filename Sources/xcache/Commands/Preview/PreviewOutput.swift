@@ -1,7 +1,7 @@
 import Manifests
 import Publishing
 
-/// What was seen of a page, as `preview` shows it.
+/// Prints the report on a page for `preview`.
 enum PreviewOutput {
   static func say(_ page: PreviewedPage, _ terminal: Terminal, all: Bool) {
     terminal.say(
@@ -45,7 +45,7 @@ enum PreviewOutput {
     return lines
   }
 
-  /// What didn't come from the device.
+  /// Returns the requests that the device didn't answer.
   private static func requests(_ report: PageReport) -> Table {
     var table = Table(["FROM", "STATUS", "KIND", "SIZE", "MS", "URL"], rightAligned: [1, 3, 4])
     for source in [PageReport.Source.missing, .failed, .network] {
@@ -61,7 +61,7 @@ enum PreviewOutput {
     return table
   }
 
-  /// Script errors, and what the console has of errors and warnings.
+  /// Returns script errors, and errors and warnings from the console.
   static func faults(_ report: PageReport, _ terminal: Terminal) -> [String] {
     report.scriptErrors.map { "\(place($0))\(terminal.colour("script error", .red)): \($0.text.onOneLine)" }
       + report.console.filter { ["error", "warning"].contains($0.level) }.map { message in

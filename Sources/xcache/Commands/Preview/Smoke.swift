@@ -4,18 +4,18 @@ import Publishing
 import System
 import XCacheClient
 
-/// Opens the pages of a build that nobody has yet.
+/// Opens the pages of a build before it is published.
 struct Smoke {
   var size = PageSize.phone
   var timeout = 30
   var parallel = min(Environment.cores, 4)
-  /// Pages that are opened where none is named.
+  /// How many pages to open at most if none is named.
   var mostPages = 50
-  /// Pages that aren't opened unless they are named.
+  /// Pages to open only if they are named.
   var ignored: [Glob] = []
-  /// Whether what the build doesn't hold is asked of the network.
+  /// Whether files that the build lacks are requested from the network.
   var allowsNetwork = false
-  /// A folder for pictures.
+  /// The folder for screenshots.
   var pictures: String?
 
   let program: EngineProgram
@@ -29,9 +29,8 @@ struct Smoke {
     self.terminal = terminal
   }
 
-  /// - Parameters:
-  ///   - words: pages, as paths below the base URL or as URLs; empty: all of the build.
-  ///   - others: what else is live.
+  /// Opens the pages `words`, given as paths below the base URL or as URLs, or all of the build if it is empty. `others` is what
+  /// else is live.
   func run(_ bundles: [BundleSource], pages words: [String] = [], others: OtherBundles? = nil) throws
     -> SmokeResult
   {
@@ -77,7 +76,7 @@ struct Smoke {
       milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
   }
 
-  /// The build's documents, those nearest to its top first.
+  /// Returns the build's documents, those nearest to its top first.
   private func pages(of build: LocalBuild) throws -> (pages: [PageAddress], parts: [String]) {
     let (documents, parts) = try build.pages()
     let pages = documents.filter { page in !ignored.contains { $0.matches(page.file.source.path) } }
@@ -112,7 +111,7 @@ struct Smoke {
       name: "no-files")
   }
 
-  /// Puts the pictures where they are wanted: `1-index.html.png`.
+  /// Saves the screenshots to the requested folder: `1-index.html.png`.
   private func save(_ jobs: [EngineJob]) throws {
     guard let pictures else { return }
     try Kernel.makeFolder(pictures)
@@ -127,13 +126,13 @@ struct Smoke {
   }
 }
 
-/// What became of the pages of a build.
+/// The results for the pages of a build.
 struct SmokeResult {
   let verdicts: [SmokeVerdict]
-  /// Pages of the build that were too many.
+  /// How many pages of the build weren't opened because there were too many.
   let pagesLeftOut: Int
   let engine: String
-  /// HTML files that are parts of other pages, and weren't opened.
+  /// HTML files that weren't opened because they are parts of other pages.
   let parts: [String]
   let milliseconds: Int64
 
@@ -141,12 +140,12 @@ struct SmokeResult {
   var notes: Int { verdicts.reduce(0) { $0 + $1.notes.count } }
   var failedPages: Int { verdicts.count { !$0.failures.isEmpty } }
 
-  /// Nil where every page is fine.
+  /// The failure, or nil if every page is fine.
   var failure: Failure? {
     failures == 0 ? nil : Failure("smoke test: \(summary)", code: .refused, name: "smoke")
   }
 
-  /// `2 of 5 pages failed: 3 errors, 1 note, 6.2 s`
+  /// A summary such as `2 of 5 pages failed: 3 errors, 1 note, 6.2 s`.
   var summary: String {
     let seconds = "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     let pages = Count.text(verdicts.count, "page")
@@ -165,17 +164,17 @@ struct SmokeResult {
     ]
   }
 
-  /// Pages that failed, each with what was found on it.
+  /// Returns the pages that failed, each with its findings.
   func failedLines(_ terminal: Terminal) -> [String] {
     verdicts.filter { !$0.failures.isEmpty }.flatMap { Self.lines($0, terminal) }
   }
 
-  /// Those that didn't.
+  /// Returns the pages that didn't fail.
   func fineLines(_ terminal: Terminal) -> [String] {
     verdicts.filter(\.failures.isEmpty).flatMap { Self.lines($0, terminal) }
   }
 
-  /// Of long lists of a page's notes the first; `--json` has them all.
+  /// How many of a page's notes are printed; `--json` has all of them.
   private static let mostNotes = 8
 
   private static func lines(_ verdict: SmokeVerdict, _ terminal: Terminal) -> [String] {

@@ -2,7 +2,7 @@ import Manifests
 import Publishing
 import System
 
-/// `xcache smoke`: whether the pages of a build come up, before it is published.
+/// `xcache smoke`: tests whether the pages of a build load, before it is published.
 enum SmokeCommand {
   static let command = Command(
     name: "smoke", operands: "[DIR|FILE.zip [PAGE…]]",
@@ -72,7 +72,7 @@ enum SmokeCommand {
     if arguments.has("json") {
       terminal.say(json: result.json, result.failure)
     } else {
-      // Of a long list nothing that failed is behind its end.
+      // Failures come first, so that a truncated list doesn't lose any.
       for line in result.failedLines(terminal) { terminal.say(line) }
       terminal.say(list: result.fineLines(terminal), all: arguments.has("all"))
       terminal.say(result.summary)
@@ -88,16 +88,17 @@ enum SmokeCommand {
     )
   }
 
-  /// - Throws: `UsageError` for pages that no web engine shows by itself.
+  /// Checks that a web engine can open the pages.
+  /// - Throws: `UsageError` if it can't open pages with such URLs.
   private static func check(_ bundles: [BundleSource]) throws(UsageError) {
     for base in bundles.flatMap({ $0.folders.map(\.baseURL.text) }) where !base.hasPrefix("https://") {
       throw UsageError("\(base): a smoke test opens pages with https URLs only")
     }
   }
 
-  /// The same for bundles that are about to be published, beside what else is live in their channel.
-  /// - Parameter rehearse: throws what a publish is refused for without its files.
-  /// - Throws: `Failure` where a page fails; then nothing may be published.
+  /// Runs the smoke test for bundles to be published, together with what else is live in their channel. `rehearse` throws what a
+  /// publish would be refused for before its files are sent.
+  /// - Throws: `Failure` if a page fails; then nothing may be published.
   static func before(
     publishing bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal,
     rehearse: () throws -> Void
@@ -107,7 +108,7 @@ enum SmokeCommand {
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
     smoke.ignored = remote.settings.smokeIgnores
-    // Pages take seconds, and what would be refused needs none of them.
+    // Opening pages takes seconds, which a publish that will be refused needn't spend.
     try rehearse()
     terminal.endProgress()
     var others = try OtherBundles(remote, without: bundles.map(\.name))

@@ -1,19 +1,19 @@
 import Manifests
 
-/// What is wrong with a page of a build, by what the engine saw of it.
+/// What is wrong with a page of a build, judged by the engine's report.
 struct SmokeVerdict: Sendable {
-  /// Each fails the test of its page.
+  /// The problems; each makes the page fail.
   enum Problem: String, CaseIterable, Sendable {
     case load, script, missing, blank
   }
 
   struct Finding: Hashable, Sendable {
-    /// Nil: worth a look, and no failure.
+    /// The problem; nil for a note, which isn't a failure.
     let problem: Problem?
     let text: String
-    /// `https://…/app.js:12:3`, where one is known.
+    /// `https://…/app.js:12:3`, if known.
     var place = ""
-    /// Of a request.
+    /// The URL of the request, if it is about one.
     var url: String?
   }
 
@@ -24,7 +24,7 @@ struct SmokeVerdict: Sendable {
   var failures: [Finding] { findings.filter { $0.problem != nil } }
   var notes: [Finding] { findings.filter { $0.problem == nil } }
 
-  /// Kinds of requests that are files of a build; what scripts fetch may as well be the app's own API.
+  /// The kinds of requests for a build's files; what scripts fetch may just as well be the app's API.
   private static let files: Set<String> = ["document", "script", "style", "image", "font"]
 
   init(_ page: PageAddress, _ report: PageReport, _ site: SmokeSite, isConfined: Bool = true) {
@@ -50,7 +50,7 @@ struct SmokeVerdict: Sendable {
     if report.isBlank, report.failure == nil {
       findings.append(Finding(problem: .blank, text: "nothing can be seen on the page\(hint)"))
     }
-    // An engine tells of a file that it didn't get once more.
+    // The console also reports files that couldn't be loaded, which are already findings.
     let told = findings.compactMap(\.url)
     for message in report.consoleErrors where !told.contains(where: message.text.contains) {
       findings.append(Finding(problem: nil, text: "console: \(message.text.onOneLine)", place: message.place))
@@ -58,7 +58,7 @@ struct SmokeVerdict: Sendable {
     self.findings = findings
   }
 
-  /// What requests say, each once.
+  /// Returns the findings about requests, each once.
   private static func findings(
     _ requests: [PageReport.Request], _ site: SmokeSite, _ isConfined: Bool
   ) -> [Finding] {
@@ -72,7 +72,7 @@ struct SmokeVerdict: Sendable {
     -> Finding?
   {
     if request.source == .device || request.source == .engine { return nil }
-    // What the page broke off itself.
+    // The page itself cancelled the request.
     if site.holds(request.url, isPage: request.kind == "document") { return nil }
     if files.contains(request.kind), site.isBelowBase(request.url) {
       let hint =
@@ -103,7 +103,7 @@ struct SmokeVerdict: Sendable {
   }
 }
 
-/// What a build holds, and which URLs should be its own.
+/// The files of a build, and the URLs that should be among them.
 struct SmokeSite: Sendable {
   private let keys: Set<String>
   private let bases: [BaseURL]
@@ -113,7 +113,7 @@ struct SmokeSite: Sendable {
     self.bases = bases
   }
 
-  /// - Parameter isPage: whether it is there without its query, too, which a page's address may have.
+  /// Whether the build has a URL; if `isPage`, also if it has it without the query, which a page's URL may have.
   func holds(_ text: String, isPage: Bool) -> Bool {
     guard let url = try? ResourceURL(String(text.prefix { $0 != "#" })) else { return false }
     if keys.contains(url.matchKey) { return true }
@@ -129,6 +129,6 @@ struct SmokeSite: Sendable {
 }
 
 extension String {
-  /// Without the full stop at its end, so that something can follow.
+  /// The text without its final full stop, so that it can be continued.
   fileprivate var withoutStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

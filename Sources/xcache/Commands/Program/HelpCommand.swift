@@ -43,7 +43,7 @@ enum HelpCommand {
   }
 }
 
-/// `xcache version`: which one this is.
+/// `xcache version`: prints the version.
 enum VersionCommand {
   static let command = Command(
     name: "version", summary: "print the version",
@@ -59,7 +59,7 @@ enum VersionCommand {
     })
 }
 
-/// `xcache completions`: what packagers install beside the program, made of the tables that `--help` is made of.
+/// `xcache completions`: prints shell completions and the manual page, generated from the same tables as `--help`.
 enum CompletionsCommand {
   static let command = Command(
     name: "completions", operands: "bash | zsh | fish | man",

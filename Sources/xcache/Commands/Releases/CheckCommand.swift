@@ -2,7 +2,7 @@ import BuildCheck
 import Manifests
 import Publishing
 
-/// `xcache check`: whether a build is whole, before it is published.
+/// `xcache check`: checks whether a build is complete, before it is published.
 enum CheckCommand {
   static let command = Command(
     name: "check", operands: "[DIR|FILE.zip]",
@@ -40,7 +40,7 @@ enum CheckCommand {
     }.joined(separator: "\n")
   }
 
-  /// What `--no-check` and `xcache.json` leave out.
+  /// Returns the check options from `--no-check` and `xcache.json`.
   static func options(_ arguments: Arguments, _ settings: Settings) throws(UsageError) -> CheckOptions {
     var options = settings.check
     for word in arguments.all("no-check") {
@@ -68,7 +68,7 @@ enum CheckCommand {
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
-      // Of a long list the errors come first, so that none of them is behind its end.
+      // Errors come first in a long list, so that truncating it doesn't lose any.
       let isLong = report.findings.count > Listing.limit
       let errors = report.findings.filter { $0.severity == .error }
       let findings = isLong ? errors + report.findings.filter { $0.severity != .error } : report.findings
@@ -80,8 +80,8 @@ enum CheckCommand {
 
   // MARK: - What is checked
 
-  /// The build that the arguments name: folders, or bundles of `xcache.json`.
-  /// - Parameter requiresBase: whether somebody has to say which URLs the files will have.
+  /// Returns the build that the arguments select: folders, or bundles of `xcache.json`. `requiresBase` says whether the base URL
+  /// must be known.
   static func sources(
     _ arguments: Arguments, _ settings: Settings, folders: [String], requiresBase: Bool = false,
     mapsIndex: Bool? = nil

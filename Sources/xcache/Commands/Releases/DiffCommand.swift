@@ -3,7 +3,7 @@ import OriginAPI
 import Publishing
 import System
 
-/// `xcache diff A B`: what changed between two versions.
+/// `xcache diff A B`: shows what changed between two versions.
 enum DiffCommand {
   static let command = Command(
     name: "diff", operands: "A [B]", summary: "show what changed between two versions",
@@ -59,7 +59,7 @@ enum DiffCommand {
     return .done
   }
 
-  /// What a changed file was, or what changed beside its bytes.
+  /// Describes what a changed file was, or what changed besides its bytes.
   static func was(_ file: DiffAnswer.File) -> String {
     guard let was = file.was else { return "" }
     guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
@@ -69,7 +69,7 @@ enum DiffCommand {
     return " (the same bytes, \(others.joined(separator: " and ")))"
   }
 
-  /// What costs the most of an update, and what it costs in all.
+  /// Describes the most expensive files of an update, and its total cost.
   private static func transfers(_ diff: DiffAnswer) -> [String] {
     func bytes(_ file: DiffAnswer.File) -> Int64 { file.delta ?? file.plain ?? 0 }
     let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }

@@ -3,7 +3,7 @@ import OriginAPI
 import Publishing
 import System
 
-/// `xcache log`: the releases of a channel, newest first.
+/// `xcache log`: lists the releases of a channel, newest first.
 enum LogCommand {
   static let command = Command(
     name: "log", operands: "", summary: "list a channel's releases, newest first",
@@ -34,7 +34,7 @@ enum LogCommand {
     let releases = log.value.releases.filter { release in since.map { release.at.milliseconds >= $0 } ?? true
     }
     if arguments.has("json") {
-      // Newest first, so that those since then are the first ones.
+      // Newest first, so the releases since then come first.
       var document = log.document.object ?? JSONObject()
       document["releases"] = (document["releases"]?.array).map { .array(Array($0.prefix(releases.count))) }
       terminal.say(json: .object(document))
@@ -56,7 +56,7 @@ enum LogCommand {
     return .done
   }
 
-  /// What it was, and of which version where it brought one back.
+  /// Describes a release's kind, with the version whose content it restored.
   static func kind(_ release: ReleaseInfo) -> String {
     guard let source = release.source else { return release.kind }
     return release.kind == "promote"

@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import Publishing
 
-/// `xcache promote`: what one channel holds, released in another.
+/// `xcache promote`: releases the content of one channel in another.
 enum PromoteCommand {
   static let command = Command(
     name: "promote", operands: "--from CHANNEL --to CHANNEL",

@@ -4,7 +4,7 @@ import OriginAPI
 import Publishing
 import System
 
-/// `xcache publish`: folders become bundles of a channel, in one release.
+/// `xcache publish`: publishes folders as bundles of a channel, in one release.
 enum PublishCommand {
   static let command = Command(
     name: "publish", operands: "[DIR|FILE.zip…]",
@@ -110,14 +110,14 @@ enum PublishCommand {
     return .done
   }
 
-  /// A number or a time, as the API takes it.
+  /// Returns the value of `--if-version`, a number or a time, in the API's format.
   static func ifVersion(_ arguments: Arguments) throws -> String? {
     try arguments.value("if-version").map { (text) throws(UsageError) in
       try VersionArgument.read(text, in: "--if-version")
     }
   }
 
-  /// - Parameter dryRun: where a dry run says what it is about to send; nil: it is none.
+  /// Shows progress; `dryRun` is where a dry run announces what it is about to send, or nil.
   private static func tell(_ progress: Publisher.Progress, _ drawn: ProgressLine, dryRun: Terminal?) {
     switch progress {
     case .hashing(let done, let all, _): drawn.show("hashing", Int64(done), of: Int64(all), .files)

@@ -3,7 +3,7 @@ import OriginAPI
 import Publishing
 
 extension PublishResult {
-  /// What happened, for people.
+  /// Describes the result for people.
   func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
     guard answer.isChanged else {
       let unchanged =
@@ -24,7 +24,7 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
-    // What it costs is good to know, but no result.
+    // The cost is useful to know, but not part of the result.
     if !terminal.isQuiet, let preparation = preparation?.value {
       if !dryRun, answer.previous != .none {
         lines.append(answer.visibility(after: preparation.milliseconds))
@@ -57,7 +57,7 @@ extension PublishResult {
     return lines + answer.receiptLines
   }
 
-  /// The same as one document: the origin's answer, and what this side did for it.
+  /// Returns the result as a document: the origin's answer, and what was done here.
   func json(dryRun: Bool) -> JSONValue {
     var document = release.document.object ?? JSONObject()
     if let check { document["check"] = check.json }
@@ -76,7 +76,7 @@ extension PublishResult {
 }
 
 extension PreparationAnswer {
-  /// What devices download, for people.
+  /// Describes what devices download.
   fileprivate func lines(of version: ManifestVersion, dryRun: Bool) -> [String] {
     guard cost.isKnown else {
       return dryRun

@@ -3,7 +3,7 @@ import OriginAPI
 import Publishing
 import System
 
-/// `xcache rollback`: an older version's content as a new version.
+/// `xcache rollback`: releases an older version's content as a new version.
 enum RollbackCommand {
   static let command = Command(
     name: "rollback", operands: "--to V | --steps N (--bundle NAME | --all-bundles)",
@@ -49,10 +49,10 @@ enum RollbackCommand {
     return .done
   }
 
-  /// Seconds that an answer waits for its cost once the rollback is made.
+  /// How long to wait for the cost after the rollback, in seconds.
   private static let moment = 2.0
 
-  /// Asks what a rollback that wasn't held up by it costs devices, for a moment: it stands whatever comes of that.
+  /// Waits a moment for what a rollback costs devices, if it didn't wait for that itself. Errors are ignored: the rollback stands.
   private static func addCost(to answer: inout OriginAnswer<RollbackAnswer>, _ remote: RemoteOrigin) {
     guard let id = answer.value.preparation, let address = try? remote.address else { return }
     let end = Clock.monotonicNanoseconds() + UInt64(moment * 1e9)
@@ -71,7 +71,7 @@ enum RollbackCommand {
     }
   }
 
-  /// What `diff` says of the files that a rollback would change or remove, by URL.
+  /// Returns what `diff` says about the files that a rollback changes or removes, by URL.
   private static func changedFiles(_ answer: RollbackAnswer, _ remote: RemoteOrigin)
     -> [String: DiffAnswer.File]
   {
@@ -79,14 +79,14 @@ enum RollbackCommand {
     else {
       return [:]
     }
-    // The preview is right without.
+    // The preview is correct without it.
     let diff = try? remote.api.diff(
       from: answer.release.previous.text, to: answer.target.text, of: address)
     return Dictionary(((diff?.value.changed ?? []) + (diff?.value.removed ?? [])).map { ($0.url, $0) }) { $1 }
   }
 
   private static func request(_ arguments: Arguments) throws -> RollbackRequest {
-    // The app and channel may be a setting, the bundle is not: what goes back is always said.
+    // App and channel may come from settings, but the bundle may not: what is rolled back must be explicit.
     let bundle = try arguments.value("bundle")
     guard (bundle != nil) != arguments.has("all-bundles") else {
       throw UsageError("give either --bundle NAME or --all-bundles")
@@ -125,7 +125,7 @@ enum RollbackCommand {
     return lines + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
   }
 
-  /// Tells what a device would be sent.
+  /// Prints what a device would be sent.
   private static func tellPatch(
     _ answer: RollbackAnswer, _ files: [String: DiffAnswer.File], _ arguments: Arguments, _ terminal: Terminal
   ) {
@@ -134,7 +134,7 @@ enum RollbackCommand {
     let lines = (answer.patch?.object?.members ?? []).map { member in
       let bytes = member.value["size"]?.integer ?? files[member.key]?.size
       let size = bytes.map { "  " + Bytes.text($0) } ?? ""
-      // A patch may hold nulls in an entry, too: headers that it loses.
+      // An entry's patch may also contain nulls, for headers that it loses.
       let change = FileStatistics.Change(
         answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added))
       sums.add(member.key, change, bytes ?? 0)
@@ -148,7 +148,7 @@ enum RollbackCommand {
     }
   }
 
-  /// What devices on the version that is taken back download.
+  /// Describes what devices on the version being rolled back download.
   private static func cost(_ answer: RollbackAnswer, of version: ManifestVersion) -> [String] {
     guard let cost = answer.cost else { return [] }
     if let update = cost.update { return ["devices on version \(version) download \(update.formatted)"] }

@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 import Publishing
 
-/// `xcache show V`: one release, or the manifest that devices got with it.
+/// `xcache show V`: shows a release, or its manifest.
 enum ShowCommand {
   static let command = Command(
     name: "show", operands: "[V]", summary: "show a release or its manifest",

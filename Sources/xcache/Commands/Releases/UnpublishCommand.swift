@@ -3,7 +3,7 @@ import OriginAPI
 import Publishing
 import System
 
-/// `xcache unpublish`: takes bundles out of a channel.
+/// `xcache unpublish`: removes bundles from a channel.
 enum UnpublishCommand {
   static let command = Command(
     name: "unpublish", operands: "--bundle NAME", summary: "remove a bundle from a channel",

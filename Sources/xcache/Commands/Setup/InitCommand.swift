@@ -2,7 +2,7 @@ import Manifests
 import Platform
 import System
 
-/// `xcache init`: asks three questions, and writes xcache.json.
+/// `xcache init`: asks three questions and writes xcache.json.
 enum InitCommand {
   static let command = Command(
     name: "init", summary: "create an xcache.json for the project in this folder",
@@ -24,7 +24,7 @@ enum InitCommand {
     ], run: run)
 
   private static let folders = ["dist", "build", "out", "public", "www"]
-  /// Answers that aren't any before nobody is asked any more.
+  /// How many invalid answers are accepted before giving up.
   private static let attempts = 3
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -81,7 +81,7 @@ enum InitCommand {
   }
 
   private static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws {
-    // Somebody may write one while the questions are answered.
+    // The file may have been created while the questions were answered.
     do throws(SystemError) {
       try DurableFile.write(bytes, to: path, replaces: replaces)
     } catch {
@@ -90,7 +90,7 @@ enum InitCommand {
     }
   }
 
-  /// What an option says, else what a person answers.
+  /// Returns the value of an option, or the user's answer.
   private static func answer<Value>(
     _ option: String, _ question: String, guess: String?, _ arguments: Arguments, _ terminal: Terminal,
     read: (String) throws -> Value

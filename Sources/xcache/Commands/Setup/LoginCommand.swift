@@ -3,7 +3,7 @@ import OriginAPI
 import Platform
 import System
 
-/// `xcache login`: keeps a server's token, so that neither command lines nor scripts have it.
+/// `xcache login`: saves a server's token, so that it needn't be in command lines or scripts.
 enum LoginCommand {
   static let command = Command(
     name: "login", operands: "[URL]", summary: "save a server's token for later commands",
@@ -49,7 +49,7 @@ enum LoginCommand {
     return .done
   }
 
-  /// The server that is named; for `logout`, too.
+  /// Returns the named server; also for `logout`.
   static func named(_ arguments: Arguments) throws -> BaseURL? {
     if arguments.operands.count > 1 {
       throw UsageError("unexpected argument: \(arguments.operands[1])")
@@ -87,7 +87,7 @@ enum LoginCommand {
   }
 }
 
-/// `xcache logout`: forgets a server's token.
+/// `xcache logout`: deletes a server's saved token.
 enum LogoutCommand {
   static let command = Command(
     name: "logout", operands: "[URL]", summary: "delete a saved token",
@@ -126,14 +126,14 @@ enum LogoutCommand {
 }
 
 extension BaseURL {
-  /// Whether it names no host, but every address of whichever machine: to listen on, not to ask.
+  /// Whether the host is a wildcard address, which can be listened on but not connected to.
   var isOfEveryAddress: Bool {
     guard let start = text.firstRange(of: "://")?.upperBound else { return false }
     let authority = text[start...].prefix { $0 != "/" }
     return ["0.0.0.0", "[::]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
   }
 
-  /// Whether others may read what goes there: without TLS, and not on this machine.
+  /// Whether others may read the traffic: without TLS, and not on this machine.
   var isExposed: Bool {
     guard text.hasPrefix("http://") else { return false }
     let authority = text.dropFirst("http://".count).prefix { $0 != "/" }

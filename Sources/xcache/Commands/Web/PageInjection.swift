@@ -1,33 +1,32 @@
-/// Where the line that loads the script goes in a page.
+/// Inserts the line that loads the script into a page.
 enum PageInjection {
-  /// What a page becomes.
+  /// The result for a page.
   enum Outcome: Equatable {
-    /// It with the line.
+    /// The page with the line.
     case line([UInt8])
-    /// It has the line already.
+    /// The page already has the line.
     case present
-    /// A `<base href>` that none of its references says where it leads.
+    /// The page has a `<base href>`, and none of its references shows where that leads.
     case unknownBase
   }
 
-  /// The page with the line.
+  /// Returns the page with the line.
   ///
-  /// It goes in front of the first script, so that pages tell of themselves early; else where the head ends, or in front of
-  /// everything but the doctype. The script's URL is as the page's own ones are: a page that a router serves under many paths
-  /// has them from the site's root.
-  /// - Parameter depth: folders between the build's and the page.
-  /// - Parameter has: whether the build has a file of a name.
+  /// The line goes before the first script, so that pages report early; else before the end of the head, or after the
+  /// doctype. The script's URL has the form of the page's own URLs: a page that a router serves under many paths uses URLs from
+  /// the site's root. `depth` is the number of folders between the build's root and the page; `has` returns whether the build
+  /// has a file of a name.
   static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> Outcome {
     let small = plain(page)
     if loadsScript(page) { return .present }
-    let text = String(decoding: masked(page), as: UTF8.self)
+    let tags = masked(page)
     let prefix: String
-    if let root = try root(of: text, has: has) {
+    if let root = try root(of: tags, has: has) {
       prefix = root
-    } else if let base = base(of: text) {
-      // What the page's relative URLs are of; where they lead into the build, the script is beside them.
+    } else if let base = base(of: tags) {
+      // The base of the page's relative URLs; if they lead into the build, the script is there, too.
       guard base.hasPrefix("/"), !base.hasPrefix("//"), let slash = base.lastIndex(of: "/"),
-        try references(in: text).contains(where: { try isRelative($0) && has($0) })
+        try references(in: tags).contains(where: { try isRelative($0) && has($0) })
       else { return .unknownBase }
       prefix = String(base[...slash])
     } else {
@@ -38,17 +37,17 @@ enum PageInjection {
     return .line(Array(page[..<place] + line + page[place...]))
   }
 
-  /// Whether a page is of bytes that hold ASCII as it is, so that a line can go into it.
+  /// Whether the page's encoding is ASCII-compatible, so that a line can be inserted.
   static func isReadable(_ page: [UInt8]) -> Bool {
     !page.starts(with: [0xFE, 0xFF]) && !page.starts(with: [0xFF, 0xFE])
   }
 
-  /// The page in lower case, with only the tags that browsers read as such.
+  /// Returns the page in lowercase, with only the tags that browsers parse as such.
   static func plain(_ page: [UInt8]) -> [UInt8] { masked(page.map(lowered)) }
 
   private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
 
-  /// Whether a script of the page loads ours, by its `src` or in its text.
+  /// Whether the page already loads the script, by a `src` or in an inline script.
   private static func loadsScript(_ page: [UInt8]) -> Bool {
     let small = masked(page.map(lowered), keepsScripts: true)
     let name = WebBuild.scriptName
@@ -68,10 +67,10 @@ enum PageInjection {
     return false
   }
 
-  /// The path that the build is served under, as the first of the page's references says that leads to one of its files by an
-  /// absolute path; nil where none does.
-  private static func root(of text: String, has: (String) throws -> Bool) rethrows -> String? {
-    for path in references(in: text)
+  /// Returns the root path of the build, derived from the page's first absolute path that leads to one of its files, or nil if
+  /// there is none.
+  private static func root(of tags: [UInt8], has: (String) throws -> Bool) rethrows -> String? {
+    for path in references(in: tags)
     where path.hasPrefix("/") && !path.hasPrefix("//") && !path.contains("..") {
       for slash in path.indices where path[slash] == "/" {
         let name = path[path.index(after: slash)...]
@@ -81,39 +80,55 @@ enum PageInjection {
     return nil
   }
 
-  /// The URLs of a page's tags, without queries.
-  private static func references(in text: String) -> [String] {
-    ["src=", "href="].flatMap { text.components(behind: $0) }.map(value)
+  /// Returns the URLs in a page's tags, without queries.
+  private static func references(in tags: [UInt8]) -> [String] {
+    ["src", "href"].flatMap { values(of: $0, in: tags) }
   }
 
-  private static func value(_ part: Substring) -> String {
-    let quote = part.first == "'" ? "'" : "\"" as Character
-    return String(part.drop { $0 == quote }.prefix { !" \"'>?#".contains($0) })
+  /// Returns the values of an attribute, up to a query or fragment. Its name can have any case, with whitespace around `=`.
+  private static func values(of attribute: String, in tags: [UInt8]) -> [String] {
+    let small = tags.map(lowered)
+    var values: [String] = []
+    var place = 0
+    while let found = first(attribute, in: small, from: place) {
+      place = found + attribute.utf8.count
+      let rest = tags[place...].drop(while: isSpace)
+      guard rest.first == UInt8(ascii: "=") else { continue }
+      let value = rest.dropFirst().drop(while: isSpace).drop { "\"'".utf8.contains($0) }
+      values.append(String(decoding: value.prefix { !isSpace($0) && !"\"'>?#".utf8.contains($0) }, as: UTF8.self))
+    }
+    return values
   }
+
+  /// Whether a byte is ASCII whitespace (Infra Standard).
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B }
 
   private static func isRelative(_ path: String) -> Bool {
     !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
   }
 
-  /// Where a `<base>` leads; nil where there is none, or it changes nothing.
-  private static func base(of text: String) -> String? {
-    let bases = text.components(behind: "<base ") + text.components(behind: "<BASE ")
-    for rest in bases {
-      let tag = String(rest.prefix { $0 != ">" })
-      guard let href = tag.components(behind: "href=").first else { continue }
-      let path = value(href)
+  /// Returns the URL of a `<base>`, or nil if there is none, or it has no effect.
+  private static func base(of tags: [UInt8]) -> String? {
+    let small = tags.map(lowered)
+    var place = 0
+    while let start = first("<base", in: small, from: place) {
+      let rest = tags[(start + 5)...]
+      place = rest.startIndex
+      guard let next = rest.first, isSpace(next) || next == UInt8(ascii: "/"),
+        let path = values(of: "href", in: Array(rest.prefix { $0 != UInt8(ascii: ">") })).first
+      else { continue }
       return ["", ".", "./"].contains(path) ? nil : path
     }
     return nil
   }
 
-  /// Elements whose content has no tags of the page's.
+  /// Elements whose content isn't part of the page's markup.
   private static let opaque = [
     "script", "style", "template", "textarea", "title", "noscript", "iframe", "xmp",
   ]
 
-  /// The page with spaces in the place of what browsers read no tags in: comments, and the content of scripts, styles and
-  /// templates. A script in one of them, `<!--[if lt IE 9]><script …`, isn't run.
+  /// Returns the page with everything blanked in which browsers parse no tags: comments, and the content of scripts, styles and
+  /// templates. A script in there, such as `<!--[if lt IE 9]><script …`, isn't run.
   private static func masked(_ page: [UInt8], keepsScripts: Bool = false) -> [UInt8] {
     let small = page.map(lowered)
     var masked = page
@@ -136,7 +151,7 @@ enum PageInjection {
       }
       let open = endOfTag(small, from: start)
       place = open
-      // The value of an attribute has no tags.
+      // Attribute values contain no tags.
       for index in (start + 1)..<open where masked[index] == UInt8(ascii: "<") {
         masked[index] = UInt8(ascii: " ")
       }
@@ -147,7 +162,7 @@ enum PageInjection {
       var left = 1
       while left > 0 {
         let close = first("</\(name)", in: small, from: end)
-        // Templates hold others.
+        // Templates can be nested.
         if name == "template", let close, let inner = first("<template", in: small, from: end), inner < close
         {
           left += 1
@@ -163,7 +178,7 @@ enum PageInjection {
     return masked
   }
 
-  /// Behind a tag's `>`, which may be in the value of an attribute, too.
+  /// Returns the end of a tag, ignoring any `>` in attribute values.
   private static func endOfTag(_ page: [UInt8], from start: Int) -> Int {
     var quote: UInt8?
     for index in start..<page.count {
@@ -192,18 +207,5 @@ enum PageInjection {
     return (place...page.count - wanted.count).first { start in
       page[start] == head && page[start..<start + wanted.count].elementsEqual(wanted)
     }
-  }
-}
-
-extension String {
-  /// What is behind each occurrence of a word.
-  fileprivate func components(behind word: String) -> [Substring] {
-    var found: [Substring] = []
-    var rest = self[...]
-    while let start = rest.firstRange(of: word) {
-      rest = rest[start.upperBound...]
-      found.append(rest)
-    }
-    return found
   }
 }

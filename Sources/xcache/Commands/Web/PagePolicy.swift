@@ -1,11 +1,11 @@
-/// What a page's own `<meta http-equiv="Content-Security-Policy">` says of the pages' script and the worker.
+/// What a page's `<meta http-equiv="Content-Security-Policy">` means for the pages' script and the worker.
 ///
-/// Only what surely refuses them counts: hashes, nonces and hosts of sources aren't matched.
+/// Only definite refusals are reported: hashes, nonces and hosts aren't evaluated.
 struct PagePolicy {
-  /// Directives by their names, each with its sources, of one policy after the other.
+  /// The directives of each policy by name, with their sources.
   private let policies: [[String: [String]]]
 
-  /// - Parameter page: in lower case, without its comments.
+  /// Parses a page's policies; the page must be in lowercase, without comments.
   init(of page: [UInt8]) {
     let text = String(decoding: page, as: UTF8.self)
     policies = text.split(separator: "<").compactMap { tag in
@@ -23,7 +23,7 @@ struct PagePolicy {
     }
   }
 
-  /// What to change in the page's policy; nothing where it needs no change.
+  /// What to change in the page's policy; empty if nothing.
   var advice: [String] {
     var advice: [String] = []
     for policy in policies {
@@ -54,12 +54,12 @@ struct PagePolicy {
     return advice
   }
 
-  /// Whether sources may have the page's own origin: a host may be it.
+  /// Whether sources may allow the page's own origin, which any host may be.
   private static func allowsOwn(_ sources: [String]) -> Bool {
     sources.contains { $0 == "'self'" || !$0.hasPrefix("'") && $0 != "data:" && $0 != "blob:" }
   }
 
-  /// The value of a tag's attribute, with the entities that such policies are written with decoded.
+  /// Returns the value of a tag's attribute, decoding the entities that are usual in policies.
   private static func attribute(_ name: String, in tag: Substring) -> String? {
     var rest = tag
     while let equals = rest.firstIndex(of: "=") {

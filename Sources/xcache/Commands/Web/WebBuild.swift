@@ -3,16 +3,17 @@ import Manifests
 import Publishing
 import System
 
-/// The folder of a web build, into which the worker and its script are written.
+/// The folder of a web build, to which the worker and its script are written.
 struct WebBuild {
   static let workerName = "xcache-sw.js"
-  /// What the worker imports when it is installed: without it, browsers take no worker.
+  /// What the worker imports when it is installed; without it, browsers reject the worker.
   static let packsName = "xcache-sw-packs.js"
   static let scriptName = "xcache.js"
 
   let folder: String
 
-  /// - Throws: `Failure` where it is no folder.
+  /// Creates a build from its folder.
+  /// - Throws: `Failure` if it isn't a folder.
   init(folder: String) throws {
     guard try Kernel.status(folder)?.kind == .folder else {
       throw Failure(
@@ -21,7 +22,7 @@ struct WebBuild {
     self.folder = folder
   }
 
-  /// Writes the worker with what it imports, and the pages' script; their names.
+  /// Writes the worker with its import, and the pages' script; returns their names.
   func write(_ settings: WebSettings, worker: String?) throws -> [String] {
     try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
     try write(Self.bytes(xcache_web_packs()), to: Self.packsName)
@@ -30,7 +31,7 @@ struct WebBuild {
     return [Self.workerName, Self.packsName, Self.scriptName]
   }
 
-  /// Writes the worker that removes the other one, and scripts that do nothing in the place of the other two.
+  /// Writes a worker that removes the other one, and replaces the other two files with scripts that do nothing.
   func writeRemover() throws -> [String] {
     try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
     for name in [Self.packsName, Self.scriptName] {
@@ -43,7 +44,7 @@ struct WebBuild {
     try DurableFile.write(bytes, to: "\(folder)/\(name)")
   }
 
-  /// The line that the scripts find their settings in.
+  /// Returns the line from which the scripts read their settings.
   private static func head(_ settings: JSONValue) -> [UInt8] {
     Array("self.xcacheSettings=".utf8) + settings.canonical + Array(";\n".utf8)
   }
@@ -59,7 +60,8 @@ struct WebBuild {
   ]
   private static let line = "importScripts(\"\(workerName)\")"
 
-  /// - Throws: `Failure` where the build has a worker that nobody spoke of, or hasn't the one that was named.
+  /// Checks for workers of the site's own.
+  /// - Throws: `Failure` if the build has a worker that wasn't named, or lacks the named one.
   func checkWorker(_ named: String?, takesIn: Bool) throws {
     if let named {
       guard !named.contains("/"), ![Self.workerName, Self.packsName, Self.scriptName].contains(named) else {
@@ -83,7 +85,7 @@ struct WebBuild {
       return
     }
     for name in Self.otherWorkers {
-      // Others have such names, too; a service worker listens for what they don't.
+      // Other scripts have such names, too; only a service worker has these event names.
       guard let text = try text(of: name), text.contains("fetch") || text.contains("install") else {
         continue
       }
@@ -93,7 +95,7 @@ struct WebBuild {
     }
   }
 
-  /// Lets the build's own worker take this one in; false where it does so already.
+  /// Makes the build's own worker import this one; returns false if it already does.
   func takeIn(in name: String) throws -> Bool {
     guard let script = try script(of: name), !script.names(Self.workerName) else { return false }
     try write(script.beginning(with: "\(Self.line);"), to: name)
@@ -110,7 +112,7 @@ struct WebBuild {
 
   // MARK: - Pages
 
-  /// Writes the line that loads the script into each page that hasn't got it; the pages' names, and what to say of pages.
+  /// Writes the line that loads the script to each page without it; returns the names of these pages, and warnings.
   func inject() throws -> (written: [String], warnings: [String]) {
     var written: [String] = []
     var warnings: [String] = []
@@ -166,7 +168,7 @@ struct WebBuild {
 
   // MARK: - Publishing
 
-  /// What to say of a build whose worker has pages that nobody opens by their names: offline, their folders' URLs fail.
+  /// Returns a warning if the build has a worker, but folder URLs that aren't published and so fail offline.
   static func warning(_ source: BundleSource) -> String? {
     guard !source.mapsIndex else { return nil }
     func has(_ name: String, _ folder: BundleSource.Folder) -> Bool {
@@ -180,7 +182,7 @@ struct WebBuild {
       + "URL doesn't open offline. Use --index, or \"index\": true in xcache.json"
   }
 
-  /// What to say of a release that takes a worker away which browsers have, without one that removes it, or what it imports.
+  /// Returns a warning if a release removes a worker that browsers have, or its import, without a worker that removes it.
   static func warning(_ plan: Plan) -> String? {
     func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
     if loses(workerName) {

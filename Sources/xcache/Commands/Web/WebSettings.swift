@@ -1,7 +1,7 @@
 import Manifests
 import Publishing
 
-/// What a worker is told before it begins.
+/// The settings of a worker.
 struct WebSettings {
   let json: JSONValue
 

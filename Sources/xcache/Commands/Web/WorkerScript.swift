@@ -1,7 +1,7 @@
-/// The script of a site's own worker, as far as a line can be put into it: its bytes stay as they are, whatever they are.
+/// The script of a site's own worker, into which a line can be inserted; all other bytes stay as they are.
 struct WorkerScript {
   private let bytes: [UInt8]
-  /// The script with spaces in the place of comments.
+  /// The script with comments blanked.
   private let code: [UInt8]
 
   init(_ bytes: [UInt8]) {
@@ -9,16 +9,16 @@ struct WorkerScript {
     code = Self.withoutComments(bytes)
   }
 
-  /// Whether it names a file outside of comments.
+  /// Whether it mentions a file outside comments.
   func names(_ file: String) -> Bool { String(decoding: code, as: UTF8.self).contains(file) }
 
-  /// Whether it has `import` or `export` where a statement begins.
+  /// Whether it has `import` or `export` at the start of a statement.
   var isModule: Bool {
     var isStart = true
     for (index, byte) in code.enumerated() {
       if isStart, let after = word("import", at: index) ?? word("export", at: index) {
         let rest = code[after...].drop(while: Self.isSpace)
-        // import(…) and import.meta apart, which say nothing; a name that only begins so, too.
+        // Except import(…) and import.meta, which scripts have, too, and longer names.
         if let next = rest.first {
           let isName = Self.isName(next) && rest.startIndex > after
           if isName || "\"'{*".utf8.contains(next) { return true }
@@ -31,8 +31,8 @@ struct WorkerScript {
     return false
   }
 
-  /// The script with a line at its beginning, behind a byte order mark and directives such as "use strict", which count only in
-  /// front of everything else.
+  /// Returns the script with a line at its start, but after a byte order mark and directives such as "use strict", which must
+  /// come first.
   func beginning(with line: String) -> [UInt8] {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     var place = code.starts(with: mark) ? mark.count : 0
@@ -42,7 +42,7 @@ struct WorkerScript {
       + Array(bytes[place...])
   }
 
-  /// Where a directive ends that begins at a place.
+  /// Returns the end of a directive that begins at a place.
   private func directive(from place: Int) -> Int? {
     let rest = code[place...].drop(while: Self.isSpace)
     guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
@@ -51,7 +51,7 @@ struct WorkerScript {
     let behind = code[(close + 1)...]
     let next = behind.drop(while: Self.isSpace)
     if next.first == UInt8(ascii: ";") { return next.startIndex + 1 }
-    // Without a semicolon the line's end ends it, unless an operator goes on with it.
+    // Without a semicolon, a directive ends at the end of the line, unless an operator continues it.
     guard let byte = next.first else { return code.count }
     let isNewLine = behind[..<next.startIndex].contains(UInt8(ascii: "\n"))
     return isNewLine && (Self.isName(byte) || "\"'{".utf8.contains(byte)) ? close + 1 : nil

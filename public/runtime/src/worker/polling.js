@@ -1,4 +1,4 @@
-// When the worker polls, and whom it asks: the origin, or its copy after five failures in a row (DESIGN §3 "Devices"). No I/O and
+// When the worker polls, and whom it asks: the origin, or its copy after five failures in a row (docs/protocol.md §11). No I/O and
 // no clock: each call is told the time, in milliseconds since 1970. `XCacheClient/Polling/PollPolicy.swift` has the same rules.
 
 /** @typedef {"origin" | "mirror"} Source */

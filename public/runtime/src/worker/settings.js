@@ -5,7 +5,7 @@ import { matchesHost } from "./policy.js";
  * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, meteredLimit?: number,
  *   patience?: number}} Written
  *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `meteredLimit`: bytes of a pack that
- *   is taken while bytes cost money (DESIGN §11); `patience`: milliseconds that a page waits for this worker's answer
+ *   is taken while bytes cost money (docs/protocol.md §11); `patience`: milliseconds that a page waits for this worker's answer
  */
 
 /** What `hosts` may have: a name, or all below one. */

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
-// Starts argv[0], found by PATH, without this program's input and output; `kept` stays open in it. It is killed when the thread
-// that called ends, which has to be the main one then. -1 where there is no process to be had; a program that isn't there ends with 127.
+// Starts argv[0], found through PATH, without this program's input and output; `kept` stays open in it. It is killed when
+// the calling thread ends, so call this on the main thread. Returns -1 if no process can be created; if the program doesn't
+// exist, the process exits with 127.
 pid_t xcache_start_bound(char *const argv[], int kept);

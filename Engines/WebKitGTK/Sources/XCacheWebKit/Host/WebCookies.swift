@@ -1,45 +1,45 @@
 import CWebKitGTK
 import XCacheRuntime
 
-/// A cookie of the engine's.
+/// One of the engine's cookies.
 public struct WebCookie: Hashable, Sendable {
-  /// Its name.
+  /// The cookie's name.
   public var name: String
-  /// Its value.
+  /// The cookie's value.
   public var value: String
-  /// The host it belongs to, with a dot in front where it holds below it, too.
+  /// The host it belongs to; a leading dot means that it also applies to subdomains.
   public var domain: String
-  /// The path it holds below.
+  /// The path that it applies to, and everything below it.
   public var path: String
-  /// Whether scripts don't see it.
+  /// Whether it is hidden from scripts.
   public var isHTTPOnly: Bool
-  /// Whether it goes over https alone.
+  /// Whether it is only sent over https.
   public var isSecure: Bool
 }
 
-/// The engine's store of cookies: WKHTTPCookieStore in WKWebView's adapter.
+/// The engine's cookie store: WKHTTPCookieStore in the WKWebView adapter.
 @WebActor
 public final class WebCookies: CookieStore {
   private var store: UnsafeMutablePointer<WebKitWebsiteDataManager>?
   private var manager: UnsafeMutablePointer<WebKitCookieManager>?
 
-  /// Cookies of the host that is made with these settings; none before that.
+  /// Creates a store that has no cookies until a host is created with it.
   public nonisolated init() {}
 
-  /// Finds its store.
+  /// Connects the object to its store.
   func attach(
     _ store: UnsafeMutablePointer<WebKitWebsiteDataManager>,
     _ manager: UnsafeMutablePointer<WebKitCookieManager>?
   ) {
     if let former = self.store { g_object_unref(former) }
-    // The manager is the store's.
+    // The manager belongs to the store, which has to be retained.
     g_object_ref(store)
     (self.store, self.manager) = (store, manager)
   }
 
   isolated deinit { if let store { g_object_unref(store) } }
 
-  /// Those that a request to `url` would carry, HttpOnly among them.
+  /// Returns the cookies that a request to `url` would carry, including HttpOnly ones.
   public func all(for url: String) async throws -> [WebCookie] {
     guard let manager else { return [] }
     return try await awaiting {
@@ -67,7 +67,7 @@ public final class WebCookies: CookieStore {
     }
   }
 
-  /// Takes the value of a `Set-Cookie` header as if it came from `url`; one that isn't a cookie is passed over.
+  /// Stores the value of a `Set-Cookie` header as if it came from `url`; ignores a value that isn't a cookie.
   public func set(_ header: String, from url: String) async throws {
     guard let manager, let cookie = xcache_cookie(header, url) else { return }
     defer { soup_cookie_free(cookie) }
@@ -78,13 +78,13 @@ public final class WebCookies: CookieStore {
     }
   }
 
-  /// What `Cookie` says in a request to `url`; nil: there are none.
+  /// Returns the value of `Cookie` for a request to `url`; nil if there are no cookies.
   public func header(for url: String) async -> String? {
     guard let found = try? await all(for: url), !found.isEmpty else { return nil }
     return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
   }
 
-  /// Takes the values of `Set-Cookie` of an answer from `url`.
+  /// Stores the `Set-Cookie` values of an answer from `url`.
   public func take(_ values: [String], from url: String) async {
     for value in values { try? await set(value, from: url) }
   }

@@ -2,38 +2,38 @@ import CWebKitGTK
 import DeviceLinux
 import XCacheRuntime
 
-/// What an app tells the engine at its start.
+/// The settings that an app starts the engine with.
 public struct WebHostSettings: Sendable {
-  /// Where cookies and storage are kept; nil: in memory alone.
+  /// The folder for cookies and storage; if nil, they are only kept in memory.
   public var folder: String?
-  /// Whether the engine keeps HTTP answers of its own on the disk. What the device answers never is.
+  /// Whether the engine keeps its own HTTP cache on the disk. Answers from the device are never stored there.
   public var keepsHTTPCache = true
-  /// How requests go on to their servers.
+  /// Sends requests on to their servers.
   public var transport: any PageTransport = CurlPageTransport()
-  /// The engine's cookies: give the same to the runtime's `PageFetcher`, which is made before this host.
+  /// The engine's cookies; pass the same object to the runtime's `PageFetcher`, which is created before this host.
   public var cookies = WebCookies()
-  /// TLS towards the engine, and connections that are passed on.
+  /// TLS towards the engine, and connections to tunnel.
   public var network: any WebProxyNetwork = LinuxProxyNetwork()
-  /// Names of the app's hosts whose requests go through `transport` although the device holds nothing of them, for tools that
-  /// answer for those.
+  /// The app's hosts whose requests go through `transport` although the device holds nothing of them, for tools that answer
+  /// in place of those hosts.
   public var moreHosts: [String] = []
-  /// A proxy for everything that isn't https, such as `http://127.0.0.1:3128`; nil: none. With one, nothing ever goes around
-  /// the proxies: should the app's own die, https fails.
+  /// A proxy for everything that isn't https, such as `http://127.0.0.1:3128`; nil for none. With one, nothing ever
+  /// bypasses the proxies: if the app's own proxy dies, https requests fail.
   public var otherProxy: String?
-  /// Told of each request that reaches `transport` or the device, on the thread that serves it.
+  /// Called for each request that reaches `transport` or the device, on the thread that serves it.
   public var onRequest: (@Sendable (ProxyReport) -> Void)?
 
-  /// Settings as most apps want them.
+  /// Creates the settings that suit most apps.
   public init() {}
 }
 
-/// One app's engine: its web context, its data store with cookies and proxy. WKWebView's adapter has a
-/// WKWebsiteDataStore in this place.
+/// The engine of an app: its web context, and its data store with cookies and proxy; the WKWebView adapter uses a
+/// WKWebsiteDataStore for that.
 @WebActor
 public final class WebHost {
   let context: UnsafeMutablePointer<WebKitWebContext>
   private let store: UnsafeMutablePointer<WebKitWebsiteDataManager>
-  /// Answers what pages ask for; nil: pages come from the network, as without a runtime.
+  /// Answers page requests; if nil, pages come from the network.
   public let runtime: Runtime?
   let proxy: PageProxy?
   private let listener: ProxyListener?
@@ -42,20 +42,20 @@ public final class WebHost {
   private var watch: Task<Void, Never>?
   private var following: Task<Void, Never>?
   private var trusted: Set<String> = []
-  /// What the engine was told to take, for a network process that takes the place of one that ended.
+  /// The certificates that the engine was told to accept, to be repeated to a network process that replaces one that ended.
   private var certificates: [(host: String, certificate: UnsafeMutablePointer<GTlsCertificate>)] = []
-  /// Cookies of pages and of the runtime's own requests.
+  /// The cookies of pages and of the runtime's own requests.
   public let cookies: WebCookies
   private let downloads: WebDownloads
   private var pages: [Weak<WebPage>] = []
-  /// Another process has the proxy's port.
+  /// Whether another process has taken the proxy's port.
   private var isProxyOff = false
-  /// The policy's, signed.
+  /// The policy's scripts, whose signatures have been checked.
   private(set) var policyScripts: [UserScript] = []
 
   /// Starts the engine and its proxy, which is set before anything is loaded.
   ///
-  /// - Throws: where the proxy can't listen.
+  /// - Throws: an error if the proxy can't listen.
   public init(_ runtime: Runtime?, _ settings: WebHostSettings = WebHostSettings()) throws {
     store =
       settings.folder.map { xcache_data_manager("\($0)/data", "\($0)/cache") }
@@ -112,7 +112,7 @@ public final class WebHost {
     g_object_unref(store)
   }
 
-  /// https alone: what goes by http is answered by nobody here.
+  /// Sets the proxy for https only: plain http isn't answered here.
   private func useProxy(_ address: String?) {
     guard address != nil || otherProxy != nil,
       let settings = webkit_network_proxy_settings_new(otherProxy, nil)
@@ -125,7 +125,8 @@ public final class WebHost {
     webkit_network_proxy_settings_free(settings)
   }
 
-  /// Has the engine take this device's certificates, each for its host alone, as soon as a host can be answered for.
+  /// Makes the engine accept this device's certificates, each for its own host only, as soon as the host can be answered
+  /// for.
   private func trustOwnCertificates() {
     for host in proxy?.hosts ?? [] where !trusted.contains(host) {
       guard let pem = network.certificate(for: host), (try? trust(pem, for: host)) != nil else { continue }
@@ -134,26 +135,26 @@ public final class WebHost {
     }
   }
 
-  /// Looks which scripts the policy has now.
+  /// Fetches the current scripts of the policy.
   func takeScripts() async {
     policyScripts = await runtime?.scripts().map { UserScript($0.source) } ?? []
   }
 
-  /// The device begins to answer: what pages got from the network until then, the engine may keep for long, and it is of another
-  /// version.
+  /// Clears the engine's caches when the device starts answering: what pages got from the network before may be cached for
+  /// long, and belongs to another version.
   private func forgetAnswers() {
     let caches = WEBKIT_WEBSITE_DATA_MEMORY_CACHE.rawValue | WEBKIT_WEBSITE_DATA_DISK_CACHE.rawValue
     webkit_website_data_manager_clear(store, WebKitWebsiteDataTypes(rawValue: caches), 0, nil, nil, nil)
   }
 
-  /// Whether a page of this address would be answered from the device.
+  /// Whether the device would answer a page at this URL.
   func answers(_ url: String) -> Bool { proxy?.answers(url) ?? false }
 
-  /// A proxy that is dead listens again on its port; where that can't be, the engine goes without, pages of the
-  /// app are loaded once more, and each look tries the port again.
+  /// Restarts a dead proxy on its port. If that fails, the engine goes without a proxy, the app's pages are loaded again,
+  /// and each later call retries the port.
   ///
-  /// WebKit doesn't say when its network process ended, and the next one knows the proxy, but not the certificates: they are
-  /// told again each time, which costs it a look into a set.
+  /// WebKit doesn't report that its network process ended, and the next one knows the proxy but not the certificates. So
+  /// they are set again each time, which only costs the engine a set lookup.
   func lookAfterProxy() {
     trustOwnCertificates()
     for (host, certificate) in certificates {
@@ -172,7 +173,7 @@ public final class WebHost {
     }
   }
 
-  /// A view was made.
+  /// Registers a new view.
   func opened(_ page: WebPage) {
     pages.removeAll { $0.object == nil }
     pages.append(Weak(page))
@@ -180,8 +181,8 @@ public final class WebHost {
 }
 
 extension WebHost {
-  /// Decides about what pages offer for download: `try await download.save(to: …)` takes it, and what isn't saved when this
-  /// comes back is refused. Nil: every download is refused. WKDownloadDelegate.
+  /// Decides about downloads that pages offer: `try await download.save(to: …)` accepts one, and one that isn't saved when
+  /// this returns is refused. If nil, every download is refused. WKDownloadDelegate.
   public var onDownload: (@WebActor (WebDownload) async -> Void)? {
     get { downloads.onDownload }
     set { downloads.onDownload = newValue }
@@ -189,23 +190,23 @@ extension WebHost {
 }
 
 extension WebHost {
-  /// Whether the engine was told to take this certificate, for whichever host.
+  /// Whether the engine was told to accept this certificate, for any host.
   func trusts(_ certificate: UnsafeMutablePointer<GTlsCertificate>) -> Bool {
     certificates.contains { g_tls_certificate_is_same($0.certificate, certificate) != 0 }
   }
 
-  /// Ends the proxy as if the system had, for tests of what follows.
+  /// Stops the proxy as if the system had, for tests of what follows.
   package func killProxy() { listener?.stop() }
 
-  /// Where the proxy listens, without the password; for tests.
+  /// The proxy's port, for tests.
   package var proxyPort: UInt16? { listener?.port }
 }
 
 extension WebHost {
-  /// Has the engine take a certificate, PEM, for one host, as a kiosk does whose servers are signed by nobody. What goes through
-  /// the runtime's transport isn't concerned.
+  /// Makes the engine accept a PEM certificate for one host, for example for a kiosk with self-signed servers. Has no
+  /// effect on requests that go through the runtime's transport.
   ///
-  /// - Throws: where that is no certificate.
+  /// - Throws: `WebKitError` if `pem` isn't a certificate.
   public func trust(_ pem: String, for host: String) throws {
     var error: UnsafeMutablePointer<GError>?
     guard let certificate = g_tls_certificate_new_from_pem(pem, -1, &error) else {

@@ -1,9 +1,9 @@
 extension PageInspector {
-  /// Of the script world and its message handler, where no script of a page reaches it.
+  /// The name of the script world and of its message handler, which no page script can reach.
   static let world = "xcache-inspector"
 
-  /// Runs in a world of its own, first in each document: takes errors, and what the sender tells. It sends so much of each document
-  /// and no more.
+  /// Runs in a world of its own, before anything else in each document; receives errors, and what the sender reports. It
+  /// sends a limited number of messages per document.
   static let listener = UserScript(
     """
     (() => {
@@ -39,8 +39,8 @@ extension PageInspector {
     })();
     """)
 
-  /// Runs in the page's own world before its scripts: what is said on the console, and why promises were rejected, can't be
-  /// seen from another one.
+  /// Runs in the page's own world before its scripts: console messages, and why promises were rejected, can't be seen from
+  /// another world.
   static let sender = UserScript(
     """
     (() => {

@@ -1,6 +1,6 @@
 import CWebKitGTK
 
-/// What WebKit tells of a view, and asks.
+/// WebKit's signals about a view.
 extension PageInspector {
   private typealias Held = Box<Weak<PageInspector>>
 
@@ -42,7 +42,7 @@ extension PageInspector {
       } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void)
   }
 
-  /// What would show a window, or wait for a person.
+  /// Refuses whatever would open a window or wait for a user.
   private func refuse(
     _ view: UnsafeMutablePointer<WebKitWebView>, _ me: Held, _ note: @escaping Unattended.Note
   ) {
@@ -69,7 +69,7 @@ extension PageInspector {
         nonisolated(unsafe) let me = Held.borrow(data)
         guard let decision, let uri = xcache_navigation_uri(decision) else { return 0 }
         let url = String(cString: uri)
-        // Other programs' schemes, and the machine's files.
+        // Other schemes may start other programs or read local files.
         let isAllowed =
           kind == WEBKIT_POLICY_DECISION_TYPE_NAVIGATION_ACTION
           && ["https:", "http:", "about:", "data:", "blob:"].contains { url.lowercased().hasPrefix($0) }
@@ -80,7 +80,7 @@ extension PageInspector {
       } as @convention(c) (gpointer?, gpointer?, WebKitPolicyDecisionType, gpointer?) -> gboolean)
   }
 
-  /// The host refuses them, since nobody takes them there. To cancel one twice ends the process.
+  /// Records downloads. The host cancels them, since nobody accepts them; cancelling one twice would terminate the process.
   private func noteDownloads(of context: UnsafeMutablePointer<WebKitWebContext>, _ me: Held) {
     connect(
       context, "download-started", me,
@@ -96,7 +96,7 @@ extension PageInspector {
   }
 }
 
-/// One resource's number in an inspector.
+/// The number of a resource in an inspector.
 private final class Numbered {
   let inspector: Weak<PageInspector>
   let index: Int

@@ -1,78 +1,78 @@
 import CWebKitGTK
 import Foundation
 
-/// Notes what the documents of one view do: what they say on the console, which scripts fail, what is loaded. And answers for the
-/// person who isn't there: dialogs, new windows, downloads, printing and permissions are refused, and noted.
+/// Records what the documents of one view do: console messages, script errors, resource loads. It also answers in place of
+/// a user: dialogs, new windows, downloads, printing and permissions are refused and recorded.
 ///
-/// Pages are somebody's code: texts are cut, and of each list the first entries are kept.
+/// Pages are untrusted code, so texts are truncated, and only the first entries of each list are kept.
 @WebActor
 public final class PageInspector {
-  /// Something on the console.
+  /// A message on the console.
   public struct Message: Hashable, Sendable, Codable {
-    /// `error`, `warning`, `log`, `info`, `debug`; `dialog` and `refused` for what a person would have seen, or decided.
+    /// `error`, `warning`, `log`, `info`, `debug`; `dialog` or `refused` for what a user would have seen or decided.
     public var level: String
-    /// As it would be printed.
+    /// The text as the console would print it.
     public var text: String
-    /// Of the script; nil: not known.
+    /// The URL of the script; nil if it isn't known.
     public var url: String?
-    /// In the script, from 1 on.
+    /// The line in the script, from 1.
     public var line: Int?
   }
 
-  /// An error that no script caught, or a promise that was rejected and nobody cared.
+  /// An error that no script caught, or an unhandled promise rejection.
   public struct ScriptError: Hashable, Sendable, Codable {
-    /// What was thrown.
+    /// The error that was thrown.
     public var text: String
-    /// Of the script; nil: not known.
+    /// The URL of the script; nil if it isn't known.
     public var url: String?
-    /// In the script, from 1 on.
+    /// The line in the script, from 1.
     public var line: Int?
-    /// In the line, from 1 on.
+    /// The column in the line, from 1.
     public var column: Int?
   }
 
-  /// Something that was asked for, as the engine tells it.
+  /// A resource that was requested, as the engine reports it.
   public struct Resource: Hashable, Sendable {
-    /// Where it came from, after redirects.
+    /// The URL that it came from, after redirects.
     public var url: String
-    /// `document`, `script`, `empty`, …: `Sec-Fetch-Dest`, where the engine sent one.
+    /// The value of `Sec-Fetch-Dest`, if the engine sent one: `document`, `script`, `empty`, ….
     public var destination: String?
-    /// Nil: there was no answer.
+    /// The status of the response; nil if there was none.
     public var status: Int?
-    /// What the answer says it is.
+    /// The media type of the response.
     public var type: String?
-    /// As the answer says; 0 where it doesn't.
+    /// The length that the response announced; 0 if it didn't.
     public var bytes: Int64 = 0
-    /// Why there is none, or not all of it.
+    /// Why it failed, entirely or in part.
     public var failure: String?
-    /// How long it took, as far as it is over.
+    /// How long it took; nil until it is over.
     public var milliseconds: Int64?
     fileprivate let began = ContinuousClock.now
   }
 
-  /// Entries of each kind on the console.
+  /// The most console messages, and the most script errors, that are kept.
   public nonisolated static let mostMessages = 200
-  /// Characters of a text.
+  /// The most characters of a text.
   public nonisolated static let mostCharacters = 2_000
-  /// Resources.
+  /// The most resources that are kept.
   public nonisolated static let mostResources = 5_000
 
-  /// On the console, in their order.
+  /// Console messages, in order.
   public private(set) var messages: [Message] = []
-  /// In their order.
+  /// Script errors, in order.
   public private(set) var scriptErrors: [ScriptError] = []
-  /// In the order in which they were asked for.
+  /// Resources, in the order in which they were requested.
   public private(set) var resources: [Resource] = []
-  /// How many of them aren't over.
+  /// The number of resources that are still loading.
   public private(set) var loading = 0
-  /// When one was last asked for.
+  /// When a resource was last requested.
   public private(set) var lastRequest = ContinuousClock.now
-  /// Told of each download that was refused.
+  /// Called for each download that was refused.
   public var onDownload: () -> Void = {}
-  /// Why the web process ended; nil: it didn't.
+  /// Why the web process ended; nil if it didn't.
   public private(set) var termination: String?
 
-  /// For one view.
+  /// Creates an inspector for one view.
   public nonisolated init() {}
 
   func note(_ level: String, _ text: String, url: String? = nil, line: Int? = nil) {
@@ -86,9 +86,9 @@ public final class PageInspector {
       ScriptError(text: Self.cut(text), url: url.map(Self.cut), line: line, column: column))
   }
 
-  /// The beginning of a text, as much of it as is kept.
+  /// Returns the beginning of a text, as much of it as is kept.
   public nonisolated static func cut(_ text: String) -> String {
-    // By bytes first: counting the characters of a long text takes its time.
+    // By bytes first: counting the characters of a long text is slow.
     if text.utf8.count <= mostCharacters { return text }
     return String(
       String(decoding: text.utf8.prefix(mostCharacters * 4), as: UTF8.self).prefix(mostCharacters))
@@ -120,7 +120,7 @@ public final class PageInspector {
 
   // MARK: Resources
 
-  /// - Returns: its number; nil where there are too many.
+  /// - Returns: the resource's number; nil if there are too many.
   func began(_ url: String, destination: String?) -> Int? {
     lastRequest = .now
     guard resources.count < Self.mostResources else { return nil }

@@ -1,27 +1,27 @@
 import CWebKitGTK
 import Foundation
 
-/// What a page says of itself once it is loaded.
+/// Measurements that a page reports once it is loaded.
 public struct PageMeasures: Sendable, Decodable {
-  /// The document's.
+  /// The document's title.
   public var title: String
-  /// Milliseconds after the navigation began; nil: nothing was painted.
+  /// Milliseconds after the navigation started; nil if nothing was painted.
   public var firstContentfulPaint: Double?
-  /// Milliseconds after the navigation began; nil: it isn't loaded.
+  /// Milliseconds after the navigation started; nil if the page isn't loaded.
   public var load: Double?
-  /// Whether there is text, or something drawn, where it can be seen.
+  /// Whether there is text, or something drawn, in the visible area.
   public var hasContent: Bool
 }
 
 extension WebHost {
-  /// Of the engine's library: `2.50.6`.
+  /// The version of the engine's library: `2.50.6`.
   public nonisolated static var engineVersion: String {
     "\(webkit_get_major_version()).\(webkit_get_minor_version()).\(webkit_get_micro_version())"
   }
 }
 
 extension WebPage {
-  /// The status of the answer that the document came with; nil: there was none.
+  /// The status of the response that the document came with; nil if there was none.
   public var status: Int? {
     guard let resource = webkit_web_view_get_main_resource(view),
       let response = webkit_web_resource_get_response(resource)
@@ -30,12 +30,12 @@ extension WebPage {
     return status == 0 ? nil : status
   }
 
-  /// Ends what is on its way.
+  /// Stops the running load.
   public func stopLoading() { webkit_web_view_stop_loading(view) }
 
-  /// What the page says of itself, which its own scripts don't see.
+  /// Measures the page in a world that its own scripts can't see.
   ///
-  /// - Throws: `WebKitError` where it gives no answer in time, such as while a script of its runs without end.
+  /// - Throws: `WebKitError` if the page doesn't answer in time, for example because one of its scripts never ends.
   public func measures(timeout: Duration = .seconds(5)) async throws -> PageMeasures {
     let script = """
       // What was painted last is in the list after the next frame; a page that isn't painted has none.
@@ -67,10 +67,10 @@ extension WebPage {
     return try JSONDecoder().decode(PageMeasures.self, from: Data((json ?? "null").utf8))
   }
 
-  /// Draws what is seen, and writes it as a PNG where a path is given.
+  /// Takes a snapshot of the visible area, and writes it as a PNG if a path is given.
   ///
-  /// - Returns: whether it is of one colour.
-  /// - Throws: where it can't be drawn or written.
+  /// - Returns: whether it is all one colour.
+  /// - Throws: an error if it can't be drawn or written.
   public func picture(to path: String?, timeout: Duration = .seconds(10)) async throws -> Bool {
     let view = view
     let drawn = try await awaiting(timeout: timeout) {

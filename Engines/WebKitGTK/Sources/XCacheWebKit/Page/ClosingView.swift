@@ -1,11 +1,11 @@
 import CWebKitGTK
 
-/// A view that nobody references any more: its document hears that it goes, as when a tab is closed, and then its web process is
-/// ended.
+/// Closes a view that nobody references any more: its document is told that it is being left, as when a tab is closed, and
+/// then its web process is terminated.
 ///
-/// WebKitGTK 2.50 would end the process by itself, but keeps a thread and a descriptor for every fifth process that closes its
-/// connection in that way; none for one that was ended. A process in which a service worker may run is left to it all the same: other
-/// pages of the site use the worker.
+/// WebKitGTK 2.50 would end the process by itself, but leaks a thread and a descriptor for every fifth process that closes
+/// its connection that way; none for a terminated one. A process in which a service worker may run is still left to
+/// WebKitGTK, since other pages of the site use the worker.
 @WebActor
 final class ClosingView {
   private static var all: [ObjectIdentifier: ClosingView] = [:]
@@ -14,14 +14,13 @@ final class ClosingView {
   private let window: UnsafeMutablePointer<GtkWindow>?
   private var isOver = false
 
-  /// Takes over the view's reference and its window.
+  /// Takes over the caller's reference to the view, and its window.
   private init(_ view: UnsafeMutablePointer<WebKitWebView>, _ window: UnsafeMutablePointer<GtkWindow>?) {
     self.view = view
     self.window = window
   }
 
-  /// Lets a view go.
-  /// - Parameter hasDocument: whether there is one that listens.
+  /// Closes a view. `hasDocument` says whether a document has to be told.
   static func close(
     _ view: UnsafeMutablePointer<WebKitWebView>, in window: UnsafeMutablePointer<GtkWindow>?,
     hasDocument: Bool
@@ -34,12 +33,12 @@ final class ClosingView {
     }
   }
 
-  /// Whether the document's site has a service worker; false where the page is too busy to say so.
+  /// Whether the document's site has a service worker; false if the page is too busy to answer.
   private func hasWorker() async -> Bool {
     let view = view
     let script = "return (await navigator.serviceWorker?.getRegistrations() ?? []).length > 0"
     let answer = try? await awaiting(timeout: .seconds(2)) {
-      // In a world of its own, where the page can't change what is asked.
+      // In a world of its own, where the page can't tamper with the script.
       webkit_web_view_call_async_javascript_function(
         view, script, -1, nil, "xcache-closing", nil, nil, $0, $1)
     } _: { result, error -> Bool in
@@ -52,7 +51,8 @@ final class ClosingView {
     return answer ?? false
   }
 
-  /// Has an empty document take the place of the one that is there, which gets `pagehide` and `unload` and may send its last words.
+  /// Loads an empty document in place of the current one, which gets `pagehide` and `unload` and can send its last
+  /// requests.
   private func leave() {
     let me = Box(Weak(self))
     connect(
@@ -64,14 +64,14 @@ final class ClosingView {
         }
       } as @convention(c) (gpointer?, WebKitLoadEvent, gpointer?) -> Void)
     webkit_user_content_manager_remove_all_scripts(webkit_web_view_get_user_content_manager(view))
-    // Else it would be kept for a way back, and get no `unload`.
+    // Otherwise the document would be cached for going back, and get no `unload`.
     webkit_settings_set_enable_page_cache(webkit_web_view_get_settings(view), 0)
     webkit_web_view_load_uri(view, "about:blank")
-    // A page that is busy for ever, or a process that is gone, doesn't come to it.
+    // A page that is busy forever, or a process that is gone, never commits the empty document.
     end(in: .seconds(2))
   }
 
-  /// Ends it after a while: what the document sent may still be on its way to the network process.
+  /// Ends it after a delay, since what the document sent may still be on its way to the network process.
   private func end(in time: Duration) {
     Task { @WebActor [weak self] in
       try await Task.sleep(for: time)

@@ -1,17 +1,17 @@
 import Foundation
 import XCacheRuntime
 
-/// The way from a page's `webkit.messageHandlers` to the app, which documents of other hosts don't have.
+/// Connects a page's `webkit.messageHandlers` to the app, and keeps documents of other hosts out.
 ///
-/// WebKitGTK shows a handler to every frame of a view, and doesn't say which one sent a message. So handlers are registered in a
-/// script world of the bridge's own, where no page's script runs. A script there takes a document's messages as DOM events, which
-/// don't leave it, and says with each of them whose document it is and whose those around it are.
+/// WebKitGTK exposes a handler to every frame of a view, and doesn't say which one sent a message. So handlers are
+/// registered in a script world of the bridge's own, where no page script runs. A script there receives a document's
+/// messages as DOM events, which don't leave the document, and adds the origins of the document and of those around it.
 enum PageBridge {
   static let world = "xcache-bridge"
 
   /// A message as the bridge's world sends it.
   struct Message: Decodable {
-    /// The document's origin, and those of the documents around it, innermost first; `null` where one has none.
+    /// The document's origin, and those of the documents around it, innermost first; `null` for one without an origin.
     let from: [String]
     /// What the page sent, as JSON; nil for `undefined`.
     let text: String?
@@ -23,14 +23,14 @@ enum PageBridge {
       self = message
     }
 
-    /// Whether all these documents are of hosts that the app names.
+    /// Whether all these documents are on hosts that the app names.
     func isOwn(_ runtime: Runtime?) -> Bool {
       guard let runtime else { return true }
       return !from.isEmpty && from.allSatisfy { runtime.names($0 + "/") }
     }
   }
 
-  /// Runs in the bridge's world, where a page can't change what it uses.
+  /// Runs in the bridge's world, where a page can't change the functions it uses.
   static let sender = UserScript(
     """
     (() => {
@@ -51,7 +51,7 @@ enum PageBridge {
     })();
     """)
 
-  /// Runs in the page's own world, before the page's scripts: what WebKit would show there.
+  /// Returns the script that runs in the page's own world, before the page's scripts, and provides what WebKit would.
   static func receiver(messages: [String], replies: [String]) -> UserScript {
     let names = [messages.sorted(), replies.sorted()].map { names in
       (try? JSONEncoder().encode(names)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"

@@ -1,32 +1,32 @@
 import CWebKitGTK
 import XCacheRuntime
 
-/// Views that wait for their page: their web processes run, and a blank page of the app's own site is loaded in them, so that
-/// a page needs neither.
+/// Warm views: their web processes are running and a blank page of the app's own site is loaded in them, so that a page has
+/// to wait for neither.
 ///
-/// Each is used once: a page that was shown leaves nothing for the next. Pages that the device doesn't answer get a new view
+/// Each is used once, so nothing of a page carries over to the next. Pages that the device doesn't answer get a new view
 /// without any of this.
 @WebActor
 public final class PagePool {
-  /// How many views wait, and how long.
+  /// How many views wait, for how long, and what they are made with.
   public struct Settings: Sendable {
     /// The site of the app's pages: `https://m.example.com`.
     public var site: String
-    /// Views that wait at a time.
+    /// The number of views that wait at a time.
     public var size = 1
-    /// How long one waits before another takes its place.
+    /// How long a view waits before another replaces it.
     public var age: Duration = .seconds(600)
-    /// What views are made with.
+    /// The settings that views are made with.
     public var page = WebPageSettings()
 
-    /// A pool for pages of `site`.
+    /// Creates settings for pages of `site`.
     public init(site: String) { self.site = site }
   }
 
-  /// After a load, before the next view is made: its process starts on the processors that the page has its first paint to do with,
-  /// which came about 40 ms later on two of them.
+  /// The time between a load and making the next view: starting its process competes with the page's first paint for
+  /// processors, which then came about 40 ms later on two of them.
   private static let afterLoad: Duration = .seconds(1)
-  /// After a view was taken, where its page's load doesn't end: the user may go on to another one.
+  /// The time after a view was taken, in case its page's load doesn't end: the user may go on to another one.
   private static let atMost: Duration = .seconds(10)
 
   private let host: WebHost
@@ -35,7 +35,7 @@ public final class PagePool {
   private var filling: Task<Void, Never>?
   private var aging: Task<Void, any Error>?
 
-  /// A pool without views; `fill` makes them.
+  /// Creates an empty pool; `fill` makes the views.
   public init(_ host: WebHost, _ settings: Settings) {
     self.host = host
     self.settings = settings
@@ -44,10 +44,10 @@ public final class PagePool {
 
   isolated deinit { aging?.cancel() }
 
-  /// How many views wait.
+  /// The number of views that wait.
   public var count: Int { views.count }
 
-  /// Makes the views that are missing, one after another, and comes back when they wait.
+  /// Makes the missing views one after another, and returns when they are ready.
   public func fill() async {
     if filling == nil {
       filling = Task { @WebActor [weak self, round = views.round] in
@@ -70,7 +70,7 @@ public final class PagePool {
     return true
   }
 
-  /// Lets the oldest view go when its time is over, and has another take its place.
+  /// Drops the oldest view when its time is over, and replaces it.
   private func age() {
     aging?.cancel()
     guard let end = views.oldestEnd else { return }
@@ -79,18 +79,19 @@ public final class PagePool {
       guard let self else { return }
       self.views.drop { $0.isBlank }
       await self.fill()
-      // Where none could be made, the next page has them made.
+      // If none could be made, opening the next page tries again.
     }
   }
 
-  /// A view for `url`, which its `load` loads: one that waited, where the device answers for `url` and it is of the pool's site, else
-  /// a new one. The next one is made a second after the page is loaded, and 10 s after this at the latest.
+  /// Returns a view for `url`, to be loaded with its `load`: a waiting one if the device answers `url` and it is on the
+  /// pool's site, otherwise a new one. The next view is made a second after the page is loaded, and at most 10 s after this
+  /// call.
   ///
-  /// - Throws: as `WebPage.init`.
+  /// - Throws: the errors of `WebPage.init`.
   public func page(for url: String) throws -> WebPage {
     let page: WebPage
     if host.answers(url), !isOfSite(url) {
-      // In the place of the blank page it would come from another site, without its cookies that are SameSite=Strict.
+      // If it replaced the blank page, it would come from another site, without its SameSite=Strict cookies.
       page = try WebPage(host, settings.page)
     } else {
       page = try chosen(for: url)
@@ -123,22 +124,22 @@ public final class PagePool {
     }
   }
 
-  /// A view for `url` that has loaded it.
+  /// Returns a view that has loaded `url`.
   ///
-  /// - Throws: as `WebPage.load`.
+  /// - Throws: the errors of `WebPage.load`.
   public func open(_ url: String) async throws -> WebPage {
     let page = try page(for: url)
     try await page.load(url)
     return page
   }
 
-  /// Lets all views go: the system told the app that there is little memory. The next page that is opened has others made.
+  /// Drops all views; call it when the system warns that memory is low. Opening the next page makes new ones.
   public func memoryIsShort() {
     views.removeAll()
     filling = nil
     aging?.cancel()
   }
 
-  /// Those that wait, for tests.
+  /// The waiting views, for tests.
   package var pages: [WebPage] { views.all }
 }

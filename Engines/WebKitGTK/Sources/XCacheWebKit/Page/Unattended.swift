@@ -1,12 +1,14 @@
 import CWebKitGTK
 
-/// Answers what a page asks of a person who isn't there: it would wait for ever, and each later load of its view with it.
+/// Answers a page's questions when there is no user: otherwise the page, and each later load of its view, would wait
+/// forever.
 @WebActor
 enum Unattended {
-  /// Told of what was answered: `dialog` or `refused`, and what it was.
+  /// Called with what was answered: `dialog` or `refused`, and a description.
   typealias Note = @WebActor (_ level: String, _ text: String) -> Void
 
-  /// Dialogs, printing and files to choose. A server that asks for a password hasn't got one: its answer is the page.
+  /// Answers dialogs, printing and file choosers. Authentication requests continue without a password, so the server's
+  /// response becomes the page.
   static func answer(_ view: UnsafeMutablePointer<WebKitWebView>) {
     let nobody: Note = { _, _ in }
     answerDialogs(of: view, nobody)
@@ -19,7 +21,7 @@ enum Unattended {
     }
   }
 
-  /// A confirmation is declined, a prompt has no answer; a page that asks whether it may be left is left.
+  /// Declines confirmations and answers prompts with nothing; a page that asks whether it may be left is left.
   static func answerDialogs(of view: UnsafeMutablePointer<WebKitWebView>, _ note: @escaping Note) {
     connect(
       view, "script-dialog", Box(note),
@@ -44,7 +46,7 @@ enum Unattended {
       } as @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> gboolean)
   }
 
-  /// Answers what a signal asks with no.
+  /// Refuses the request of a signal.
   static func refuse(
     _ signal: String, _ what: String, of view: UnsafeMutablePointer<WebKitWebView>, _ note: @escaping Note,
     by deny: @escaping (OpaquePointer) -> Void
@@ -60,7 +62,7 @@ enum Unattended {
   }
 }
 
-/// How something that waits for a person is refused, and what to call it.
+/// How a request that waits for a user is refused, and how to describe it.
 private struct Refusal {
   let what: String
   let note: Unattended.Note

@@ -1,23 +1,25 @@
 import CWebKitGTK
 import Foundation
 
-/// A file that a page has the engine download, by a link with `download` or an answer that is an attachment: WKDownload.
+/// A file that a page has the engine download, through a link with `download` or a response that is an attachment:
+/// WKDownload.
 ///
-/// `WebHost.onDownload` gets it when the answer's head is there. One that isn't saved is refused, and nothing of it is written.
+/// `WebHost.onDownload` receives it when the head of the response has arrived. A download that isn't saved is refused, and
+/// nothing of it is written.
 @WebActor
 public final class WebDownload {
-  /// Where it comes from.
+  /// The URL that it comes from.
   public let url: String
-  /// The address of the page that is shown in the view it was asked for in; empty where none is.
+  /// The URL of the page shown in the view that asked for it; empty if none is shown.
   public let pageURL: String
-  /// A name for the file, from the page or the answer. It has no folder in it and at most 200 bytes, so that another name fits
-  /// before it in the 255 that file systems take; but anybody may have chosen it.
+  /// A name for the file, from the page or the response. It contains no folder, and at most 200 bytes, which leaves room
+  /// for a prefix within the 255 of most file systems; but it is untrusted.
   public let suggestedName: String
-  /// The answer's status.
+  /// The status of the response.
   public let status: Int
-  /// The answer's type, without parameters.
+  /// The media type of the response, without parameters.
   public let type: String
-  /// Bytes, where the answer says how many.
+  /// The number of bytes, if the response announces it.
   public let length: Int64?
 
   private let download: UnsafeMutablePointer<WebKitDownload>
@@ -29,7 +31,7 @@ public final class WebDownload {
   private var state = State.offered
   private var failure: WebKitError?
   private let process = NetworkProcess.current
-  /// Told where its network process ended, after which WebKit says nothing more of it.
+  /// Called if its network process ended, after which WebKit reports nothing more about it.
   var onLost: () -> Void = {}
 
   init(_ download: UnsafeMutablePointer<WebKitDownload>, named name: String) {
@@ -60,19 +62,21 @@ public final class WebDownload {
     return (stem.isEmpty ? "download" : String(stem)) + type
   }
 
-  /// Takes it, and waits until all of it is in a new file at `path`. Where the calling task is cancelled the download is, too.
+  /// Accepts the download, and waits until all of it is in a new file at `path`. Cancelling the calling task cancels the
+  /// download.
   ///
-  /// - Throws: where there is a file already, it can't be written, or the download broke off; then nothing of it is left.
+  /// - Throws: an error if the file exists already or can't be written, or if the download broke off; nothing of it is left
+  ///   then.
   public func save(to path: String) async throws {
     guard case .offered = state else { throw WebKitError("\(url): this download was already taken") }
     guard !FileManager.default.fileExists(atPath: path) else {
       throw WebKitError("\(path): a file with that name exists; choose another one")
     }
     let place = URL(fileURLWithPath: path)
-    // WebKit removes the file of a download that fails, be it the download's or not.
+    // WebKit removes the destination of a failed download, even if the file isn't the download's.
     let partial = place.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).download")
     defer {
-      // The second is where WebKit writes to until all is there.
+      // WebKit writes to the second one until the download is complete.
       for file in [partial, partial.appendingPathExtension("wkdownload")] {
         try? FileManager.default.removeItem(at: file)
       }
@@ -95,7 +99,7 @@ public final class WebDownload {
 
   private func cancel() { webkit_download_cancel(download) }
 
-  /// Ends one that nobody took.
+  /// Cancels the download if nobody accepted it.
   func refuseUnlessTaken() {
     guard case .offered = state else { return }
     state = .ended
@@ -119,14 +123,14 @@ public final class WebDownload {
   }
 }
 
-/// A host's downloads that are under way.
+/// The running downloads of a host.
 @WebActor
 final class WebDownloads {
-  /// Decides; nil: every download is refused.
+  /// Decides about downloads; if nil, every one is refused.
   var onDownload: (@WebActor (WebDownload) async -> Void)?
   private var running: [UnsafeMutablePointer<WebKitDownload>: WebDownload] = [:]
 
-  /// Without a handler here WebKit writes whatever a page offers into the user's folder for downloads.
+  /// Without this handler, WebKit writes whatever a page offers into the user's download folder.
   init(_ context: UnsafeMutablePointer<WebKitWebContext>) {
     connect(
       context, "download-started", Box(Weak(self)),
@@ -152,7 +156,7 @@ final class WebDownloads {
           guard let downloads = me?.object else { return webkit_download_cancel(download) }
           downloads.decide(download, name)
         }
-        // The destination follows, or the end.
+        // The destination is set later, or the download is cancelled.
         return 1
       }
         as @convention(c) (UnsafeMutablePointer<WebKitDownload>, UnsafePointer<CChar>, gpointer?) -> gboolean)

@@ -2,30 +2,31 @@ import CWebKitGTK
 import Foundation
 import XCacheRuntime
 
-/// Loads that are waited for.
+/// Loads that the caller waits for.
 extension WebPage {
-  /// The blank page in a view whose page is still to come.
+  /// The state of the blank page in a warm view.
   enum Blank {
     /// There is none.
     case none
     /// It is shown.
     case waiting
-    /// Its web process ended. It is still the first one in the view's history.
+    /// Its web process ended. It is still the first entry in the view's history.
     case lost
   }
 
-  /// Whether a blank page waits here for its place to be taken.
+  /// Whether a blank page is waiting here to be replaced.
   var isBlank: Bool { blank == .waiting }
 
-  /// Loads a page and waits until it is loaded. An address that differs from the one that is shown in its `#fragment` alone is gone
-  /// to within the document.
+  /// Loads a page and waits until it is loaded. If the URL differs from the current one only in its `#fragment`, it
+  /// navigates within the document.
   ///
-  /// - Throws: `WebKitError` where it can't be, or where the page that is shown went to a `#fragment` meanwhile: WebKit gives up what is on
-  ///   its way then. `CancellationError` where another load took its place or the task was cancelled, which ends the load.
+  /// - Throws: `WebKitError` if the page can't be loaded, or if the current page navigated to a `#fragment` meanwhile,
+  ///   since WebKit then abandons the load. `CancellationError` if another load replaced it or the task was cancelled,
+  ///   which stops the load.
   public func load(_ url: String) async throws {
     defer { afterLoad.take()?() }
     let wanted = Self.asWebKitWritesIt(url)
-    // WebKit would run it, and never say that it is loaded.
+    // WebKit would run it, and never report it as loaded.
     if wanted.hasPrefix("javascript:") {
       throw WebKitError("\(url.prefix(100)): a script isn't a page; use `evaluate`")
     }
@@ -50,7 +51,7 @@ extension WebPage {
   }
 
   private static func asWebKitWritesIt(_ url: String) -> String {
-    // It takes bytes for characters of Latin 1.
+    // WebKit takes each byte for a Latin-1 character.
     let ascii = url.utf8.map {
       $0 < 0x80 ? String(UnicodeScalar($0)) : "%" + String($0, radix: 16, uppercase: true)
     }
@@ -59,12 +60,12 @@ extension WebPage {
     return webkit_uri_request_get_uri(request).map { String(cString: $0) } ?? url
   }
 
-  /// Whether an address leads to a place in the document that another one names.
+  /// Whether a URL is a fragment of the given document.
   private static func isWithin(_ document: String, _ url: String) -> Bool {
     url.contains("#") && url != document && url.prefix { $0 != "#" } == document.prefix { $0 != "#" }
   }
 
-  /// Tells the runtime of a page before it is loaded.
+  /// Tells the runtime about a page before it is loaded.
   private func opens(_ url: String) {
     openedAt = .now
     if let former = opening { host.proxy?.left(former) }
@@ -77,7 +78,7 @@ extension WebPage {
     }
   }
 
-  /// Loads the proxy's own blank page of a site, which is no page to the runtime.
+  /// Loads the proxy's own blank page on a site, which isn't a page to the runtime.
   package func loadBlank(_ url: String) async throws {
     try await loading { webkit_web_view_load_uri(view, url) }
     blank = .waiting
@@ -88,30 +89,30 @@ extension WebPage {
       do {
         return try await replaceBlank(by: url)
       } catch let error as WebKitError where error == .processEnded && blank == .lost {
-        // It ended while it waited, and nobody knew it yet.
+        // The process ended unnoticed while it waited.
       }
     }
-    // In a process of its own again, so that the page takes its place in the history, too.
+    // Started again in a new process, so that the page can replace it in the history, too.
     try await loading { webkit_web_view_reload(view) }
     blank = .waiting
     try await replaceBlank(by: url)
   }
 
-  /// Loads a page in the place of the blank one, which isn't in the view's history any more then.
+  /// Loads a page in place of the blank one, which then is no longer in the view's history.
   package func replaceBlank(by url: String) async throws {
     let text = try JSONEncoder().encode([url])
     await takeScripts(for: url)
     try await loading {
       opens(url)
-      // A process that ended begins no load by a script.
+      // In a process that ended, the script would start no load.
       guard hasDocument else { return resume(WebKitError.processEnded) }
       let script = "location.replace(\(String(decoding: text, as: UTF8.self))[0])"
       webkit_web_view_evaluate_javascript(view, script, -1, nil, nil, nil, nil, nil)
     }
   }
 
-  /// Loads what is shown once more, and waits until it is loaded. Where nothing is shown, it loads what couldn't be loaded last; where
-  /// nothing was loaded at all, it comes back at once.
+  /// Reloads what is shown, and waits until it is loaded. If nothing is shown, it retries the load that failed last; if
+  /// nothing was ever loaded, it returns at once.
   public func reload() async throws {
     guard xcache_shown_uri(view) != nil, blank == .none else {
       if let failedURL { try await load(failedURL) }
@@ -121,13 +122,14 @@ extension WebPage {
     try await loading { webkit_web_view_reload(view) }
   }
 
-  /// Goes back in the view's history, and waits until that is loaded. Where there is nothing to go back to, it comes back at once.
+  /// Goes back in the view's history, and waits until that page is loaded. Returns at once if there is nothing to go back
+  /// to.
   public func goBack() async throws {
     try await go(among: webkit_back_forward_list_get_back_list(history)) { webkit_web_view_go_back(view) }
   }
 
-  /// Goes forward in the view's history, and waits until that is loaded. Where there is nothing to go forward to, it comes back at
-  /// once.
+  /// Goes forward in the view's history, and waits until that page is loaded. Returns at once if there is nothing to go
+  /// forward to.
   public func goForward() async throws {
     try await go(among: webkit_back_forward_list_get_forward_list(history)) {
       webkit_web_view_go_forward(view)
@@ -138,7 +140,7 @@ extension WebPage {
     webkit_web_view_get_back_forward_list(view)
   }
 
-  /// - Parameter list: what `start` goes to one of; WebKit passes over what a page's script added by itself.
+  /// Waits for one of the entries of `list`, since WebKit skips entries that a page's script added by itself.
   private func go(among list: UnsafeMutablePointer<GList>?, _ start: () -> Void) async throws {
     var targets: Set<gpointer> = []
     var next = list
@@ -159,18 +161,19 @@ extension WebPage {
   }
 
   /// Waits for a load that `start` begins.
-  /// - Parameter isThere: whether the view shows what is loaded; nil where a load begins in any case.
+  ///
+  /// `isThere` returns whether the view already shows the target; nil if a load always starts.
   private func loading(isThere: (() -> Bool)? = nil, _ start: () -> Void) async throws {
     do {
       try await awaitLoad(isThere, start)
     } catch let error as WebKitError where error.isOfNetworkProcess {
-      // It ended, and nobody knew it yet; there is another one now.
+      // The network process had ended unnoticed; a new one is running now.
       try await awaitLoad(isThere, start)
     }
   }
 
   private func awaitLoad(_ isThere: (() -> Bool)?, _ start: () -> Void) async throws {
-    // What was killed a moment ago is there again for this load.
+    // For this load: restarts a proxy that was just killed, and tells a new network process the certificates.
     host.lookAfterProxy()
     loads += 1
     let number = loads
@@ -185,26 +188,26 @@ extension WebPage {
     }
   }
 
-  /// The view has another address, or has something to load or nothing more: that is all that WebKit says where a load ends within
-  /// the document. The page's own steps there, and loads of frames, look the same, but don't lead to what is waited for.
+  /// Handles a change of the view's URL or loading state, which is all that WebKit reports if a load ends within the
+  /// document. The page's own navigations there, and loads of frames, look the same, but don't lead to what is waited for.
   func stateChanged() {
     guard waiting != nil else { return }
-    // Later: in the middle of a change not all of it can be seen.
+    // Later, since in the middle of a change its state is incomplete.
     Task { @WebActor [weak self, loads] in
       guard self?.isIdle(in: loads) == true else { return }
       if let self, !self.hasStarted, self.isThere?() == true { return self.resume(nil) }
-      // A step of the page's own may end what was on its way, and nobody says so.
+      // A navigation by the page itself may end the load without any notice.
       try await Task.sleep(for: .seconds(5))
       if let self, self.isIdle(in: loads) { self.resume(WebKitError.givenUp) }
     }
   }
 
-  /// Whether a load is waited for, and none is on its way.
+  /// Whether a load is waited for, and none is running.
   private func isIdle(in number: Int) -> Bool {
     number == loads && waiting != nil && webkit_web_view_is_loading(view) == 0
   }
 
-  /// Ends a load that is waited for: without it, a page that was closed would live until its server answers.
+  /// Stops a load that is waited for; otherwise a closed page would live until its server answers.
   private func stop(_ number: Int) {
     guard number == loads, waiting != nil else { return }
     resume(CancellationError())

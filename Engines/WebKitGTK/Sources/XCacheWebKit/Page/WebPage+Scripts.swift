@@ -1,14 +1,15 @@
 import CWebKitGTK
 import XCacheRuntime
 
-/// Scripts that are put into pages.
+/// Scripts that are injected into pages.
 extension WebPage {
   func takeScripts(for url: String) async {
     if host.answers(url) { await host.takeScripts() }
     chooseScripts(for: url)
   }
 
-  /// The policy's scripts for the page that is loaded next; none for one that is left alone. Links lead from one to the other.
+  /// Sets the policy's scripts for the next page; none if the page is left alone. Called again for links, which may change
+  /// that.
   func chooseScripts(for url: String) {
     let isOurs = !isPlain && !url.hasSuffix(PageProxy.blankPath) && host.answers(url)
     let policy = isOurs ? host.policyScripts : []
@@ -17,7 +18,7 @@ extension WebPage {
     setScripts(policy)
   }
 
-  /// An answer for the view's own document is there, wherever links and redirects led; its scripts are still to come.
+  /// Handles the response for the view's own document, wherever links and redirects led; its scripts aren't loaded yet.
   func connectResponses() {
     connect(
       view, "decide-policy", Box(Weak(self)),
@@ -29,10 +30,10 @@ extension WebPage {
         let isShown = xcache_is_shown(decision) != 0
         WebActor.assumeIsolated {
           guard let page = me?.object else { return }
-          // The document that is shown stays, with what belongs to it.
+          // If nothing new is shown, the current document stays, with its scripts.
           if isShown { page.chooseScripts(for: url) } else { page.host.proxy?.notShown(url) }
         }
-        // WebKit decides.
+        // Let WebKit decide.
         return 0
       } as @convention(c) (gpointer, gpointer, WebKitPolicyDecisionType, gpointer?) -> gboolean)
   }
@@ -54,9 +55,7 @@ extension WebPage {
     for script in scripts { add(script) }
   }
 
-  /// - Parameters:
-  ///   - world: nil: the page's own.
-  ///   - patterns: of the documents that get it; nil: all do.
+  /// Adds a script to `world`, by default the page's own, for documents that match `patterns`, by default all.
   private func add(_ script: UserScript, world: String? = nil, patterns: [String]? = nil) {
     let frames =
       script.isForMainFrameOnly ? WEBKIT_USER_CONTENT_INJECT_TOP_FRAME : WEBKIT_USER_CONTENT_INJECT_ALL_FRAMES

@@ -2,14 +2,14 @@ import CWebKitGTK
 import Foundation
 import XCacheRuntime
 
-/// A view and what is shown in it: WKWebView with its WKUserContentController and WKNavigationDelegate.
+/// A view and the page shown in it: WKWebView with its WKUserContentController and WKNavigationDelegate.
 @WebActor
 public final class WebPage {
-  /// What happens in the view.
+  /// An event in the view.
   public enum Event: Sendable, Equatable {
     case started, redirected, committed, finished
     case failed(url: String, WebKitError)
-    /// The web process ended; the next load starts another one.
+    /// The web process ended; the next load starts a new one.
     case terminated
   }
 
@@ -17,37 +17,37 @@ public final class WebPage {
   let view: UnsafeMutablePointer<WebKitWebView>
   let manager: UnsafeMutablePointer<WebKitUserContentManager>
   let isPlain: Bool
-  /// Of the policy's scripts, those that the next document gets.
+  /// The policy's scripts that the next document gets.
   var injected: [String] = []
   let inspector: PageInspector?
-  /// The app's own.
+  /// The app's own scripts.
   let scripts: [UserScript]
-  /// What shows the app's handlers to pages; nil: there are none.
+  /// The script that exposes the app's handlers to pages; nil if there are none.
   let receiver: UserScript?
   private let window: UnsafeMutablePointer<GtkWindow>?
-  /// Told of each event.
+  /// Called for each event.
   public var onEvent: (Event) -> Void = { _ in }
   var waiting: CheckedContinuation<Void, any Error>?
   var loads = 0
   var hasStarted = false
-  /// Whether the view shows what is waited for, where that may be in the document that is shown: then no load begins.
+  /// Whether the view already shows what is waited for, if that may be in the current document: then no load starts.
   var isThere: (() -> Bool)?
   private(set) var hasDocument = false
   var loadError: WebKitError?
-  /// What couldn't be loaded last.
+  /// The URL whose load failed last.
   var failedURL: String?
-  /// What is on its way, and what is shown.
+  /// The page that is on its way, and the page that is shown.
   var opening: OpenPage?
   private(set) var shown: OpenPage?
-  /// Nil: the page that is shown was reached by a link, a reload or the history.
+  /// When the page was opened; nil if it was reached by a link, a reload or the history.
   var openedAt: ContinuousClock.Instant?
   /// Called once, when the load that is waited for is over.
   var afterLoad: (() -> Void)?
   var blank = Blank.none
 
-  /// A view in `host`.
+  /// Creates a view in `host`.
   ///
-  /// - Throws: where a name of a message can't be taken.
+  /// - Throws: `WebKitError` if a message name can't be registered.
   public init(_ host: WebHost, _ settings: WebPageSettings = WebPageSettings()) throws {
     self.host = host
     manager = webkit_user_content_manager_new()
@@ -56,7 +56,7 @@ public final class WebPage {
       settings.isFullScreen
       ? xcache_full_screen_window(view)
       : settings.isHidden ? xcache_hidden_window(view, Int32(settings.width), Int32(settings.height)) : nil
-    // What a machine without a display has.
+    // Works on machines without a display, too.
     if settings.isHidden, !settings.isFullScreen {
       webkit_settings_set_hardware_acceleration_policy(
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
@@ -89,16 +89,16 @@ public final class WebPage {
     g_object_unref(manager)
   }
 
-  /// The view, for a window of the app's own; it is this object's.
+  /// The view, to be put into a window of the app's own; this object keeps ownership.
   public var widget: UnsafeMutablePointer<GtkWidget> { xcache_widget(view) }
 
-  /// The address of what is shown.
+  /// The URL of what is shown.
   public var url: String { webkit_web_view_get_uri(view).map { String(cString: $0) } ?? "" }
 
-  /// Runs the body of an async function in the page and gives its value as JSON; nil for `undefined`.
+  /// Runs the body of an async function in the page and returns its value as JSON; nil for `undefined`.
   /// WKWebView.callAsyncJavaScript.
   ///
-  /// - Throws: what the script threw, or `WebKitError` where it came to no end.
+  /// - Throws: the error that the script threw, or `WebKitError` if it didn't end in time.
   public func evaluate(_ body: String, timeout: Duration = .seconds(60)) async throws -> String? {
     let view = view
     return try await awaiting(timeout: timeout) {
@@ -112,9 +112,9 @@ public final class WebPage {
     }
   }
 
-  /// Writes what is seen as a PNG. WKWebView.takeSnapshot.
+  /// Writes a snapshot of the visible area as a PNG. WKWebView.takeSnapshot.
   ///
-  /// - Throws: where it can't be drawn or written.
+  /// - Throws: an error if it can't be drawn or written.
   public func snapshot(to path: String) async throws {
     let view = view
     let isWritten = try await awaiting {
@@ -128,11 +128,11 @@ public final class WebPage {
     if !isWritten { throw WebKitError("the picture of the page couldn't be written to \(path)") }
   }
 
-  /// Ends the web process as the system would; the next load starts another one.
+  /// Terminates the web process as the system would; the next load starts a new one.
   public func terminate() { webkit_web_view_terminate_web_process(view) }
 }
 
-/// What WebKit tells of a load.
+/// WebKit's signals about loads.
 extension WebPage {
   private func connectSignals() {
     let me = Box(Weak(self))
@@ -157,7 +157,7 @@ extension WebPage {
         let url = url.map { String(cString: $0) } ?? ""
         let error = error.map { WebKitError(copying: $0) } ?? WebKitError("the load failed")
         WebActor.assumeIsolated { me?.object?.failed(url, error) }
-        // Without WebKit's page that says so, which would load over what comes next.
+        // Suppresses WebKit's error page, which would load over what comes next.
         return 1
       }
         as @convention(c) (
@@ -189,18 +189,18 @@ extension WebPage {
   private func changed(_ event: WebKitLoadEvent) {
     switch event {
     case WEBKIT_LOAD_STARTED:
-      // The load before this one may have failed just now.
+      // The load before this one may just have failed.
       (hasStarted, loadError, failedURL) = (true, nil, nil)
       onEvent(.started)
     case WEBKIT_LOAD_REDIRECTED: onEvent(.redirected)
     case WEBKIT_LOAD_COMMITTED:
       hasDocument = true
-      // The blank one has the page in its place now, in the view's history, too.
+      // The page has replaced the blank one, also in the view's history.
       blank = .none
       committed()
       onEvent(.committed)
     default:
-      // After a failure, too.
+      // Also sent after a failure.
       onEvent(.finished)
       if hasStarted { resume(loadError) }
     }
@@ -220,14 +220,14 @@ extension WebPage {
   }
 
   private func failed(_ url: String, _ error: WebKitError) {
-    // A download takes nothing from the view, and what was given up isn't wanted: there is nothing to be loaded again.
+    // A download leaves the view as it is, and an abandoned load isn't wanted, so there is nothing to load again.
     (loadError, failedURL) = (error, error.isNotShown || error.isCancelled ? nil : url)
     if let opening { host.proxy?.left(opening) }
     opening = nil
     onEvent(.failed(url: url, error))
   }
 
-  /// The engine goes to the network from now on, and a page of the app's with it.
+  /// Reloads a page of the app's, since the engine uses the network directly from now on.
   func proxyIsGone() {
     if let failedURL, host.runtime?.names(failedURL) == true {
       webkit_web_view_load_uri(view, failedURL)
@@ -240,7 +240,7 @@ extension WebPage {
     hasDocument = false
     if blank == .waiting { blank = .lost }
     onEvent(.terminated)
-    // What was on its way, too: as long as it counts, requests of others might be its own.
+    // The page on its way, too: as long as it is registered, requests of others might be taken for its own.
     for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
     (opening, shown) = (nil, nil)
     resume(WebKitError.processEnded)
@@ -254,7 +254,7 @@ extension WebPage {
 
 /// Messages.
 extension WebPage {
-  /// What the runtime is told of the page that is shown, by the page itself.
+  /// Passes the page's signals about itself on to the runtime.
   private func addWatch() throws {
     let me = Weak(self)
     try add({ message in me.object?.told(message) }, PageWatch.name, world: PageWatch.name)
@@ -267,7 +267,7 @@ extension WebPage {
       after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
   }
 
-  /// Whether what is shown is of the app's own hosts; nobody else reaches the app.
+  /// Whether the page that is shown is on one of the app's own hosts; others can't reach the app.
   fileprivate var isOwn: Bool { host.runtime?.names(url) ?? true }
 
   private func addBridged(_ handler: @escaping MessageHandler, _ name: String) throws {
@@ -329,13 +329,13 @@ extension WebPage {
     _ json: String?, in message: UnsafeMutablePointer<JSCValue>, _ reply: OpaquePointer,
     _ handler: @escaping ReplyHandler
   ) {
-    // The answer is made in the message's context, later.
+    // The reply is created later, in the context of the message.
     nonisolated(unsafe) let (context, reply) = (jsc_value_get_context(message), reply)
     g_object_ref(context)
     webkit_script_message_reply_ref(reply)
     Task { @WebActor in
       do {
-        // Nil, and an error in the context, where the text is no JSON.
+        // Nil, with an exception in the context, if the text isn't JSON.
         if let value = jsc_value_new_from_json(context, try await handler(json)) {
           webkit_script_message_reply_return_value(reply, value)
           g_object_unref(value)

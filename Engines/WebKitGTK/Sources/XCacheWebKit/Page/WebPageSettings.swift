@@ -1,16 +1,16 @@
-/// A script that is put into pages: WKUserScript.
+/// A script that is injected into pages: WKUserScript.
 public struct UserScript: Sendable {
   /// When it runs.
   public enum InjectionTime: Sendable { case documentStart, documentEnd }
 
-  /// Its text.
+  /// The source code.
   public var source: String
   /// When it runs.
   public var injectionTime: InjectionTime
-  /// Whether frames don't get it.
+  /// Whether the script is left out of frames.
   public var isForMainFrameOnly: Bool
 
-  /// A script for pages.
+  /// Creates a script.
   public init(_ source: String, at time: InjectionTime = .documentStart, forMainFrameOnly: Bool = false) {
     self.source = source
     injectionTime = time
@@ -18,37 +18,36 @@ public struct UserScript: Sendable {
   }
 }
 
-/// Takes a message of a page's, as JSON; nil for `undefined`. WKScriptMessageHandler.
+/// Handles a message from a page, as JSON; nil for `undefined`. WKScriptMessageHandler.
 public typealias MessageHandler = @WebActor @Sendable (String?) -> Void
-/// Takes a message of a page's and answers it, both as JSON; what it throws rejects the page's promise, and so does what
-/// is no JSON.
-/// WKScriptMessageHandlerWithReply.
+/// Handles a message from a page and returns the reply, both as JSON; an error that it throws, or a reply that isn't JSON,
+/// rejects the page's promise. WKScriptMessageHandlerWithReply.
 public typealias ReplyHandler = @WebActor @Sendable (String?) async throws -> String
 
-/// What a page is made with: WKWebViewConfiguration.
+/// The settings of a page: WKWebViewConfiguration.
 public struct WebPageSettings: Sendable {
-  /// Whether the policy's scripts, and those here, are left out: for pages that the device doesn't answer.
+  /// Whether to leave out the policy's scripts and those set here, for pages that the device doesn't answer.
   public var isPlain = false
-  /// Put into every document of the view.
+  /// Scripts to inject into every document of the view.
   public var scripts: [UserScript] = []
-  /// `webkit.messageHandlers.NAME.postMessage(…)` of pages of the app's hosts.
+  /// Handlers for `webkit.messageHandlers.NAME.postMessage(…)` in pages of the app's hosts.
   public var messages: [String: MessageHandler] = [:]
-  /// The same, with an answer.
+  /// The same, with a reply.
   public var replies: [String: ReplyHandler] = [:]
-  /// Notes what documents of the view do, and answers for the person who isn't there; nil: nobody does.
+  /// Records what documents of the view do, and answers in place of a user; nil for none.
   public var inspector: PageInspector?
-  /// Whether the runtime is told how the page does. A tool that opens pages which may fail doesn't want one that failed twice
-  /// to come from the network.
+  /// Whether the page's health is reported to the runtime. Turn it off in tools that open pages which may fail; otherwise a
+  /// page that failed twice comes from the network.
   public var isWatched = true
-  /// In pixels.
+  /// The width of the view, in pixels.
   public var width = 412
-  /// In pixels.
+  /// The height of the view, in pixels.
   public var height = 732
-  /// Whether the view is in a window that nobody sees; false: the app puts `WebPage.widget` into its own.
+  /// Whether the view is in an invisible window; if false, the app puts `WebPage.widget` into its own.
   public var isHidden = true
-  /// Whether the view has the whole screen, in a window of its own, whatever `isHidden` says: for kiosks and signs.
+  /// Whether the view fills the screen in a window of its own, whatever `isHidden` says; for kiosks and signs.
   public var isFullScreen = false
 
-  /// A page without scripts.
+  /// Creates settings without scripts.
   public init() {}
 }

@@ -1,18 +1,18 @@
 import CWebKitGTK
 
-/// What went wrong in WebKit, in its words.
+/// An error of WebKit, with its message.
 public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
   /// GLib's domain, such as `WebKitNetworkError`; `xcache` for this module's own.
   public let domain: String
-  /// Its number there.
+  /// The error's number in that domain.
   public let code: Int
-  /// In words.
+  /// The error message.
   public let message: String
 
   /// The message, domain and number.
   public var description: String { "\(message) (\(domain) \(code))" }
 
-  /// Takes over an error that a function filled in.
+  /// Takes ownership of an error that a function filled in.
   init(taking error: UnsafeMutablePointer<GError>) {
     self.init(copying: error)
     g_error_free(error)
@@ -24,25 +24,26 @@ public struct WebKitError: Error, Hashable, Sendable, CustomStringConvertible {
     message = error.pointee.message.map { String(cString: $0) } ?? ""
   }
 
-  /// Whether the load was given up: by the page, by whoever shows it, or for another load.
+  /// Whether the load was abandoned: by the page, by the app, or for another load.
   public var isCancelled: Bool { domain == "WebKitNetworkError" && code == 302 || self == .givenUp }
 
-  /// Whether a load ended since WebKit doesn't show what there is: it downloads it, or nobody takes it.
+  /// Whether a load ended because WebKit doesn't show the content: it is downloaded, or nobody handles it.
   public var isNotShown: Bool { domain == "WebKitPolicyError" && code == 102 }
 
-  /// A network process that took the place of one that ended doesn't know a certificate that the engine was told to take.
+  /// A network process that replaced one that ended doesn't know a certificate that the engine was told to accept.
   static let forgotten = WebKitError("the engine doesn't know the certificate any more", code: 2)
 
-  /// What loads end with whose network process ended: an internal error, or that the next process hasn't been told everything yet.
+  /// Whether the load failed because its network process ended: an internal error, or a certificate that the next process
+  /// doesn't know yet.
   var isOfNetworkProcess: Bool { self == .forgotten || domain == "WebKitErrorDomain" && code == 300 }
 
-  /// What loads end with whose web process ended.
+  /// The error of a load whose web process ended.
   static let processEnded = WebKitError("the web process ended", code: 3)
 
-  /// What downloads end with whose network process ended.
+  /// The error of a download whose network process ended.
   static let networkProcessEnded = WebKitError("WebKit's network process ended", code: 4)
 
-  /// What loads end with that the page ended before they began, which WebKit doesn't say.
+  /// The error of a load that ended because the page navigated elsewhere before it started, which WebKit doesn't report.
   static let givenUp = WebKitError("the page went to another place, and the load was given up", code: 5)
 
   init(_ message: String, code: Int = 1) {
@@ -69,21 +70,21 @@ final class Box<Value> {
   }
 }
 
-/// An object that may be gone.
+/// A weak reference to an object.
 final class Weak<Object: AnyObject> {
   weak var object: Object?
 
   init(_ object: Object) { self.object = object }
 }
 
-/// A string that GLib made and the caller frees.
+/// Copies and frees a string that GLib allocated for the caller.
 func takeString(_ text: UnsafeMutablePointer<CChar>?) -> String? {
   guard let text else { return nil }
   defer { g_free(text) }
   return String(cString: text)
 }
 
-/// Strings as C has them, a list that nil ends; nil for nil.
+/// Passes strings as a NULL-terminated C array; nil for nil.
 func withCStrings<Result>(
   _ strings: [String]?, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) throws -> Result
 ) rethrows -> Result {
@@ -93,7 +94,7 @@ func withCStrings<Result>(
   return try body(copies.map { UnsafePointer($0) } + [nil])
 }
 
-/// Connects a C function of any shape to a signal. Its last parameter is `box`, which lives as long as the connection.
+/// Connects a C function of any signature to a signal. Its last parameter is `box`, which lives as long as the connection.
 func connect<Function, Value>(_ object: gpointer, _ signal: String, _ box: Box<Value>, _ function: Function) {
   g_signal_connect_data(
     object, signal, unsafeBitCast(function, to: GCallback.self), box.retained(),
@@ -103,9 +104,10 @@ func connect<Function, Value>(_ object: gpointer, _ signal: String, _ box: Box<V
 
 typealias GErrorSlot = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
 
-/// A function of GLib's that calls back, as one that is awaited.
+/// Calls an asynchronous GLib function and waits for its callback.
 ///
-/// For some WebKit never does, such as for a script whose page goes elsewhere: then this throws after `timeout`.
+/// In some cases WebKit never calls back, for example for a script whose page navigates elsewhere; this then throws after
+/// `timeout`.
 @WebActor
 func awaiting<Value: Sendable>(
   timeout: Duration = .seconds(30), _ start: (GAsyncReadyCallback, gpointer) -> Void,

@@ -1,17 +1,18 @@
 import CWebKitGTK
 import Foundation
 
-/// The one thread that GTK and WebKit live on; every object of this module belongs to it.
+/// The single thread that GTK and WebKit run on; every object of this module belongs to it.
 ///
-/// It is a thread of its own, since the main actor has no fixed thread on Linux. Of WKWebView's adapter it is the main actor.
+/// A thread of its own, since the main actor has no fixed thread on Linux. The WKWebView adapter uses the main actor
+/// instead.
 @globalActor
 public actor WebActor {
-  /// The only one.
+  /// The only instance.
   public static let shared = WebActor()
   /// Runs jobs on WebKit's thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { WebThread.shared.asUnownedSerialExecutor() }
 
-  /// Runs `body` where GLib calls back, which is on the thread. Like `MainActor.assumeIsolated`.
+  /// Runs `body` in a GLib callback, which runs on this thread. Like `MainActor.assumeIsolated`.
   static func assumeIsolated<Result>(_ body: @WebActor () throws -> Result) rethrows -> Result {
     shared.preconditionIsolated()
     return try withoutActuallyEscaping(body) { try unsafeBitCast($0, to: (() throws -> Result).self)() }
@@ -20,7 +21,7 @@ public actor WebActor {
 
 /// Runs the WebKit actor's jobs between GLib's own.
 final class WebThread: SerialExecutor, @unchecked Sendable {
-  // Unchecked: `id` is written before anybody else can see it.
+  // Unchecked: `id` is written before any other thread can see the object.
   static let shared = WebThread()
   private let id: pthread_t
 
@@ -43,7 +44,7 @@ final class WebThread: SerialExecutor, @unchecked Sendable {
     self.id = id
   }
 
-  /// What GTK asks of a desktop that a kiosk hasn't got; what the environment already says stays.
+  /// Turns off what GTK expects of a desktop and a kiosk lacks; variables that are already set stay.
   private static func prepare() {
     for (name, value) in [("NO_AT_BRIDGE", "1"), ("GIO_USE_VFS", "local"), ("GSETTINGS_BACKEND", "memory")] {
       setenv(name, value, 0)
@@ -51,7 +52,7 @@ final class WebThread: SerialExecutor, @unchecked Sendable {
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    // Not g_main_context_invoke, which may run the job here and now.
+    // Not g_main_context_invoke, which may run the job immediately.
     g_idle_add_full(
       G_PRIORITY_DEFAULT,
       { data in

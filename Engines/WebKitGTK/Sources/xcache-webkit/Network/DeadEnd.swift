@@ -1,10 +1,10 @@
 import Glibc
 
-/// A port of this machine at which nobody listens, and nobody else can: a proxy there refuses every connection.
+/// A local port on which nothing listens and nothing else can: a proxy there refuses every connection.
 enum DeadEnd {
-  /// Takes such a port, for as long as this process lives.
+  /// Binds such a port for as long as this process lives.
   ///
-  /// - Throws: `Refusal`, where there is none to be had.
+  /// - Throws: `Refusal` if no port is available.
   static func make() throws -> UInt16 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// The line to the network that all pages share, as slow as somebody wants it.
+/// The network line that all pages share, made as slow as the settings say.
 ///
-/// A model, not a network: each answer begins later, and bytes come one after another. What a new connection costs besides isn't
-/// in it.
+/// A model, not a network: each answer starts later, and bytes arrive one after another. The extra cost of a new connection
+/// isn't included.
 final class Line: Sendable {
   private let delay: Double
   private let bytesPerSecond: Double
-  /// When what is under way will have come.
+  /// When everything under way will have arrived.
   private let free = Mutex(ContinuousClock.now)
 
   init(_ limits: Settings.Network) {
@@ -16,10 +16,10 @@ final class Line: Sendable {
     bytesPerSecond = limits.kilobitsPerSecond * 1_000 / 8
   }
 
-  /// Waits as an answer does on its way.
+  /// Waits for the delay of an answer.
   func wait() { Thread.sleep(forTimeInterval: delay) }
 
-  /// Waits until so many bytes have come.
+  /// Waits until `count` bytes have arrived.
   func carry(_ count: Int) {
     let until = free.withLock { free in
       free = max(free, .now) + .seconds(Double(count) / bytesPerSecond)

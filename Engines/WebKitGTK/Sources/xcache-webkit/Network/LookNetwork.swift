@@ -3,10 +3,10 @@ import XCacheClient
 import XCacheRuntime
 import XCacheWebKit
 
-/// Connections that the proxy passes on unread: to their servers, slowly, or nowhere.
+/// The network for connections that the proxy tunnels: direct, slowed down, or blocked.
 final class LookNetwork: WebProxyNetwork {
   private let base: any WebProxyNetwork
-  /// Why there are none; nil: there are.
+  /// Why connections are refused; nil if they aren't.
   private let refusal: String?
   private let line: Line?
 
@@ -37,7 +37,7 @@ final class LookNetwork: WebProxyNetwork {
 private final class SlowStream: ProxyStream {
   private let base: any ProxyStream
   private let line: Line
-  /// Whether something was sent since something came: what comes next is an answer.
+  /// Whether something was sent since data last arrived, so that what arrives next is an answer.
   private let hasAsked = Atomic(false)
 
   init(_ base: any ProxyStream, _ line: Line) {

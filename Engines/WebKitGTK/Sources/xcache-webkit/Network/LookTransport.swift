@@ -1,7 +1,7 @@
 import XCacheClient
 import XCacheRuntime
 
-/// How requests of pages that the device doesn't answer go on: to their servers, slowly, or nowhere.
+/// Sends the page requests that the device doesn't answer: directly, slowed down, or not at all.
 struct LookTransport: PageTransport {
   let base: any PageTransport
   let isOffline: Bool
@@ -35,7 +35,7 @@ struct LookTransport: PageTransport {
   }
 }
 
-/// How the runtime gets files that the release lists and the folder hasn't got; there is nothing else that it may ask for.
+/// Fetches files that the release lists and the folder lacks, the only thing that the runtime may ask for.
 struct FileTransport: Transport {
   let base: any Transport
   let isOffline: Bool

@@ -5,14 +5,14 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// The control page of a local device, behind a token: what is held, hits, and what an app would tell the runtime.
+/// The control page of a local device, protected by a token: cached files, hits, and buttons for what an app would report.
 struct ControlPage: Sendable {
   private let runtime: Runtime
   private let log: EventLog
-  /// Sets the network as the system knows it; nil where nobody does.
+  /// The task that follows the system's network state; nil if nothing does.
   private let following: Task<Void, Never>?
   private let token: [UInt8]
-  /// Where the process listens, as a Host header names it.
+  /// The address on which the process listens, as in a Host header.
   let address: String
 
   init(_ runtime: Runtime, _ log: EventLog, _ following: Task<Void, Never>?, token: String, address: String) {
@@ -23,12 +23,12 @@ struct ControlPage: Sendable {
     self.address = address
   }
 
-  /// Whether a Host header, in small letters, means this process.
+  /// Whether a lowercased Host header names this process.
   func isOwn(_ host: String) -> Bool {
     host == address || host == "localhost:\(address.split(separator: ":").last ?? "")"
   }
 
-  /// Tells the runtime of something, and notes what came of it.
+  /// Triggers the runtime, and logs the result.
   func tell(_ trigger: Trigger) {
     let (runtime, log) = (runtime, log)
     Task { if let report = await runtime.handle(trigger) { log.note(report) } }
@@ -79,7 +79,8 @@ struct ControlPage: Sendable {
     return values
   }
 
-  /// - Returns: what is wrong with what was asked; then nothing was done.
+  /// Performs an action.
+  /// - Returns: What is wrong with the request, in which case nothing was done; nil if nothing.
   private func act(_ path: String, _ items: [String: String]) -> String? {
     switch path {
     case "/control/memory":
@@ -115,7 +116,7 @@ struct ControlPage: Sendable {
     }
     guard !items.isEmpty else { return "Say which condition, such as network=metered." }
     if items["network"] != nil { following?.cancel() }
-    // Beside it the system may tell of the network, which stays as it is.
+    // The system may update the network state concurrently, so that is kept.
     let set = conditions
     runtime.changeConditions { now in
       let network = items["network"] == nil ? now.network : set.network
@@ -125,12 +126,12 @@ struct ControlPage: Sendable {
     return nil
   }
 
-  /// What an app tells of, by its name here. `pageOpened` is told by opening a page.
+  /// The triggers that an app reports, by their names here. `pageOpened` is triggered by opening a page.
   private static let triggers: [(name: String, trigger: Trigger)] = [
     ("launch", .launch), ("foreground", .foreground), ("push", .push), ("pageClosed", .pageClosed),
   ]
 
-  /// What else an app says of the moment.
+  /// The other conditions that an app reports.
   private static let flags: [(name: String, flag: WritableKeyPath<Conditions, Bool> & Sendable)] = [
     ("savesData", \.savesData), ("isLowPower", \.isLowPower), ("isForeground", \.isForeground),
   ]
@@ -139,14 +140,14 @@ struct ControlPage: Sendable {
 // MARK: - What is shown
 
 extension ControlPage {
-  /// Nothing of the page may lead anywhere else, the token least of all.
+  /// Headers that keep the page, and above all its token, from leaking to other sites.
   private static let guards: [(StaticString, String)] = [
     ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"),
   ]
 
-  /// All of it, as JSON.
+  /// The whole state as JSON.
   private var state: JSONValue {
     let counts = runtime.counts
     var shownConditions = JSONObject()
@@ -183,7 +184,7 @@ extension ControlPage {
     ]
   }
 
-  /// What the manifest held lists, and how much of it isn't there.
+  /// The files in the current manifest, and how many of them are still missing.
   private struct Snapshot {
     let files: [HeldFile]
     let waiting: Int
@@ -224,7 +225,7 @@ extension ControlPage {
     return .now(Response(.ok, contentType: "text/html; charset=utf-8", html, Self.guards))
   }
 
-  /// Rows of files that the page shows.
+  /// The maximum number of files that the page shows.
   private static let mostRows = 1000
 
   private func overview(_ held: Snapshot) -> [(String, String)] {
@@ -270,7 +271,7 @@ extension ControlPage {
     """
   }
 
-  /// What a manifest says is no part of the page.
+  /// Escapes text from a manifest so that it can't become part of the page.
   private static func escaped(_ text: String) -> String {
     var out = ""
     for character in text.unicodeScalars {

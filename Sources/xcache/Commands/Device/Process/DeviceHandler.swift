@@ -4,7 +4,7 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// What the local device answers: pages below `/at/`, and the control page.
+/// The local device's HTTP handler: pages below `/at/`, and the control page.
 final class DeviceHandler: Handler {
   private let runtime: Runtime
   private let control: ControlPage
@@ -17,14 +17,14 @@ final class DeviceHandler: Handler {
   }
 
   func handle(_ request: borrowing Request) -> Answer {
-    // A page of any site may send a browser here under a name of its own (DNS rebinding).
+    // Any site's page could direct a browser here under a host name of its own (DNS rebinding).
     guard let host = request.authority?.text.lowercased(), control.isOwn(host) else {
       return .now(
         Response(Status(421), contentType: "text/plain", "This is not the address of this process.\n"))
     }
     let path = request.path.text
     if path.hasPrefix("/at/https/") || path.hasPrefix("/at/http/") {
-      // Of a page of another site a browser gets what a link leads to, and nothing that a script could look at.
+      // For another site's page, a browser may only follow a link, and gets nothing that a script could read.
       guard !(isForeign(request) && request.field(named: "sec-fetch-mode")?.text != "navigate") else {
         return .now(
           Response(
@@ -32,7 +32,7 @@ final class DeviceHandler: Handler {
       }
       return page(String(path.dropFirst("/at/".count)), request)
     }
-    // A link that begins with / leads to the page's own host.
+    // A URL that begins with / refers to the page's own host.
     if !control.isAllowed(request), let page = pageThatAsks(request), let start = Self.start(of: page) {
       let query = request.query?.text
       let target = "/at/\(start)\(path)\(query.map { "?\($0)" } ?? "")"
@@ -69,7 +69,7 @@ final class DeviceHandler: Handler {
     }
   }
 
-  /// The request as a web engine would hand it over, with what the browser says of it (Fetch Metadata §2).
+  /// Returns the request as a web engine would pass it, with the browser's metadata (Fetch Metadata §2).
   private func pageRequest(_ url: String, _ request: borrowing Request, from page: String?) -> PageRequest {
     var asked = PageRequest(url, method: Self.name(of: request.method))
     for (name, value) in [
@@ -82,7 +82,7 @@ final class DeviceHandler: Handler {
     let destination = request.field(named: "sec-fetch-dest")?.text ?? ""
     asked.destination = Self.destinations[destination] ?? .other
     asked.mode = Self.modes[request.field(named: "sec-fetch-mode")?.text ?? ""] ?? .noCORS
-    // Every page has this process's origin here; the one it has in an app is that of its own address.
+    // Here, every page has this process's origin; in an app, it has that of its own URL.
     if let page, let origin = Self.origin(of: page) {
       let isCrossOrigin = Self.origin(of: url) != origin
       if isCrossOrigin, asked.mode == .cors || asked.mode == .sameOrigin {
@@ -106,23 +106,23 @@ final class DeviceHandler: Handler {
     "cors": .cors, "navigate": .navigate, "no-cors": .noCORS, "same-origin": .sameOrigin,
   ]
 
-  /// The page that the Referer names, where it is one of this process.
+  /// Returns the page in the Referer if it is one of this process.
   private func pageThatAsks(_ request: borrowing Request) -> String? {
     (request.field(.referer)?.text).flatMap { Self.page(of: $0, at: control.address) }
   }
 
-  /// `https/m.test:8443` of `https://m.test:8443/a`
+  /// Returns `https/m.test:8443` for `https://m.test:8443/a`.
   private static func start(of url: String) -> String? {
     origin(of: url).map { $0.replacing("://", with: "/") }
   }
 
-  /// `https://m.test:8443` of `https://m.test:8443/a`
+  /// Returns `https://m.test:8443` for `https://m.test:8443/a`.
   private static func origin(of url: String) -> String? {
     guard let scheme = url.firstRange(of: "://") else { return nil }
     return String(url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
 
-  /// `https/m.test/a` stands for `https://m.test/a`.
+  /// Returns `https://m.test/a` for `https/m.test/a`.
   private static func address(_ text: String) -> String? {
     for scheme in ["https", "http"] where text.hasPrefix("\(scheme)/") {
       let url = "\(scheme)://\(text.dropFirst(scheme.utf8.count + 1))"
@@ -131,7 +131,7 @@ final class DeviceHandler: Handler {
     return nil
   }
 
-  /// The page that a Referer names, where it is one of this process.
+  /// Returns the page in a Referer if it is one of this process.
   private static func page(of referer: String, at address: String) -> String? {
     for host in [address, "localhost:\(address.split(separator: ":").last ?? "")"] {
       let start = "http://\(host)/at/"
@@ -167,8 +167,8 @@ final class DeviceHandler: Handler {
     }
   }
 
-  /// What a local answer may have, but for Content-Length, and but for Service-Worker-Allowed, with which a page's worker
-  /// would stand before the control page.
+  /// The headers that a local answer may have, except Content-Length. Service-Worker-Allowed isn't among them: with it, a page's
+  /// service worker could intercept the control page.
   private static let names: [StaticString] = [
     "ETag", "X-Content-Type-Options", "Content-Type", "Accept-Ranges", "Content-Range",
     "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Vary", "Content-Security-Policy",
@@ -178,7 +178,7 @@ final class DeviceHandler: Handler {
   ]
 }
 
-/// The pages that were opened last: a browser says when one opens, and never when one closes.
+/// The most recently opened pages: a browser tells when a page opens, but never when it closes.
 final class OpenPages: Sendable {
   private static let most = 32
   private let runtime: Runtime
@@ -196,6 +196,6 @@ final class OpenPages: Sendable {
     return page
   }
 
-  /// The page of this address that was opened last.
+  /// Returns the most recently opened page with this URL.
   func page(_ url: String) -> OpenPage? { pages.withLock { $0.last { $0.url == url } } }
 }

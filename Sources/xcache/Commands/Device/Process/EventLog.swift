@@ -3,11 +3,11 @@ import System
 import XCacheClient
 import XCacheRuntime
 
-/// What happened in a local device: printed as it happens, and the last of it shown on the control page.
+/// The events of a local device: printed as they happen, and the last ones shown on the control page.
 final class EventLog: Sendable {
-  /// One thing that happened.
+  /// A logged event.
   struct Line: Sendable {
-    /// RFC 3339, UTC.
+    /// The time as RFC 3339 in UTC.
     let time: String
     let message: String
     let json: JSONValue
@@ -18,27 +18,27 @@ final class EventLog: Sendable {
     var lastPoll: Line?
   }
 
-  /// Lines that are kept.
+  /// How many lines are kept.
   private static let most = 100
   private let terminal: Terminal
   private let progress: ProgressLine
   private let isJSON: Bool
   private let state = Locked(State())
 
-  /// - Parameter isJSON: prints each line as a JSON object.
+  /// Creates a log; `isJSON` prints each line as a JSON object.
   init(_ terminal: Terminal, isJSON: Bool) {
     self.terminal = terminal
     progress = ProgressLine(terminal)
     self.isJSON = isJSON
   }
 
-  /// The newest last.
+  /// The lines, newest last.
   var lines: [Line] { state.withLock { $0.lines } }
 
-  /// What became of the last poll that was answered; nil before it.
+  /// The result of the last poll that was answered; nil before the first.
   var lastPoll: Line? { state.withLock { $0.lastPoll } }
 
-  /// Prints where the process is.
+  /// Prints the process's URLs.
   func begin(pages: String, control: String) {
     if isJSON {
       terminal.say(json: ["control": .string(control), "pages": .string(pages)])
@@ -47,7 +47,7 @@ final class EventLog: Sendable {
     }
   }
 
-  /// Prints an event, and keeps it.
+  /// Prints and stores an event.
   func note(_ event: RuntimeEvent) {
     if case .progress(let done) = event {
       progress.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
@@ -63,7 +63,7 @@ final class EventLog: Sendable {
     if isJSON { terminal.say(json: line.json) } else { terminal.say("\(line.time) \(words)") }
   }
 
-  /// Keeps what an update did; one that wasn't due did nothing.
+  /// Stores an update's result, except for one that wasn't due.
   func note(_ report: UpdateReport) {
     guard report.kind != .notDue else { return }
     let json: [(String, JSONValue)] = [
@@ -89,7 +89,7 @@ final class EventLog: Sendable {
       ("version \(version) is installed", [("event", "updateFound"), ("version", .string(version))])
     case .switched(let from, let to):
       ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
-    // What was stopped by the end of this process.
+    // Ending this process stopped it.
     case .failed(.closed): nil
     case .failed(let error): ("\(error)", [("event", "failed"), ("reason", .string("\(error)"))])
     case .policyChanged(let version):

@@ -2,28 +2,28 @@ import Manifests
 import Platform
 import System
 
-/// The engine's program while it runs: pages in, reports out.
+/// The running engine program: pages in, reports out.
 final class EngineProcess {
   private let settings: EngineSettings
   private let child: ChildProcess
   private let lastWords: LastWords
   private var received: [UInt8] = []
-  /// Bytes of `received` that are known to hold no line break.
+  /// How many bytes of `received` are known to hold no line break.
   private var searched = 0
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
 
-  /// Bytes of a line at most.
+  /// The maximum length of a line, in bytes.
   private static let lineLimit = 64 << 20
-  /// Milliseconds that it may take to end by itself.
+  /// How long it may take to end by itself, in milliseconds.
   private static let ending = 5_000
 
-  /// - Parameter trace: told each line that it writes to standard error.
+  /// Starts the program; `trace` gets each line of its standard error.
   init(
     _ program: EngineProgram, _ settings: EngineSettings, _ interruption: Interruption,
     trace: (@Sendable (String) -> Void)? = nil
   ) throws {
     self.settings = settings
-    // What reads no more is noticed where it is written to.
+    // A closed pipe is noticed when writing to it.
     Signals.ignorePipe()
     let child: ChildProcess
     do {
@@ -41,19 +41,19 @@ final class EngineProcess {
     buffer.deallocate()
   }
 
-  /// What a run of the program came to.
+  /// The result of a run of the program.
   struct Run {
     var reports: [Int: PageReport]
-    /// As the program calls itself.
+    /// The engine's own name for itself.
     let engine: String
-    /// That it ended or hung on some page; nil where all were answered.
+    /// How the program was lost on a page, by ending or hanging; nil if all pages were answered.
     var loss: Loss?
   }
 
   struct Loss {
-    /// Pages that were open.
+    /// The pages that were open.
     let pages: [Int]
-    /// The one that it was, where that is known.
+    /// The page that caused it, if known.
     let page: Int?
     let why: String
 
@@ -64,9 +64,8 @@ final class EngineProcess {
     }
   }
 
-  /// Opens pages, several at a time; called once.
-  /// - Parameter progress: told how many are done.
-  /// - Throws: `Failure`, where it never got ready, or what it says is no answer; then it has ended.
+  /// Opens pages, several at a time; called once. `progress` gets the number of pages done.
+  /// - Throws: `Failure` if the program never got ready, or gave an invalid answer; then it has ended.
   func show(_ jobs: [EngineJob], progress: (Int) -> Void = { _ in }) throws -> Run {
     var talk = EngineTalk(settings, jobs)
     var loss: Loss?
@@ -110,7 +109,7 @@ final class EngineProcess {
 
   private struct Ended: Error {}
 
-  /// The next line, without its end; nil where none is whole by then.
+  /// Returns the next line without its line break, or nil if none is complete by `end`.
   private func line(until end: UInt64) throws -> [UInt8]? {
     while true {
       if let index = received[searched...].firstIndex(of: 0x0a) {
@@ -125,7 +124,7 @@ final class EngineProcess {
       }
       let now = Clock.monotonicNanoseconds()
       if now >= end { return nil }
-      // What it started may keep its pipe open, so its end is looked for, too.
+      // Its child processes may keep the pipe open, so also check whether it has ended.
       let wasOver = child.hasEnded
       let wait = min(wasOver ? 0 : 250, (end - now) / 1_000_000 + 1)
       switch try child.read(into: buffer, milliseconds: Int(wait)) {
@@ -159,13 +158,13 @@ final class EngineProcess {
   }
 }
 
-/// What a program says on standard error: noise, until it ends for no other reason given.
+/// The program's standard error: noise, unless it ends without giving another reason.
 private final class LastWords: Sendable {
   private let state = Locked((words: EngineWords(), isWhole: false))
   private let thread: OSThread
 
   private static let longest = 400
-  /// Looks, 5 ms apart, for the end of what is on its way here.
+  /// How often to check, every 5 ms, whether everything written has arrived.
   private static let patience = 200
 
   init(of child: ChildProcess, _ trace: (@Sendable (String) -> Void)?) throws(SystemError) {
@@ -188,7 +187,7 @@ private final class LastWords: Sendable {
     }
   }
 
-  /// What it said, once it has ended; somebody who outlives it may go on.
+  /// What it wrote, after it has ended; a child process that outlives it may still be writing.
   var words: EngineWords {
     for _ in 0..<Self.patience where !state.withLock({ $0.isWhole }) { Clock.sleep(for: .milliseconds(5)) }
     return state.withLock { $0.words }

@@ -1,17 +1,17 @@
 import System
 
-/// Where the engine's program is, and what it may know of this one.
+/// The engine's program: where it is, and what of the environment it gets.
 struct EngineProgram: Sendable {
   static let name = "xcache-webkit"
-  /// Names it, in place of a search.
+  /// The variable with its path, which replaces the search.
   static let variable = "XCACHE_WEBKIT"
 
   let path: String
-  /// The variables that it is given.
+  /// The variables that it gets.
   let environment: [String: String]
 
-  /// Looks where `XCACHE_WEBKIT` says, else beside this program, else along PATH.
-  /// - Throws: `Failure` with a hint how to install it.
+  /// Finds the program: in `XCACHE_WEBKIT`, beside this program, or in PATH.
+  /// - Throws: `Failure` with a hint on how to install it.
   init(_ environment: [String: String]) throws {
     self.environment = Self.passed(environment)
     if let given = environment[Self.variable], !given.isEmpty {
@@ -40,8 +40,8 @@ struct EngineProgram: Sendable {
     return status.kind == .file && status.mode & 0o111 != 0
   }
 
-  /// What a desktop program needs. All else stays here: it shows pages, which are somebody's code, and tokens and keys are
-  /// in variables.
+  /// Returns the variables that a desktop program needs, and no others: it runs the code of pages, and variables may hold
+  /// tokens and keys.
   static func passed(_ environment: [String: String]) -> [String: String] {
     environment.filter { name, value in
       (names.contains(name) || starts.contains { name.hasPrefix($0) }) && SafeText.tokenID(in: value) == nil

@@ -1,6 +1,6 @@
-/// Pages in as many runs of the engine's program as they take: a page that it ends or hangs on costs that page alone.
+/// Opens pages in as many runs of the engine's program as needed: a page on which it ends or hangs costs only that page.
 struct EngineRuns {
-  /// Runs after which it is given up.
+  /// The maximum number of runs.
   static let most = 5
 
   let program: EngineProgram
@@ -8,9 +8,8 @@ struct EngineRuns {
   let interruption: Interruption
   var trace: (@Sendable (String) -> Void)?
 
-  /// What was seen of each page, in their order, and the engine's name.
-  /// - Parameter progress: told how many are done.
-  /// - Throws: `Failure`, where the program can't be had, or says what is no answer.
+  /// Returns what was seen of each page, in order, and the engine's name. `progress` gets the number of pages done.
+  /// - Throws: `Failure` if the program can't be started, or gives an invalid answer.
   func show(
     _ jobs: [EngineJob], progress: (Int) -> Void = { _ in }
   ) throws -> (reports: [PageReport], engine: String) {
@@ -25,7 +24,7 @@ struct EngineRuns {
       guard let loss = shown.loss else { break }
       if let page = loss.page { reports[page] = PageReport(id: page, failure: loss.why) }
       left.removeAll { reports[$0.id] != nil }
-      // Which of several pages it was shows one by one, those that were open before the others.
+      // To find out which of several pages it was, open them one by one, first those that were open.
       if loss.page == nil { settings.parallel = 1 }
       left = left.filter { loss.pages.contains($0.id) } + left.filter { !loss.pages.contains($0.id) }
       guard run == Self.most else { continue }

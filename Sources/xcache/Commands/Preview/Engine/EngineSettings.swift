@@ -1,21 +1,21 @@
 import Manifests
 
-/// What the engine's program is told before its first page.
+/// The settings sent to the engine's program before its first page.
 struct EngineSettings: Sendable {
-  /// The device's folder, whose files pages get.
+  /// The folder of the device whose files pages get.
   let folder: String
   let server: String
   let app: String
   let channel: String
-  /// Those that the device answers for.
+  /// The hosts that the device answers for.
   let hosts: [String]
   var network: NetworkLimit?
-  /// Whether no connection leaves the machine.
+  /// Whether no connection may leave the machine.
   var isOffline = false
-  /// Whether what the device doesn't hold is missing, instead of asked of the network.
+  /// Whether files that the device doesn't have are missing, instead of requested from the network.
   var isConfined = false
   var size = PageSize.phone
-  /// Pages that are open at a time.
+  /// The number of pages open at a time.
   var parallel = 1
 
   var json: JSONValue {
@@ -29,13 +29,13 @@ struct EngineSettings: Sendable {
   }
 }
 
-/// A page that is to be opened.
+/// A page to open.
 struct EngineJob: Hashable, Sendable {
   let id: Int
   let url: String
-  /// Where its picture goes.
+  /// The path for its screenshot.
   let screenshot: String?
-  /// Seconds.
+  /// The timeout in seconds.
   let timeout: Int
 
   var json: JSONValue {
@@ -46,14 +46,14 @@ struct EngineJob: Hashable, Sendable {
   }
 }
 
-/// The window that a page is shown in, in CSS pixels.
+/// The size of the window in which a page is shown, in CSS pixels.
 struct PageSize: Hashable, Sendable {
   let width: Int
   let height: Int
 
   static let phone = PageSize(width: 390, height: 844)
 
-  /// The value of `--size`, such as 390x844.
+  /// Parses the value of `--size`, such as 390x844.
   init?(_ text: String) {
     let parts = text.split(separator: "x", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let width = Int(parts[0]), let height = Int(parts[1]),
@@ -79,13 +79,13 @@ struct PageSize: Hashable, Sendable {
   }
 }
 
-/// A slow line, as pages are shown over one.
+/// A slow network to simulate.
 enum NetworkLimit: String, CaseIterable, Sendable {
   case slow3G = "slow-3g"
   case threeG = "3g"
   case fourG = "4g"
 
-  /// Milliseconds to the first byte, and how fast bytes follow.
+  /// The delay to the first byte in milliseconds, and the bandwidth.
   private var values: (delay: Int, kilobitsPerSecond: Int) {
     switch self {
     case .slow3G: (400, 400)

@@ -1,23 +1,23 @@
 import Manifests
 
-/// What is said to the engine's program and what it answers, without the pipes in between.
+/// The protocol with the engine's program, without I/O.
 struct EngineTalk {
-  /// What is to be done next.
+  /// What to do next.
   enum Action: Hashable {
     case send([UInt8])
-    /// Read a line, until this moment at most.
+    /// Read a line until this time.
     case read(until: UInt64)
     case done
   }
 
-  /// Why there is nothing more to be expected of it.
+  /// Why the conversation failed.
   enum Fault: Error, Hashable {
-    /// It says itself that it can't.
+    /// The program reports that it can't run.
     case refused(String)
     case notJSON(String)
-    /// A member of an answer is missing or wrong.
+    /// A member of an answer is missing or invalid.
     case unreadable(String)
-    /// An answer to what wasn't asked, or was answered before.
+    /// An answer to a page that wasn't requested, or was already answered.
     case unasked(String)
     case notReady(seconds: Int)
     case overdue(id: Int, url: String, seconds: Int)
@@ -29,9 +29,9 @@ struct EngineTalk {
     case ready
   }
 
-  /// Seconds that it may take to start.
+  /// The time limit for its start, in seconds.
   static let start = 60
-  /// Seconds beyond a page's timeout, in which the page comes to rest and its picture is taken.
+  /// Seconds beyond a page's timeout, for the page to come to rest and its screenshot to be taken.
   static let grace = 20
 
   private let settings: EngineSettings
@@ -39,7 +39,7 @@ struct EngineTalk {
   private var waiting: ArraySlice<EngineJob>
   private var running: [Int: (job: EngineJob, until: UInt64)] = [:]
   private(set) var reports: [Int: PageReport] = [:]
-  /// As the program calls itself: `WebKitGTK 2.48.1`.
+  /// The engine's own name for itself: `WebKitGTK 2.48.1`.
   private(set) var engine = ""
 
   init(_ settings: EngineSettings, _ jobs: [EngineJob] = []) {
@@ -47,10 +47,10 @@ struct EngineTalk {
     waiting = jobs[...]
   }
 
-  /// Pages that are open now.
+  /// The pages that are open.
   var open: [Int] { running.keys.sorted() }
 
-  /// - Parameter now: nanoseconds of a clock that doesn't go back.
+  /// Returns the next action; `now` is in nanoseconds of a monotonic clock.
   mutating func next(now: UInt64) throws(Fault) -> Action {
     switch stage {
     case .new:
@@ -72,7 +72,7 @@ struct EngineTalk {
     return .read(until: first)
   }
 
-  /// Takes a line that the program wrote.
+  /// Processes a line from the program.
   mutating func take(_ line: [UInt8]) throws(Fault) {
     guard let json = try? JSONValue.parse(line), json.object != nil else {
       throw .notJSON(String(decoding: line.prefix(200), as: UTF8.self))

@@ -1,10 +1,10 @@
 import System
 
-/// What the engine's program, and what it starts, wrote to standard error, for whoever reads why it failed.
+/// What the engine's program and its child processes wrote to standard error, to explain a failure.
 struct EngineWords: Sendable {
   private var lines: [String] = []
 
-  /// Lines that are remembered, and of these the ones that are shown.
+  /// How many lines are kept, and how many of these are shown.
   private static let kept = 40
   private static let shown = 5
 
@@ -17,7 +17,7 @@ struct EngineWords: Sendable {
     lines.append(line)
   }
 
-  /// The words of Xvfb by which a fault is known, and what they mean.
+  /// Messages of Xvfb that identify a failure, with their meaning.
   private static let faults: [(marks: [String], meaning: String)] = [
     (
       ["Failed to activate virtual core keyboard", "Failed to compile keymap"],
@@ -27,14 +27,14 @@ struct EngineWords: Sendable {
       ["Couldn't add screen"],
       "it has too little memory for its screen; give this machine or container more, or use a smaller --size"
     ),
-    // Of a folder that it may not write to it complains for each number that a display may have, for longer than it is waited for.
+    // If it can't write to a folder, it complains about each display number, for longer than we wait for it.
     (
       ["socket to listen on", "listening sockets", "/tmp/.X11-unix"],
       "it can't create its socket; make /tmp writable, and if there is a folder /tmp/.X11-unix, give it mode 1777"
     ),
   ]
 
-  /// Why the display didn't start, and what to do; nil: Xvfb said nothing that is known.
+  /// Why the display didn't start, and what to do; nil if Xvfb printed nothing known.
   private var displayFault: String? {
     let fault = Self.faults.first { fault in
       lines.contains { line in fault.marks.contains { line.contains($0) } }
@@ -42,20 +42,20 @@ struct EngineWords: Sendable {
     return fault.map { "Xvfb, the display that pages are painted on, didn't start: \($0.meaning)" }
   }
 
-  /// What the program says when it can't start, and why that is, where its display knows better.
+  /// Returns the program's reason why it can't start, or the display's if that explains it better.
   func explaining(_ refusal: String) -> String {
     if refusal.hasPrefix("Xvfb doesn't start"), let displayFault { return displayFault }
     return refusal + text
   }
 
-  /// What Xvfb complains of and goes on, and what stands around its own words.
+  /// What Xvfb prints without consequence, and around its real messages.
   private static let noise = [
     "_XSERVTrans", "The XKEYBOARD keymap compiler (xkbcomp)", "> Warning:", "> Internal error:",
     "Errors from xkbcomp are not fatal", "Fatal server error:",
   ]
   private static let error = "(EE)"
 
-  /// The last lines that are worth reading: `; it said: …`, or nothing.
+  /// The last meaningful lines: `; it said: …`, or nothing.
   var text: String {
     let worth = lines.map(Self.plain).filter { line in
       !line.isEmpty && !Self.noise.contains { line.hasPrefix($0) }
@@ -63,7 +63,7 @@ struct EngineWords: Sendable {
     return worth.isEmpty ? "" : "; it said: \(worth.suffix(Self.shown).joined(separator: " ⏎ "))"
   }
 
-  /// Without the marks that Xvfb puts around an error.
+  /// Returns a line without Xvfb's error markers.
   private static func plain(_ line: String) -> String {
     guard line.hasPrefix(error) else { return line.trimmed }
     let line = line.dropFirst(error.count).trimmed
@@ -72,7 +72,7 @@ struct EngineWords: Sendable {
 }
 
 extension StringProtocol {
-  /// Without spaces at its ends.
+  /// The text without leading and trailing spaces.
   fileprivate var trimmed: String {
     let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? startIndex
     return String(self[..<end].drop(while: \.isWhitespace))

@@ -1,6 +1,6 @@
 import Manifests
 
-/// What the engine's program saw of a page.
+/// The engine program's report on a page.
 struct PageReport: Hashable, Sendable {
   /// Where the answer to a request came from.
   enum Source: String, CaseIterable, Sendable {
@@ -18,14 +18,14 @@ struct PageReport: Hashable, Sendable {
   }
 
   struct Message: Hashable, Sendable {
-    /// `error`, `warning`, `log`, …; empty of a script error.
+    /// `error`, `warning`, `log`, …; empty for a script error.
     let level: String
     let text: String
     let url: String
     let line: Int64?
     let column: Int64?
 
-    /// `https://…/app.js:12:3`; empty where nobody knows.
+    /// `https://…/app.js:12:3`; empty if unknown.
     var place: String {
       guard !url.isEmpty else { return "" }
       return ([url] + [line, column].compactMap { $0 }.map(String.init)).joined(separator: ":")
@@ -36,17 +36,17 @@ struct PageReport: Hashable, Sendable {
   let finalURL: String?
   let title: String?
   let status: Int64?
-  /// Why the page didn't load; nil: it did.
+  /// Why the page didn't load; nil if it did.
   let failure: String?
   let requests: [Request]
   let console: [Message]
   let scriptErrors: [Message]
-  /// Milliseconds from the start.
+  /// In milliseconds from the start.
   let firstContentfulPaint: Int64?
   let load: Int64?
   let isBlank: Bool
 
-  /// Why the page isn't what it should be, as far as its own answer says; nil: it came.
+  /// What is wrong with the page's own answer; nil if nothing.
   var problem: String? {
     failure ?? status.flatMap { $0 >= 400 ? "status \($0)" : nil }
   }
@@ -57,7 +57,7 @@ struct PageReport: Hashable, Sendable {
 }
 
 extension PageReport {
-  /// Of a page that didn't load.
+  /// Creates the report of a page that didn't load.
   init(id: Int, failure: String) {
     self.init(
       id: id, finalURL: nil, title: nil, status: nil, failure: failure, requests: [], console: [],
@@ -65,8 +65,8 @@ extension PageReport {
       firstContentfulPaint: nil, load: nil, isBlank: true)
   }
 
-  /// Reads an answer; members that aren't known are ignored.
-  /// - Throws: `member` with the name of the one that is missing or wrong.
+  /// Parses an answer; unknown members are ignored.
+  /// - Throws: `member` with the name of the missing or invalid one.
   init(json: JSONValue) throws(JSONError) {
     guard let id = json["id"]?.integer else { throw .member("id") }
     self.id = Int(id)
@@ -79,7 +79,7 @@ extension PageReport {
     scriptErrors = try json.list("scriptErrors") { (value) throws(JSONError) in try Message(json: value) }
     firstContentfulPaint = try json.number("firstContentfulPaint")
     load = try json.number("load")
-    // Of a page that didn't load nobody knows.
+    // It is unknown for a page that didn't load.
     guard let isBlank = json["isBlank"]?.bool ?? (failure == nil ? nil : true) else {
       throw .member("isBlank")
     }
@@ -88,7 +88,7 @@ extension PageReport {
 }
 
 extension PageReport.Request {
-  /// A data: URL has a whole file in it.
+  /// The URL, shortened if it is a data: URL, which contains a whole file.
   private var shortURL: String {
     url.hasPrefix("data:") && url.utf8.count > 100 ? url.prefix(100) + "…" : url
   }
@@ -133,7 +133,7 @@ extension PageReport.Message {
 }
 
 extension PageReport {
-  /// What `--json` says of a page.
+  /// The page's report for `--json`.
   var json: JSONObject {
     var members = JSONObject()
     members["console"] = .array(console.map(\.json))
@@ -155,14 +155,14 @@ extension Int64? {
 }
 
 extension JSONValue {
-  /// A string that may be null or left out.
+  /// Returns a string that may be null or missing.
   fileprivate func text(_ key: String) throws(JSONError) -> String? {
     guard let value = self[key], !value.isNull else { return nil }
     guard let text = value.string else { throw .member(key) }
     return text
   }
 
-  /// A number that may be null or left out, rounded.
+  /// Returns a number that may be null or missing, rounded.
   fileprivate func number(_ key: String) throws(JSONError) -> Int64? {
     guard let value = self[key], !value.isNull else { return nil }
     guard case .number(let text) = value, let number = Double(text), number.magnitude < 1e15 else {

@@ -2,16 +2,18 @@ import Manifests
 import System
 
 extension Store {
-  /// Drops manifest history beyond the policy, and then every file that nothing needs any more.
+  /// Removes manifest history beyond the policy, and then every file that nothing needs any more.
   ///
-  /// Safe at any moment and after any crash: first a channel's releases go, in one transaction, then the rows that no
-  /// release needs, then the files that no row names. Each step asks anew what is needed, so one that was cut off is
-  /// finished by the next round. Transactions are small, and a publisher who waits goes first. Beside polls it is called
-  /// on a thread that lets others have the processor.
+  /// It is safe at any time and after any crash: first a channel's releases go, in one transaction, then the rows that
+  /// no release needs, then the files that no row names. Each step determines anew what is needed, so the next round
+  /// finishes an interrupted one. Transactions are small, and waiting publishers go first. While polls are served, it
+  /// is called on a low-priority thread.
   /// - Parameters:
-  ///   - dryRun: only works out what would go.
-  ///   - record: keeps the report for retries, once the round is over: one that was cut off is begun anew.
-  /// - Throws: `leased` where someone reads (mirror, backup) and nothing was begun.
+  ///   - policy: which versions stay.
+  ///   - dryRun: whether to only determine what would be removed.
+  ///   - actor: who collects.
+  ///   - record: keeps the report for retries once the round is over; an interrupted round starts anew.
+  /// - Throws: `leased` if someone is reading (mirror, backup) and nothing was begun.
   package func collect(
     _ policy: RetentionPolicy = RetentionPolicy(), dryRun: Bool = false, by actor: Actor = .local,
     record: AnswerRecord<CollectionReport>? = nil
@@ -20,7 +22,7 @@ extension Store {
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else { throw .leased(by: holders) }
-      var collection = Collection(store: self, policy: policy, actor: actor)
+      var collection = GarbageCollection(store: self, policy: policy, actor: actor)
       do throws(StoreError) {
         try collection.run()
       } catch {
@@ -31,8 +33,9 @@ extension Store {
     }
   }
 
-  /// Files go before their rows and outside of transactions, so the trail tells of them when they are gone.
-  private func note(_ collection: Collection, _ record: AnswerRecord<CollectionReport>?) throws(StoreError)
+  /// Files are removed outside of transactions, so the trail records them when they are gone.
+  private func note(_ collection: GarbageCollection, _ record: AnswerRecord<CollectionReport>?)
+    throws(StoreError)
     -> CollectionReport
   {
     let (report, actor) = (collection.report, collection.actor)
@@ -44,7 +47,7 @@ extension Store {
     }
   }
 
-  /// What `collect` goes by: why each version of a channel would stay.
+  /// The versions of a channel that `collect` would keep, and why.
   package func keptVersions(of channel: ChannelInfo, _ policy: RetentionPolicy) throws(StoreError)
     -> [RetainedVersion]
   {
@@ -55,7 +58,7 @@ extension Store {
 }
 
 /// One round of garbage collection.
-struct Collection {
+struct GarbageCollection {
   let store: Store
   let policy: RetentionPolicy
   let actor: Actor
@@ -96,7 +99,7 @@ struct Collection {
     try transaction { (db) throws(StoreError) in try db.forgetCounts(before: now) }
   }
 
-  /// Runs `body` as one transaction, unless someone reads what it may remove.
+  /// Runs `body` as one transaction, unless someone is reading what it may remove.
   private mutating func transaction<Result: Sendable>(
     rows: Int = 1, _ body: (Database) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -109,13 +112,13 @@ struct Collection {
       }
       return (result, Int64(Clock.monotonicNanoseconds() - begin))
     }
-    pace.took(took, rows: rows)
-    rest()
+    pace.record(took, rows: rows)
+    yieldToWriters()
     return result
   }
 
-  /// Lets others have the disk, and the connection that writes, which is handed over in no order.
-  private func rest() {
+  /// Lets others use the disk and the writing connection, which isn't handed over in any order.
+  private func yieldToWriters() {
     Clock.sleep(for: .microseconds(500))
     var rounds = 0
     while store.connections.isWriting, rounds < 50 {
@@ -142,8 +145,8 @@ struct Collection {
     report.channels.append(outcome)
   }
 
-  /// Drops the rows that `find` gives, each where it is needed as little as then.
-  /// - Returns: how many went.
+  /// Deletes the rows that `find` returns, unless they have come to be needed since.
+  /// - Returns: how many were deleted.
   private mutating func drop<Row: Sendable>(
     _ find: (Database) throws(StoreError) -> [Row], _ delete: (Row, Database) throws(StoreError) -> Bool
   ) throws(StoreError) -> Int {
@@ -173,16 +176,16 @@ struct Collection {
       try store.step("gc")
       let begin = Clock.monotonicNanoseconds()
       let outcome = try store.blobs.removeRows(of: part.map(\.sha256), now: store.clock())
-      pace.took(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
+      pace.record(Int64(Clock.monotonicNanoseconds() - begin), rows: part.count)
       try store.blobs.unlink()
       for file in part where outcome.removed.contains(file.sha256) { report.blobs.add(file.size) }
       report.promised += outcome.reserved
-      self.rest()
+      self.yieldToWriters()
     }
   }
 
   private mutating func dropOrphans() throws(StoreError) {
-    // The files first: one that is listed and has no row afterwards belongs to no release that was acknowledged.
+    // List the files before reading the rows: a file without a row then belongs to no acknowledged release.
     let files = try store.blobs.files()
     let named = try store.connections.reading(BlobRow.names)
     for part in files.filter({ !named.contains($0) }).batches(of: 500) {
@@ -190,7 +193,7 @@ struct Collection {
       let sizes = try store.blobs.markOrphans(part, now: store.clock()).values
       try store.blobs.unlink()
       for size in sizes { report.orphans.add(size) }
-      rest()
+      yieldToWriters()
     }
   }
 
@@ -202,7 +205,7 @@ struct Collection {
   private mutating func dropDerived() throws(StoreError) {
     let sweep = DerivedSweep(store: store)
     let unneeded = try sweep.unneeded()
-    // Their digests first: a file without one counts as none.
+    // Their digests first: a file without a recorded digest counts as missing.
     try store.derived.forgetFiles(unneeded)
     for path in unneeded {
       try store.step("gc")
@@ -217,7 +220,7 @@ struct Collection {
 }
 
 extension Array {
-  /// The place of the first element that `isBehind` holds for, in an array where it holds for all after that.
+  /// The index of the first element for which `isBehind` holds, in an array where it holds for all elements after that.
   package func partitionPoint(_ isBehind: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {
@@ -234,38 +237,38 @@ extension Array {
 }
 
 extension Store {
-  /// Tells the disk of a test that a step comes next.
+  /// Announces the next step to a test's disk.
   func step(_ name: StaticString) throws(StoreError) {
     try StoreError.disk { () throws(SystemError) in try blobs.disk.before(name, folder.path) }
   }
 }
 
-/// How many rows one transaction of gc takes, so that whoever wants to write waits for it only shortly.
+/// How many rows a transaction of gc deletes, so that writers wait for it only briefly.
 struct Pace {
-  /// Rows of the next transaction.
+  /// The rows of the next transaction.
   private(set) var rows = 200
-  /// The longest time for which one had the connection that writes, in nanoseconds.
+  /// The longest time that a transaction held the writing connection, in nanoseconds.
   private(set) var longest: Int64 = 0
 
-  /// What a transaction should take: 15 ms.
-  private static let aim: Int64 = 15_000_000
-  private static let fewest = 20
-  private static let most = 5000
+  /// The time that a transaction should take: 15 ms.
+  private static let target: Int64 = 15_000_000
+  private static let minRows = 20
+  private static let maxRows = 5000
 
-  /// Notes what a transaction of so many rows took.
-  mutating func took(_ nanoseconds: Int64, rows count: Int) {
+  /// Adapts to the time that a transaction of `count` rows took.
+  mutating func record(_ nanoseconds: Int64, rows count: Int) {
     longest = max(longest, nanoseconds)
-    // One that was small tells nothing of a large one.
-    guard count >= rows || nanoseconds > Self.aim else { return }
-    let wanted = Int64(count) * Self.aim / max(1, nanoseconds)
-    rows = min(Self.most, max(Self.fewest, Int(min(wanted, Int64(rows) * 2))))
+    // A small transaction says nothing about a large one.
+    guard count >= rows || nanoseconds > Self.target else { return }
+    let wanted = Int64(count) * Self.target / max(1, nanoseconds)
+    rows = min(Self.maxRows, max(Self.minRows, Int(min(wanted, Int64(rows) * 2))))
   }
 }
 
-// What is left of a channel that was removed: its row, its last release, and the newest of its documents, so that its
-// numbers go on rising should it be made again.
+// What remains of a removed channel: its row, its last release, and the newest versions of its documents, so that its
+// versions keep rising if it is created again.
 extension Database {
-  /// Forgets what was noted of a removed channel and what would keep its releases: nobody can unpin or look any more.
+  /// Deletes a removed channel's pins and counts, because nobody can unpin or read them any more.
   func forgetNotes(ofRemoved channel: Int64) throws(StoreError) {
     guard try isRemoved(channel) else { return }
     try run("DELETE FROM pin WHERE channel_id = ?", channel)
@@ -275,7 +278,7 @@ extension Database {
     try deleteOlderDocuments(of: channel)
   }
 
-  /// Forgets bundles of a removed channel of which no row tells any more.
+  /// Deletes bundles of a removed channel that no other row refers to.
   func forgetBundles(ofRemoved channel: Int64) throws(StoreError) {
     guard try isRemoved(channel) else { return }
     try BundleRow.deleteUnneeded(of: channel, in: self)

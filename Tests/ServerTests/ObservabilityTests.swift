@@ -5,7 +5,7 @@ import Testing
 
 @testable import Server
 
-@Suite struct WatchingTests {
+@Suite struct ObservabilityTests {
   @Test func countersTellWhatHappened() throws {
     let server = try TestServer()
     let client = server.client()
@@ -180,8 +180,8 @@ import Testing
     let reader = Descriptor(owning: ends[0])
     let log = try AccessLog(Descriptor(owning: dup(old.raw)), format: .common) { _ in }
     log.write(Array("first\n".utf8), count: 1)
-    log.continue(in: Descriptor(owning: ends[1]))
-    log.continue(in: Descriptor(owning: dup(new.raw)))
+    log.reopen(in: Descriptor(owning: ends[1]))
+    log.reopen(in: Descriptor(owning: dup(new.raw)))
     log.write(Array("second\n".utf8), count: 1)
     log.close()
     var piped = [UInt8](repeating: 0, count: 100)
@@ -199,7 +199,8 @@ import Testing
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     let reader = Descriptor(owning: ends[0])
-    let log = try AccessLog(Descriptor(owning: ends[1]), format: .common, patience: .milliseconds(300)) { _ in
+    let log = try AccessLog(Descriptor(owning: ends[1]), format: .common, closeTimeout: .milliseconds(300)) {
+      _ in
     }
     let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
     // A pipe takes 64 KB, and 16 MB wait.

@@ -2,20 +2,20 @@ import Manifests
 import System
 
 /// How much of the disk the zips of all channels may take.
-package enum ZipRoom: Hashable, Sendable {
-  /// Per cent of what is free, what zips take already counted as free.
+package enum ZipQuota: Hashable, Sendable {
+  /// Percent of the free space, counting what zips already take as free.
   case share(Int)
   case bytes(Int64)
 
-  /// What zips take unless the operator says otherwise.
-  package static let standard = ZipRoom.share(10)
-  /// Per cent that may be asked for.
+  /// The default unless the operator sets another.
+  package static let standard = ZipQuota.share(10)
+  /// The percentages that may be set.
   package static let shares = 1...90
 
-  /// What stays free whatever is asked for, so that there is room to publish: a twentieth of the disk, 10 GiB at most.
+  /// The space that stays free in any case, so that there is room to publish: a twentieth of the disk, but at most 10 GiB.
   static func reserve(on disk: DiskSpace) -> Int64 { min(disk.size / 20, 10 << 30) }
 
-  /// Bytes that zips may take on a disk of which they take `used` at present.
+  /// The most bytes that zips may take on a disk on which they currently take `used`.
   func limit(on disk: DiskSpace, used: Int64) -> Int64 {
     let (sum, overflows) = disk.available.addingReportingOverflow(used)
     let free = overflows ? .max : sum
@@ -28,10 +28,10 @@ package enum ZipRoom: Hashable, Sendable {
   }
 }
 
-// An update's zip that made way for others is never made again, since deltas that came meanwhile would make it other
-// bytes under the same URL. An empty file `<name>.<key>.dropped.zip` stays in its place, until gc drops the versions.
+// An update's zip that was removed for room is never built again, because deltas added since would give it other bytes
+// under the same URL. An empty file `<name>.<key>.dropped.zip` marks it until gc removes the versions.
 extension Store {
-  /// Removes the zips and packs that a stopped process left half written; not what another one may be writing now.
+  /// Removes zips and packs that a stopped process left half written, but not those that another process may still be writing.
   package func sweepZips() throws(StoreError) {
     let limit = (clock() - BlobStore.gracePeriod) * 1_000_000
     try StoreError.disk { () throws(SystemError) in
@@ -42,13 +42,17 @@ extension Store {
     }
   }
 
-  /// Removes zips but those of all of their channels' newest versions, the least recently used first and updates to the
-  /// newest versions last, until those that stay and `size` more bytes fit into the room.
+  /// Removes zips, except those of channels' complete newest versions, until the rest and `size` more bytes fit into
+  /// the room: the least recently used first, updates to newest versions last.
   ///
-  /// - Parameter isNewest: the bytes are of the zip of all of its channel's newest version, for which the room may be
-  ///   exceeded as long as the disk has more than its reserve.
-  /// - Returns: whether they fit.
-  package func makeRoom(_ room: ZipRoom, on disk: DiskSpace, for size: Int64, isNewest: Bool)
+  /// - Parameters:
+  ///   - quota: the limit for zips.
+  ///   - disk: the space on the disk.
+  ///   - size: the bytes needed.
+  ///   - isNewest: whether they are for the zip of a channel's complete newest version, which may exceed the limit as
+  ///     long as the disk keeps its reserve.
+  /// - Returns: whether there is room.
+  package func makeRoom(_ quota: ZipQuota, on disk: DiskSpace, for size: Int64, isNewest: Bool)
     throws(StoreError) -> Bool
   {
     var newest: [Int64: ManifestVersion] = [:]
@@ -62,7 +66,7 @@ extension Store {
         let isCurrent = newest[file.channel] == file.version
         if !file.isDropped, file.isUpdate || !isCurrent { older.append((file, status, isCurrent)) }
       }
-      let (limit, before) = (room.limit(on: disk, used: total), total)
+      let (limit, before) = (quota.limit(on: disk, used: total), total)
       let order = older.sorted {
         $0.isCurrent == $1.isCurrent ? $0.status.modified < $1.status.modified : $1.isCurrent
       }
@@ -72,11 +76,11 @@ extension Store {
         total -= status.size
       }
       if size <= limit - total { return true }
-      return isNewest && size <= disk.available + (before - total) - ZipRoom.reserve(on: disk)
+      return isNewest && size <= disk.available + (before - total) - ZipQuota.reserve(on: disk)
     }
   }
 
-  /// Whether an update's zip made way for others.
+  /// Whether an update's zip was removed for room.
   /// - Throws: `unknownVersion`.
   package func isDropped(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> Bool {
     let path = "\(folder.zips(of: channel))/\(try zipKey(zip, of: channel))\(ZipFile.droppedEnding)"
@@ -90,7 +94,7 @@ extension Store {
 }
 
 extension DataFolder {
-  /// Every file under `derived/zips`, by its channel's folder.
+  /// All files under `derived/zips`, with their channel's folder.
   func zipNames() throws(SystemError) -> [(channel: String, name: String)] {
     guard try Kernel.status(zips) != nil else { return [] }
     var names: [(channel: String, name: String)] = []
@@ -100,13 +104,13 @@ extension DataFolder {
     return names
   }
 
-  /// The paths of those.
+  /// The paths of all files under `derived/zips`.
   func zipFiles() throws(SystemError) -> [String] {
     try zipNames().map { "\(zips)/\($0.channel)/\($0.name)" }
   }
 }
 
-/// What the path of a kept zip says: `…/<channel>/<name>.<key>.<tag>.zip`.
+/// A stored zip as identified by its path: `…/<channel>/<name>.<key>.<tag>.zip`.
 struct ZipFile {
   let path: String
   let channel: Int64
@@ -114,18 +118,18 @@ struct ZipFile {
   let version: ManifestVersion
   let isUpdate: Bool
   let isDropped: Bool
-  /// Where it is written down that it was here.
+  /// The path of the file that marks it as dropped.
   let droppedPath: String
 
   static let droppedEnding = ".dropped.zip"
 
-  /// Reads a path; nil where it is no zip's.
+  /// Parses a path; nil if it isn't a zip's.
   init?(_ path: String) {
     let parts = path.split(separator: "/").suffix(2)
     guard parts.count == 2, let folder = parts.first, let name = parts.last, name.hasSuffix(".zip"),
       let channel = Int64(folder)
     else { return nil }
-    // The tag and the ending; before them the key, and before that the name, which may have a dot of its own.
+    // The last two parts are the tag and the extension. Before them is the key, and before that the name, which may contain a dot.
     let key = name.split(separator: ".").dropLast(2)
     guard let zip = BundleZip(fileName: "\(key.dropLast().joined(separator: ".")).zip") else { return nil }
     self.path = path

@@ -2,38 +2,39 @@ import Manifests
 import System
 
 extension Store {
-  /// Removes packs to versions that were replaced, the largest first and of two the older, until those that stay and
-  /// `size` more bytes fit into `room`, and none where they wouldn't even then. Those to newest versions stay: devices
-  /// are told of them.
-  /// - Returns: whether they fit.
-  package func makePackRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
-    if try derived.hasRoom(room, for: size) { return true }
+  /// Removes packs to versions that were replaced, the largest first and among equals the oldest, until the rest and
+  /// `size` more bytes fit into `quota`; removes none if even that wouldn't be enough. Packs to newest versions stay,
+  /// because devices are told about them.
+  /// - Returns: whether there is room.
+  package func makePackSpace(_ quota: Int64, for size: Int64) throws(StoreError) -> Bool {
+    if try derived.hasSpace(quota, for: size) { return true }
     let packs = try packsByUse(replacing: nil)
     var total = Self.bytes(packs.newest)
-    guard size <= room - total else { return false }
+    guard size <= quota - total else { return false }
     total = total.addingClamped(Self.bytes(packs.replaced))
     let replaced = packs.replaced.sorted {
       $0.pack.size == $1.pack.size ? $0.pack.version < $1.pack.version : $0.pack.size > $1.pack.size
     }
-    for (channel, pack) in replaced where size > room - total {
+    for (channel, pack) in replaced where size > quota - total {
       try derived.remove(pack, of: channel)
       total -= pack.size
     }
     return true
   }
 
-  /// Whether `makePackRoom` is going to find room for `size` more bytes.
-  /// - Parameter channel: is about to have a newer version; nil: none is.
-  package func hasPackRoom(_ room: Int64, for size: Int64, replacing channel: Int64? = nil) throws(StoreError)
+  /// Whether `makePackSpace` would find room for `size` more bytes. `channel` is one that is about to get a newer
+  /// version; nil if none is.
+  package func hasPackSpace(_ quota: Int64, for size: Int64, replacing channel: Int64? = nil)
+    throws(StoreError)
     -> Bool
   {
-    if try derived.hasRoom(room, for: size) { return true }
-    return size <= room - Self.bytes(try packsByUse(replacing: channel).newest)
+    if try derived.hasSpace(quota, for: size) { return true }
+    return size <= quota - Self.bytes(try packsByUse(replacing: channel).newest)
   }
 
   private typealias Packs = [(channel: Int64, pack: StoredPack)]
 
-  /// Packs to newest versions, and those to versions that were replaced.
+  /// The packs to newest versions, and those to versions that were replaced.
   private func packsByUse(replacing channel: Int64?) throws(StoreError) -> (newest: Packs, replaced: Packs) {
     var newest: [Int64: ManifestVersion] = [:]
     for other in try channels() where other.id != channel { newest[other.id] = other.version }
@@ -48,9 +49,9 @@ extension Store {
     packs.reduce(Int64(0)) { $0.addingClamped($1.pack.size) }
   }
 
-  /// Packs whose file isn't there with its size, or, of a deep look, with its bytes.
+  /// The packs whose file doesn't exist with the right size, or, if `deep`, with the right bytes.
   func badPacks(deep: Bool) throws(StoreError) -> (count: Int, bad: [String]) {
-    // An older xcache's derived.db has none.
+    // The `derived.db` of an older xcache has no packs.
     guard let packs = try? derived.packs() else { return (0, []) }
     var bad: [String] = []
     for (channel, pack) in packs {
@@ -63,7 +64,7 @@ extension Store {
         }
         return false
       }
-      // Gone meanwhile, beside a server.
+      // Unless a running server removed it meanwhile.
       if !isGood, try derived.packs().contains(where: { $0.channel == channel && $0.pack == pack }) {
         bad.append(path)
       }
@@ -73,16 +74,16 @@ extension Store {
 }
 
 extension DerivedStore {
-  /// Whether `size` more bytes fit into `room` beside every pack that is kept. Mostly they do, and then nobody has to know
-  /// which packs are to newest versions, for which every channel's row would be read.
-  fileprivate func hasRoom(_ room: Int64, for size: Int64) throws(StoreError) -> Bool {
+  /// Whether `size` more bytes fit into `quota` besides all packs. They usually do, and then there is no need to read
+  /// every channel's row to find out which packs are to newest versions.
+  fileprivate func hasSpace(_ quota: Int64, for size: Int64) throws(StoreError) -> Bool {
     let sizes = try work { (db) throws(StoreError) in
       try db.all("SELECT size FROM pack WHERE sha256 IS NOT NULL") { $0.get(0, as: Int64.self) }
     }
-    return size <= room - sizes.reduce(0) { $0.addingClamped($1) }
+    return size <= quota - sizes.reduce(0) { $0.addingClamped($1) }
   }
 
-  /// Every pack that is kept, with its channel's number.
+  /// All stored packs, with their channels' ids.
   package func packs() throws(StoreError) -> [(channel: Int64, pack: StoredPack)] {
     try work { (db) throws(StoreError) in
       try db.all(
@@ -104,7 +105,7 @@ extension DerivedStore {
     try StoreError.disk { () throws(SystemError) in try removeFile(path) }
   }
 
-  /// Forgets which packs to versions other than channels' newest ones weren't worth keeping.
+  /// Deletes the records of packs that weren't worth storing, except those to channels' newest versions.
   func forgetRefusals(exceptOf newest: [Int64: Int64]) throws(StoreError) {
     try transaction { (db) throws(StoreError) in
       let rows = try db.all("SELECT DISTINCT channel_id, version FROM pack WHERE sha256 IS NULL") { row in
@@ -120,7 +121,7 @@ extension DerivedStore {
 }
 
 extension DataFolder {
-  /// Every file under `derived/packs`, by its channel's folder.
+  /// All files under `derived/packs`, with their channel's folder.
   func packNames() throws(SystemError) -> [(channel: String, name: String)] {
     guard try Kernel.status(packs) != nil else { return [] }
     var names: [(channel: String, name: String)] = []

@@ -1,10 +1,10 @@
-/// A server's counters at one moment, all loops together.
+/// A server's counters at one moment, summed over its loops.
 package struct ServerMetrics: Sendable, Equatable {
   /// Connections accepted so far.
   package var accepted: UInt64 = 0
   /// Connections open now.
   package var open: UInt64 = 0
-  /// Connections over a limit, or without a descriptor.
+  /// Connections refused for a limit or for lack of a descriptor.
   package var refused: UInt64 = 0
   /// Connections closed by a timeout.
   package var timeouts: UInt64 = 0
@@ -19,11 +19,11 @@ package struct ServerMetrics: Sendable, Equatable {
   /// The sum of all latencies, in nanoseconds.
   package var latencySum: UInt64 = 0
 
-  /// Handshakes that came to their end; nil where the server doesn't speak TLS.
+  /// Completed handshakes; nil if the server doesn't use TLS.
   package var handshakes: UInt64?
-  /// Those of them that went on with an earlier session.
+  /// How many of them resumed an earlier session.
   package var resumed: UInt64 = 0
-  /// Handshakes that did not.
+  /// Handshakes that weren't completed.
   package var failedHandshakes: UInt64 = 0
 
   /// Access log lines dropped because the disk, or the reader of standard output, was too slow.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One loop's counters: written by the loop alone, read by anyone without a lock.
+/// One loop's counters: written only by the loop, read by any thread without a lock.
 final class LoopMetrics: Sendable {
   let accepted = Counter()
   let open = Counter()
@@ -22,20 +22,20 @@ final class LoopMetrics: Sendable {
     latencySum.add(nanoseconds)
   }
 
-  /// Answers whose status begins with `family`.
+  /// Returns the number of answers whose status begins with `family`.
   func answers(family: Int) -> UInt64 { statuses[family].value }
 
-  /// Answers in a latency bucket.
+  /// Returns the number of answers in a latency bucket.
   func answers(bucket: Int) -> UInt64 { latency[bucket].value }
 }
 
-/// A number that one thread changes and others read.
+/// A number written by one thread and read by others.
 struct Counter: ~Copyable, Sendable {
   private let number = Atomic<UInt64>(0)
 
   var value: UInt64 { number.load(ordering: .relaxed) }
 
-  /// Adds without a locked instruction, which one writer doesn't need.
+  /// Adds without a locked instruction, which a single writer doesn't need.
   @inline(__always)
   func add(_ count: UInt64) {
     number.store(number.load(ordering: .relaxed) &+ count, ordering: .relaxed)
@@ -49,17 +49,17 @@ struct Counter: ~Copyable, Sendable {
 
 /// The upper bounds of the latency buckets.
 package enum LatencyBuckets {
-  /// Bounds in microseconds, each twice the one before: 16 µs to 8.4 s; what is slower is in the last bucket.
+  /// The number of buckets. The bounds double from 16 µs to 8.4 s; slower answers are in the last bucket.
   package static let count = 21
 
-  /// The bucket of a duration.
+  /// Returns the bucket of a duration.
   @inline(__always)
   static func index(nanoseconds: UInt64) -> Int {
     let sixteenths = nanoseconds / 16_000
     return min(UInt64.bitWidth &- sixteenths.leadingZeroBitCount, count &- 1)
   }
 
-  /// The bound of a bucket in seconds; nil for the last.
+  /// Returns the bound of a bucket in seconds; nil for the last.
   package static func bound(_ index: Int) -> Double? {
     index < count - 1 ? Double(16 << index) / 1_000_000 : nil
   }

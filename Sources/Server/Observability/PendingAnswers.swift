@@ -1,4 +1,4 @@
-/// The answers that wait to be sent together: what is counted of them once they are.
+/// The answers waiting to be sent together, to be counted once they are sent.
 struct AnswerTally {
   private var statuses = InlineArray<64, UInt16>(repeating: 0)
   private var starts = InlineArray<64, UInt64>(repeating: 0)
@@ -7,7 +7,7 @@ struct AnswerTally {
 
   var isFull: Bool { count == 64 }
 
-  /// Notes an answer whose last byte is the `end`th of its connection; there is room for it.
+  /// Adds an answer whose last byte is the `end`th of its connection; the tally must not be full.
   mutating func add(_ status: UInt16, start: UInt64, end: UInt64) {
     statuses[count] = status
     starts[count] = start
@@ -15,7 +15,7 @@ struct AnswerTally {
     count &+= 1
   }
 
-  /// Counts them all: their latency ends now.
+  /// Counts all of them: their latency ends now.
   mutating func empty(into metrics: LoopMetrics, now: UInt64) {
     for index in 0..<count {
       metrics.answered(status: statuses[index], nanoseconds: now &- min(starts[index], now))
@@ -23,7 +23,7 @@ struct AnswerTally {
     count = 0
   }
 
-  /// Moves them to those of a connection that can't take them whole.
+  /// Moves them to a connection that can't send them completely yet.
   mutating func empty(into pending: inout PendingAnswers, _ lines: inout [AccessLine]) {
     for index in 0..<count {
       let line = index < lines.count ? lines[index] : nil
@@ -34,14 +34,14 @@ struct AnswerTally {
   }
 }
 
-/// The answers that a client hasn't taken whole, in order: they are counted when it has, or is gone.
+/// The answers that a client hasn't received completely, in order: each is counted once it has, or once the client is gone.
 struct PendingAnswers {
   struct Answer {
     let status: UInt16
     let start: UInt64
-    /// How many bytes of the connection's answers there are up to its last.
+    /// The number of bytes of the connection's answers up to the end of this one.
     let end: UInt64
-    /// Where lines are written.
+    /// Nil if there is no access log.
     let line: AccessLine?
   }
 
@@ -54,7 +54,7 @@ struct PendingAnswers {
     answers.append(Answer(status: status, start: start, end: end, line: line))
   }
 
-  /// Takes the next one, if it is among the first `sent` bytes.
+  /// Removes the next one and returns it, if it ends within the first `sent` bytes.
   mutating func next(upTo sent: UInt64) -> Answer? {
     guard first < answers.count, answers[first].end <= sent else { return nil }
     defer {
@@ -65,13 +65,13 @@ struct PendingAnswers {
   }
 }
 
-/// What an access line will say of an answer besides its status and its time.
+/// What an access line says about an answer besides its status and time.
 struct AccessLine {
   let request: LogRequest
-  /// Bytes of the body.
+  /// The size of the body in bytes.
   let body: UInt64
 
-  /// How many of them are among the first `sent` bytes of a connection on which the body ends with the `end`th.
+  /// Returns how many bytes of the body are among the first `sent` of a connection, where the body ends with the `end`th.
   func bodySent(_ sent: UInt64, end: UInt64) -> UInt64 {
     body &- min(body, end &- min(sent, end))
   }

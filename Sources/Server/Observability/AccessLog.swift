@@ -1,12 +1,12 @@
 import Synchronization
 import System
 
-/// A file of access lines, written by a thread of its own.
+/// An access log, written to a file by a thread of its own.
 ///
-/// Loops hand over whole buffers; where whoever takes them is slower than the clients, lines are dropped and counted. That may
-/// be a disk, or a program that reads standard output and has stopped: nothing else ever waits for it.
+/// Loops hand over whole buffers. If the destination is slower than the clients, such as a slow disk or a stopped program
+/// that reads standard output, lines are dropped and counted: nothing else ever waits for it.
 package final class AccessLog: Sendable {
-  /// How a line is written.
+  /// The format of a line.
   package enum Format: Sendable {
     /// The Common Log Format.
     case common
@@ -15,16 +15,16 @@ package final class AccessLog: Sendable {
   }
 
   private struct State {
-    /// What the writer does next, in the order in which it was asked for.
+    /// The writer's next tasks, in order.
     var work: [Work] = []
     var bytes = 0
-    /// Lines that the writer has in hand.
+    /// The number of lines that the writer is writing.
     var writing = 0
     var ended = false
-    /// The writer is through.
+    /// Whether the writer has finished.
     var isClosed = false
 
-    /// Lines that aren't written yet.
+    /// The number of lines not written yet.
     var left: Int {
       work.reduce(writing) { count, item in
         if case .lines(_, let lines) = item { count + lines } else { count }
@@ -34,28 +34,28 @@ package final class AccessLog: Sendable {
 
   private enum Work {
     case lines([UInt8], Int)
-    /// What follows goes to this file; the one before is closed.
+    /// Continue in this file and close the previous one.
     case file(Int32)
   }
 
-  /// Bytes that may wait for the disk.
+  /// The maximum number of bytes waiting to be written.
   private static let limit = 16 << 20
 
-  /// How its lines are written.
+  /// The format of its lines.
   package let format: Format
   private let state = Monitor(State())
   private let droppedLines = Atomic<UInt64>(0)
   private let thread: OSThread
-  /// How long `close` waits for what is left to be written.
-  private let patience: Duration
+  /// How long `close` waits for the remaining lines to be written.
+  private let closeTimeout: Duration
 
-  /// Starts a writer that appends to `file`; `failed` is told when a write fails, once for each file.
+  /// Starts a writer that appends to `file`; `failed` is called when a write fails, once per file.
   package init(
-    _ file: consuming Descriptor, format: Format, patience: Duration = .seconds(5),
+    _ file: consuming Descriptor, format: Format, closeTimeout: Duration = .seconds(5),
     failed: @escaping @Sendable (SystemError) -> Void
   ) throws(SystemError) {
     self.format = format
-    self.patience = patience
+    self.closeTimeout = closeTimeout
     let state = self.state
     let raw = file.release()
     thread = try OSThread(name: "access-log") {
@@ -82,7 +82,7 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// Lines that whoever takes them was too slow for.
+  /// The number of lines dropped because the destination was too slow.
   package var dropped: UInt64 { droppedLines.load(ordering: .relaxed) }
 
   /// Takes `count` lines of one loop.
@@ -97,16 +97,16 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// Goes on with another file, such as a new one of the same name after logrotate moved the old one away. Lines that were
-  /// handed over before still go to the old one, which is closed behind them. `Server.continueAccessLog` sees to those that
-  /// weren't, yet.
-  package func `continue`(in file: consuming Descriptor) {
+  /// Continues in another file, such as a new one of the same name after logrotate moved the old one away. Lines handed
+  /// over before still go to the old one, which is then closed. `Server.reopenAccessLog` also covers lines not handed
+  /// over yet.
+  package func reopen(in file: consuming Descriptor) {
     let raw = file.release()
     state.signalling { $0.work.append(.file(raw)) }
   }
 
-  /// Writes what waits, then closes the file; called after the server has stopped. Where nobody takes it, the writer is left
-  /// behind, for the end of the process.
+  /// Writes the remaining lines, then closes the file; called after the server has stopped. If the destination is stuck,
+  /// the writer is abandoned until the process ends.
   /// - Returns: how many lines were left.
   @discardableResult
   package func close() -> Int {
@@ -115,7 +115,7 @@ package final class AccessLog: Sendable {
       return !state.ended
     }
     guard isFirst else { return 0 }
-    let isClosed = state.waiting(for: patience) { $0.isClosed ? true : nil } ?? false
+    let isClosed = state.waiting(for: closeTimeout) { $0.isClosed ? true : nil } ?? false
     if isClosed {
       thread.join()
       return 0
@@ -125,7 +125,7 @@ package final class AccessLog: Sendable {
     return left
   }
 
-  /// Waits for work; nil once all is done.
+  /// Waits for work; nil at the end.
   private static func next(_ state: Monitor<State>) -> [Work]? {
     let work: [Work] = state.waiting { state in
       guard !state.work.isEmpty || state.ended else { return nil }

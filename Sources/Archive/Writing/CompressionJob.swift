@@ -1,13 +1,13 @@
 import System
 
-/// Small entries on their way from the threads that pack them to the one that writes.
-final class PackJob: Sendable {
+/// Passes small entries from the threads that compress them to the one that writes.
+final class CompressionJob: Sendable {
   private struct State {
-    /// In the plan's order.
+    /// An index into the plan's order.
     var next = 0
     /// The batch that is being written.
     var written = 0
-    var packed: [Int: Result<PackedEntry, ArchiveError>] = [:]
+    var compressed: [Int: Result<CompressedEntry, ArchiveError>] = [:]
     var isOver = false
   }
 
@@ -20,16 +20,16 @@ final class PackJob: Sendable {
     plan = ZipPlan(inputs)
   }
 
-  /// Packs entries until none is left or the writer gave up.
+  /// Compresses entries until none is left or the writer has given up.
   func work() {
-    let packer = Packer()
-    while let index = take() {
-      let result = Result { () throws(ArchiveError) in try packer.pack(inputs[index]) }
-      state.broadcasting { $0.packed[index] = result }
+    let compressor = EntryCompressor()
+    while let index = nextIndex() {
+      let result = Result { () throws(ArchiveError) in try compressor.compress(inputs[index]) }
+      state.broadcasting { $0.compressed[index] = result }
     }
   }
 
-  private func take() -> Int? {
+  private func nextIndex() -> Int? {
     enum Next {
       case entry(Int)
       case none
@@ -45,31 +45,31 @@ final class PackJob: Sendable {
     return nil
   }
 
-  /// Tells the packing threads which batch the writer is at, if that isn't `batch` any more; gives that batch.
+  /// Tells the compressing threads which batch the writer has reached, if it is no longer `batch`; returns that batch.
   func reached(_ index: Int, after batch: Int) -> Int {
     let now = plan.batch[index]
     if now != batch { state.broadcasting { $0.written = now } }
     return now
   }
 
-  /// An entry once it is packed.
-  func packed(_ index: Int) throws(ArchiveError) -> PackedEntry {
-    try state.waiting { $0.packed.removeValue(forKey: index) }.get()
+  /// Returns an entry once it is compressed.
+  func compressed(_ index: Int) throws(ArchiveError) -> CompressedEntry {
+    try state.waiting { $0.compressed.removeValue(forKey: index) }.get()
   }
 
-  /// Lets the packing threads end.
+  /// Makes the compressing threads end.
   func end() { state.broadcasting { $0.isOver = true } }
 }
 
-/// In which order small entries are packed, so that several threads end together and little waits to be written.
+/// The order in which small entries are compressed, so that all threads finish together and little waits to be written.
 ///
-/// Entries are cut into batches of consecutive ones. Within a batch the largest is packed first: a large one at the
-/// end would leave the other threads with nothing to do. What is packed ahead of the writer is at most two batches.
+/// Entries are divided into batches of consecutive ones. Within a batch the largest is compressed first: a large one at the
+/// end would leave the other threads idle. At most two batches are compressed ahead of the writer.
 struct ZipPlan: Sendable {
-  /// Bytes of a batch, before packing.
+  /// The size of a batch in bytes, before compression.
   static let batchBytes: Int64 = 48 << 20
 
-  /// Indices of small entries, in the order in which they are packed.
+  /// Indices of small entries, in the order in which they are compressed.
   private(set) var order: [Int] = []
   /// The batch of each entry.
   private(set) var batch: [Int] = []
@@ -96,25 +96,25 @@ struct ZipPlan: Sendable {
   }
 }
 
-/// An entry's bytes as they stand in an archive.
-struct PackedEntry: Sendable {
+/// An entry's bytes as they appear in an archive.
+struct CompressedEntry: Sendable {
   let bytes: [UInt8]
   let crc: UInt32
 }
 
-/// Packs small entries, one after another, with memory of its own.
-struct Packer: ~Copyable {
+/// Compresses small entries, one after another, with its own memory.
+struct EntryCompressor: ~Copyable {
   private let deflater = Deflater()
 
   init() {}
 
-  func pack(_ input: ArchiveInput) throws(ArchiveError) -> PackedEntry {
+  func compress(_ input: ArchiveInput) throws(ArchiveError) -> CompressedEntry {
     let bytes = try input.opened().bytes(at: 0, count: Int(input.size))
     guard bytes.count == Int(input.size) else { throw .wrongSize(input.name) }
     let crc = CRC32.of(bytes)
     switch input.method {
-    case .stored: return PackedEntry(bytes: bytes, crc: crc)
-    case .deflate: return PackedEntry(bytes: bytes.withUnsafeBytes { deflater.pack($0) }, crc: crc)
+    case .stored: return CompressedEntry(bytes: bytes, crc: crc)
+    case .deflate: return CompressedEntry(bytes: bytes.withUnsafeBytes { deflater.compress($0) }, crc: crc)
     }
   }
 }

@@ -1,15 +1,15 @@
 import HTTP
 import System
 
-/// One loop's access lines, collected until they are worth handing over.
+/// One loop's access lines, collected into batches.
 struct LogBuffer {
   private let log: AccessLog
   private var lines: [UInt8] = []
   private var count = 0
 
-  /// Lines are handed over from this size on.
+  /// The size from which lines are handed over.
   private static let size = 32_768
-  /// They wait a second at most.
+  /// The longest time that lines wait, in nanoseconds.
   static let delay: UInt64 = 1_000_000_000
 
   init(_ log: AccessLog) { self.log = log }
@@ -24,7 +24,7 @@ struct LogBuffer {
     if lines.count >= LogBuffer.size { flush() }
   }
 
-  /// Hands over what waits.
+  /// Hands over the collected lines.
   mutating func flush() {
     guard !lines.isEmpty else { return }
     log.write(lines, count: count)
@@ -61,7 +61,7 @@ struct LogBuffer {
     lines.append(contentsOf: "\"}\n".utf8)
   }
 
-  /// Adds a client's words such that they can't leave their quotes or their line.
+  /// Appends a client's text, escaped so that it can't end its quotes or its line.
   private mutating func addEscaped(_ bytes: [UInt8]) {
     for byte in bytes {
       if byte == 0x22 || byte == 0x5C {
@@ -76,17 +76,17 @@ struct LogBuffer {
   }
 }
 
-/// What an access line says of a request, as far as it could be read.
+/// What an access line says about a request, as far as it was parsed.
 struct LogRequest {
   let peer: PeerAddress
   let method: StaticString
-  /// The target as it was sent; empty when none was read, and then the version isn't known either.
+  /// The target as sent; empty if none was read, in which case the version isn't known either.
   let target: [UInt8]
   let isHTTP11: Bool
   let userAgent: [UInt8]
 
-  /// Copies the words of a request whose path isn't normalised yet; of a head that was refused or broke off, those
-  /// before that place.
+  /// Copies from a request whose path isn't normalised yet; for a head that was refused or incomplete, the fields parsed so
+  /// far.
   init(_ head: borrowing RequestHead, in bytes: RawSpan, from peer: PeerAddress) {
     self.peer = peer
     method = head.target.isAbsent ? Method.other.name : head.method.name
@@ -97,7 +97,7 @@ struct LogRequest {
       ? bytes.extracting(head.fields[Int(FieldName.userAgent.rawValue)].range).array : []
   }
 
-  /// A request of which nothing was read.
+  /// Stands for a request of which nothing was read.
   init(from peer: PeerAddress) {
     self.peer = peer
     method = Method.other.name
@@ -107,7 +107,7 @@ struct LogRequest {
   }
 }
 
-/// A second, in the two ways that access lines write it.
+/// A point in time in the two formats of access lines.
 struct LogTime {
   /// `10/Oct/2000:13:55:36 +0000`
   let common: String
@@ -116,7 +116,7 @@ struct LogTime {
 
   /// - Parameter seconds: since 1970-01-01T00:00:00Z.
   init(_ seconds: Int64) {
-    // "Tue, 10 Oct 2000 13:55:36 GMT" has every part at a fixed place.
+    // Every part of "Tue, 10 Oct 2000 13:55:36 GMT" has a fixed position.
     let date = Array(HTTPDate(seconds).description.utf8)
     func part(_ range: Range<Int>) -> String { String(decoding: date[range], as: UTF8.self) }
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
