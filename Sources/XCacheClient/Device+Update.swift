@@ -59,15 +59,13 @@ extension Device {
   /// Finishes what an earlier update left undone.
   /// - Returns: the manifest in force, and the disk error that prevented it, if any: policies must arrive all the same.
   private func tidied() throws(ClientError) -> (held: DeviceIndex, fault: ClientError?) {
-    try cache.withLock { cache throws(ClientError) in
-      do throws(ClientError) {
-        try cache.mend(at: now())
-        try cache.sweepIfDue(at: now())
-      } catch {
-        guard case .file = error else { throw error }
-        return (cache.index, error)
-      }
-      return (cache.index, nil)
+    do throws(ClientError) {
+      let held = try mend()
+      try cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
+      return (held, nil)
+    } catch {
+      guard case .file = error else { throw error }
+      return (index, error)
     }
   }
 
