@@ -1,4 +1,5 @@
 import Compression
+import System
 import XCacheClient
 
 /// Undoes the content codings of an answer (RFC 9110 §8.4), as Chromium does, and where a body isn't coded at all, as libsoup does.
@@ -62,8 +63,10 @@ package final class ContentDecoder {
       #if canImport(CBrotli)
         case .brotli: false
       #endif
-      // libsoup doesn't know it.
-      default: true
+      #if canImport(CZstd)
+        // libsoup doesn't know it.
+        case .zstd: true
+      #endif
       }
     }
 
