@@ -1,4 +1,5 @@
 import Compression
+import System
 import XCacheClient
 
 /// Decodes the content codings of an answer (RFC 9110 §8.4), as Chromium does; a body that isn't coded at all, as libsoup does.
@@ -64,8 +65,10 @@ package final class ContentDecoder {
       #if canImport(CBrotli)
         case .brotli: false
       #endif
-      // libsoup doesn't know it.
-      default: true
+      #if canImport(CZstd)
+        // libsoup doesn't know it.
+        case .zstd: true
+      #endif
       }
     }
 
