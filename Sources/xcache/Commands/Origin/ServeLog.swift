@@ -30,7 +30,9 @@ enum ServeLog {
 
   /// Formats a line; a message that makes it longer than `longest` is cut, so that a JSON line stays a document.
   static func line(_ message: String, at time: String, isJSON: Bool) -> String {
-    func formatted(_ message: String) -> String { isJSON ? document(message, at: time) : "\(time) \(message)" }
+    func formatted(_ message: String) -> String {
+      isJSON ? document(message, at: time) : "\(time) \(message)"
+    }
     var line = formatted(message)
     var kept = message.unicodeScalars.prefix(longest)
     // By scalars: a character can have any number of them.

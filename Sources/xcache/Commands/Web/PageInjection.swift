@@ -95,13 +95,16 @@ enum PageInjection {
       let rest = tags[place...].drop(while: isSpace)
       guard rest.first == UInt8(ascii: "=") else { continue }
       let value = rest.dropFirst().drop(while: isSpace).drop { "\"'".utf8.contains($0) }
-      values.append(String(decoding: value.prefix { !isSpace($0) && !"\"'>?#".utf8.contains($0) }, as: UTF8.self))
+      values.append(
+        String(decoding: value.prefix { !isSpace($0) && !"\"'>?#".utf8.contains($0) }, as: UTF8.self))
     }
     return values
   }
 
   /// Whether a byte is ASCII whitespace (Infra Standard).
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B }
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B
+  }
 
   private static func isRelative(_ path: String) -> Bool {
     !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
