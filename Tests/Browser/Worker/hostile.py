@@ -27,7 +27,8 @@ def _(bench):
     tab.open(app.base)
     assert tab.title() == "version 1"
     tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
-    # A worker that is started anew knows of it.
+    # A worker that is started anew knows of it, and what the origin is to be told isn't lost.
+    assert tab.eval(KEPT % ("tally", "kept?.counts['script-failed'] === 2"))
     bench.stop_worker(tab)
     tab.open(app.base)
     assert tab.title() == "from the site"
@@ -36,7 +37,8 @@ def _(bench):
     tab.open(app.base)
     assert tab.title() == "from the site"
     bench.proxy.forget()
-    assert told(bench, app, tab)["script-failed"] == 2
+    counts = told(bench, app, tab)
+    assert counts.get("script-failed") == 2, counts
     app.release(2)
     app.hold(tab)
     tab.open(app.base)

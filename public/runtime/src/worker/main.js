@@ -145,7 +145,8 @@ const answers = {
     if (page && isFailed && isCut) page.isOver = true;
     // One that waits for its own may still come up.
     if (!isHanging) runtime.cameUp(page, isFailed === true && "script-failed");
-    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
+    // The failure is counted even if the browser stops this worker now.
+    return runtime.store.write({ pages: runtime.pages, health: runtime.health, tally: runtime.tally.batch });
   },
   left: async (event) => {
     const page = await pageOf(event);
