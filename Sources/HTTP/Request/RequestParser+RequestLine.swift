@@ -102,7 +102,7 @@ extension RequestParser {
   ) throws(RequestError) {
     var index = bytes.firstNotable(from: range.lowerBound)
     while index < range.upperBound, bytes.unsafeByte(at: index) != 0x3F {
-      try lookAt(index, of: bytes, end: range.upperBound, limits)
+      try checkNotable(index, of: bytes, end: range.upperBound, limits)
       index = bytes.firstNotable(from: index &+ 1)
     }
     index = min(index, range.upperBound)
@@ -111,7 +111,7 @@ extension RequestParser {
   }
 
   /// Checks a byte of a path that can have a special meaning.
-  private mutating func lookAt(
+  private mutating func checkNotable(
     _ index: Int, of bytes: RawSpan, end: Int, _ limits: RequestLimits
   ) throws(RequestError) {
     switch bytes.unsafeByte(at: index) {
