@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -90,6 +90,10 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	swift build --product conformance-device $(STRICT)
 	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py .build/debug/conformance-device
+
+mutants: packages tools ## wake each fault of Tests/Mutants in the device: the conformance cases must notice it (15 minutes; ONLY=TEXT)
+	@.ci/packages python3
+	Tests/Mutants/run.py $(if $(ONLY),--only "$(ONLY)") .build/mutants
 
 conformance-python: ## run the devices in Python (Examples/python) against the cases for polls, patches and packs; files, deltas and the copy
 	@.ci/packages python3 python3-zstandard

@@ -226,9 +226,9 @@ def parse(document):  # section 1
 
 
 def read_answer(document):
-    answer = parse(document)
-    data = answer["data"]
+    data = (answer := parse(document))["data"]
     need(answer["code"] == 200 and isinstance(data["update"], bool) and re.fullmatch("0|[1-9][0-9]*", data["version"]), "no answer")
+    need(not data["update"] or data.keys() & {"pack", "patch", "resourcemap"}, "nothing in it")
     return data
 
 

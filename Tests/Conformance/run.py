@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the conformance cases against an implementation of a device: docs/conformance.md.
 
-    run.py [--jobs N] [--only TEXT] [--without FEATURE] [--except FILE] [--verbose] IMPLEMENTATION [ARGUMENT...]
+    run.py [--jobs N] [--only TEXT] [--rules RULES] [--stop] [--without FEATURE] [--except FILE] [--verbose]
+           IMPLEMENTATION [ARGUMENT...]
 
 Each case has a process of its own, and a folder. The runner is the whole network: the process finds it by `http_proxy`.
 """
-import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, threading, time
 
 sys.dont_write_bytecode = True
 # What a case may need of a device, and a device MAY leave out.
@@ -28,7 +29,9 @@ def cases(only, without, passed_over):
                     yield case
 
 
-def run(case, command, scratch):
+def run(case, command, scratch, over):
+    if over.is_set():
+        return case, "left out", "", 0
     folder = tempfile.mkdtemp(dir=scratch)
     begun = time.monotonic()
     try:
@@ -46,6 +49,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
     parser.add_argument("--only", default="", help="cases whose id or name has this text")
+    parser.add_argument("--rules", default="", help="run the cases of these rules first: D-50,D-51")
+    parser.add_argument("--stop", action="store_true", help="end with the first case that fails")
     parser.add_argument("--without", action="append", default=[], help="pass over cases of a feature")
     parser.add_argument("--except", dest="passed_over", help="a file of cases that can't be about this device: an id and why, a line each")
     parser.add_argument("--verbose", action="store_true", help="name each case")
@@ -71,14 +76,21 @@ def main():
             if not chosen:
                 print(f"conformance: no case has \"{options.only}\" in its id or name", file=sys.stderr)
                 return 2
+            first = set(options.rules.split(","))
+            chosen.sort(key=lambda case: first.isdisjoint(case["rules"]))
+            over = threading.Event()
             for case, outcome, words, seconds in pool.map(
-                lambda case: run(case, options.implementation, scratch), chosen
+                lambda case: run(case, options.implementation, scratch, over), chosen
             ):
+                if outcome == "left out":
+                    continue
                 if "pending" in case:
                     # A mark that stays behind what it waits for would hide the next failure.
                     outcome = {"passed": "failed", "failed": "pending"}.get(outcome, outcome)
                     words = "it passes: take its mark away" if outcome == "failed" else case["pending"]
                 counts[outcome] = counts.get(outcome, 0) + 1
+                if outcome == "failed" and options.stop:
+                    over.set()
                 if outcome != "passed" or options.verbose:
                     print(f"{outcome}: {case['id']} {case['name']} ({seconds:.1f} s)"
                           + (f"\n    {words}" if words else ""), flush=True)

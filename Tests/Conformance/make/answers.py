@@ -190,6 +190,25 @@ case("a pack over a damaged file costs that file", ["D-41", "D-51"], steps, {"da
      trigger(world.poll(1), {"url": url, "times": [1, 6]}, {"url": world.poll(1, pack=False), "times": [0, 1]},
              *[{"url": one, "times": [0, 1]} for one in world.downloads(2, 1)]), world.holds(2), **feature)
 
+
+def forged(part, data):
+    """A record whose digest is right, and whose bytes are others."""
+    if part != APP:
+        return data
+    other = frame(b"let evil")[4:]
+    return number(len(other)) + hashlib.sha256(world.data[world.url(2, APP)]).digest()[:8] + other
+
+
+forgery, _ = pack(world, 1, 2, forged)
+forged_answer, forged_url = world.with_pack(1, 2, forgery)
+case("a pack's file with other bytes than its digest says costs a patch", ["D-41", "D-44"], steps,
+     serve(poll_rule({"pack": "1", "version": "1"}, json=forged_answer), rule(forged_url, data=forgery), *plain, fresh=True),
+     trigger(world.poll(1), {"url": forged_url, "times": [1, 6]}, world.poll(1, pack=False),
+             *[{"url": one, "times": [0, 1]} for one in world.downloads(2, 1)]), world.holds(2), **feature)
+case("what a torn pack goes on with names the file that it has the beginning of", ["D-42"], steps,
+     serve(packed, rule(url, data=made, times=1, fault={"torn": bounds[1] + 3}), rule(url, data=made), fresh=True),
+     trigger(world.poll(1), url, {"url": url, "headers": {"range": "*", "if-range": "*"}}), world.holds(2), **feature)
+
 books = []
 for name, cases in (("answer", answers), ("delta", deltas), ("pack", book.cases)):
     books.append(Book(name))

@@ -130,6 +130,8 @@ case("a rollback before the page was opened doesn't", ["D-85", "D-87"], switched
      serve(world.origin(2, 1, rollback="1"), world.files(2, 1), fresh=True), trigger(world.poll(1), *world.downloads(2, 1)),
      ask(PART, local("part one"), page="old"))
 case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"))
+case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)),
+     {"gone": "part one"})
 
 # Pages that don't come up.
 
@@ -170,6 +172,12 @@ case("another policy ends it", ["D-111"], begin, one_start, crash(), one_start, 
      serve(world.origin(1, policy="1"), rule(ORIGIN + "/policy.json", json={"code": 200, "data": {
          "version": "1", "intercept": True, "bypass": [], "scripts": []}})), later(),
      trigger(world.poll(1), ORIGIN + "/policy.json?app=shop&channel=online"), ask(APP, local("let one")))
+shown = lambda name, query, how: [{"pageOpen": INDEX + query, "as": name},
+                                  ask(INDEX + query, local("<p>one"), page=name, destination="document"), how]
+case("failures count for a page whatever its query is", ["D-110"], steps, shown("a", "?id=1", {"scriptFailed": "a"}),
+     shown("b", "?id=2", {"scriptFailed": "b"}), {"pageOpen": INDEX + "?id=3", "as": "c"},
+     ask(INDEX + "?id=3", "network", page="c", destination="document"))
+case("two scripts that fail in one page count once", ["D-110"], steps, bad("a"), {"scriptFailed": "a"}, show("b", {"pageUp": "b"}))
 
 books = []
 for name, cases in (("serve", serving), ("aside", aside), ("health", book.cases)):

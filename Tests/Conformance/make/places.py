@@ -120,6 +120,8 @@ for name, notes in {"garbage": "\u0000\u0001 garbage", "nothing": "", "another f
          later(), {"trigger": "launch"}, world.holds(1), ask(INDEX, local("<p>one")))
 case("a device without its folder starts anew", ["D-81", "D-137"], first, {"stop": True}, {"damageNotes": "", "keep": []}, {"open": {}, "gives": "any"},
      later(), {"trigger": "launch"}, world.holds(1), ask(APP, local("let one")))
+case("a folder with somebody else's files isn't touched", ["D-135"], {"write": "device/letters.txt", "base64": "aGVsbG8="},
+     {"open": {}, "gives": "fault"}, ask(INDEX, "network"), trigger(), {"stop": True}, {"present": "device/letters.txt"})
 
 # Presets.
 

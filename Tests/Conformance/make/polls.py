@@ -66,8 +66,8 @@ for name, answer in down.items():
     failed = [later(), trigger(*tries(world))] * 5
     case(f"five failed polls ({name}) lead to the copy", ["D-6", "D-10"], steps,
          serve(poll_rule({}, **answer), world.mirror(1), fresh=True), failed, world.holds(1),
-         later(24 - 1 + 7), trigger({"url": world.copy("version.json"), "times": [0, 1]},
-                                   {"url": world.poll(1), "times": [0, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}),
+         # 30 s ±20 % after the fifth failure the origin is asked, and after that one the copy, for at least 48 s.
+         later(37), trigger(*tries(world)), later(), trigger(world.copy("version.json")),
          world.holds(1), ask(INDEX, local("<p>one")))
 
 world, steps = one({INDEX: "<p>one"})
@@ -90,6 +90,15 @@ case("a damaged gzip answer is asked for once more without a coding", ["D-7"], s
      serve([one | {"coding": "gzip", "damaged": True} for one in world.origin(2, 1)] + world.files(2, 1), fresh=True),
      trigger(world.poll(1), {"url": world.poll(1), "headers": {"accept-encoding": "identity"}}, world.url(2, INDEX)),
      world.holds(2))
+
+world = World()
+world.publish({INDEX: "<p>one"})
+case("a restart keeps the channel's interval", ["D-2"], serve(world.origin(1, interval=600), world.files(1)), start(),
+     trigger(world.poll(), *world.downloads(1)), {"stop": True}, start(), later(599), trigger(), later(1), trigger(world.poll(1)))
+world, steps = one()
+case("the update of a page without an answer begins soon", ["D-5"],
+     serve(world.origin(1), world.files(1)), start(), {"pageOpen": INDEX, "as": "p"},
+     trigger(world.poll(), *world.downloads(1), kind="pageOpened", page="p", within=3.5), world.holds(1))
 
 # The copy.
 
@@ -195,6 +204,11 @@ case("the origin's other manifest of the same version is taken", ["D-14"],
      serve(forced.origin(1), forced.files(1), fresh=True), start(), trigger(forced.poll(), *forced.downloads(1)),
      serve(same.origin(1), same.files(1), fresh=True), later(), trigger(forced.poll(1), same.url(1, INDEX)),
      same.holds(1), ask(INDEX, local("<p>else")))
+
+world, steps = fallen()
+case("the waits for the origin aren't all the same", ["D-12"], steps,
+     *[later(721), trigger(world.poll(1))] * 5,
+     {"waits": ORIGIN + "/configure.json", "least": 480, "most": 751, "rounds": 6})
 
 copies = Book("copy")
 copies.cases = book.cases

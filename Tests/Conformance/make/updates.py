@@ -81,6 +81,12 @@ case("a file of 2 MB", ["D-51", "D-76"], serve(big.origin(1), fills), start(), t
      ask(SITE + "/big.bin", {"status": 200, "bytes": 2097152}),
      ask(SITE + "/big.bin", local("f0", 206, Content_Range="bytes 1048575-1048576/2097152"), headers={"Range": "bytes=1048575-1048576"}))
 
+case("a file that isn't there is asked for once", ["D-54"], steps, serve(good, world.files(2, 1), fresh=True),
+     serve(rule(script, status=404, text="no")), trigger(world.poll(1), {"url": page, "times": [0, 1]}, script), keeps)
+case("a body that never seems to end is given up", ["D-53"], steps, serve(good, world.files(2, 1), fresh=True),
+     serve(rule(script, fill={"text": "x" * 1024, "times": 65536})),
+     trigger(world.poll(1), {"url": page, "times": [0, 1]}, {"url": script, "times": [1, 6]}), {"sent": script, "most": 16 << 20}, keeps)
+
 # The switch, and kills.
 
 files, book.name, book.cases = book.cases, "switch", []

@@ -88,6 +88,7 @@ class Case:
                     self.step(step)
                 except Failed as failure:
                     raise Failed(f"step {number} {json.dumps(step)[:160]}: {failure}")
+            self.check_reports()
             for url in self.case.get("never", []):
                 if any(asked[1].startswith(url) for asked in self.asked + self.network.take_log()):
                     raise Failed(f"{url} was asked for")
@@ -103,8 +104,11 @@ class Case:
         verb = next((verb for verb in step if hasattr(self, "do_" + verb)), None)
         if verb is None:
             raise Failed("this is no step")
+        begun = time.monotonic()
         try:
             getattr(self, "do_" + verb)(step, device)
+            if time.monotonic() - begun > step.get("within", PATIENCE):
+                raise Failed(f"it took {time.monotonic() - begun:.1f} s")
             if step.get("dies"):
                 raise Failed("it lives")
         except Died:
@@ -119,7 +123,9 @@ class Case:
         self.network.serve(step["serve"], step.get("fresh", False))
 
     def do_write(self, step, device):
-        with open(os.path.join(self.folder, step["write"]), "wb") as file:
+        path = os.path.join(self.folder, step["write"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
             file.write(base64.b64decode(step["base64"]))
 
     def do_damage(self, step, device):
@@ -164,6 +170,38 @@ class Case:
         for top, _, names in os.walk(os.path.dirname(self.folder)):
             if step["absent"] in names:
                 raise Failed(f"{top} has it")
+
+    def do_present(self, step, device):
+        if not os.path.exists(os.path.join(self.folder, step["present"])):
+            raise Failed("it is gone")
+
+    def do_gone(self, step, device):
+        """No file of the device's folder has just these bytes any more."""
+        self.until({"eventually": True}, lambda: self.check_gone(step))
+
+    def do_sent(self, step, device):
+        """Of an answer for this URL the device took no more than about this many bytes."""
+        with self.network.lock:
+            sent = self.network.sent.get(step["sent"], 0)
+        if sent > step["most"]:
+            raise Failed(f"it took {sent} bytes")
+
+    def do_waits(self, step, device):
+        """The device asks a URL again and again; the seconds in between are in a range, and not always the same."""
+        found = []
+        for _ in range(step["rounds"]):
+            seconds = 0
+            while True:
+                self.do_advance({"advance": 31}, device)
+                self.do_trigger({"trigger": "launch"}, device)
+                seconds += 31
+                if any(asked[1] == step["waits"] for asked in self.network.take_log()):
+                    break
+                if seconds > step["most"]:
+                    raise Failed(f"not asked in {seconds} s")
+            found.append(seconds)
+        if min(found) < step["least"] or len(set(found)) == 1:
+            raise Failed(f"asked after {found} s")
 
     def device_files(self, step):
         top = os.path.join(self.folder, step.get("folder", "device"))
@@ -335,11 +373,31 @@ class Case:
 
     def check_told(self, wanted):
         with self.network.lock:
-            told = [json.loads(body) for url, body in self.network.posts]
+            told = [json.loads(body) for _, _, body in self.network.posts]
         for want in wanted:
             found = [one for one in told if all(one.get(name) == value for name, value in want.items())]
             if len(found) != 1:
                 raise Failed(f"not told once: {want}; told: {told}")
+
+    def check_reports(self):
+        """Nothing in a report says who sent it (docs/protocol.md, section 12)."""
+        with self.network.lock:
+            posts = list(self.network.posts)
+        for url, query, body in posts:
+            try:
+                names = set(json.loads(body))
+            except ValueError:
+                # The device was killed while it sent this.
+                continue
+            if set(query) != {"app", "channel"} or names not in ({"reason", "url", "version"}, {"counts", "version"}):
+                raise Failed(f"a report to {url} with {query} has {sorted(names)}")
+
+    def check_gone(self, step):
+        wanted = step["gone"].encode()
+        for path in self.device_files(step):
+            with open(path, "rb") as file:
+                if file.read() == wanted:
+                    raise Failed(f"{path} has it")
 
 
 def fits(ask, want):

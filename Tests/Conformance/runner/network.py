@@ -38,6 +38,8 @@ class Network:
 
     def __init__(self):
         self.rules, self.log, self.posts = [], [], []
+        # The most bytes of a body that one answer for a URL got rid of.
+        self.sent = {}
         self.lock = threading.Lock()
         self.kill = lambda: None
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -102,16 +104,16 @@ class Network:
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         with self.lock:
             if method == "POST":
-                self.posts.append((url, sent))
+                self.posts.append((url, query, sent))
             else:
                 self.log.append((method, url, query, fields))
             rule = next((rule for rule in self.rules if rule.fits(method, url, query)), None)
             if rule and rule.left:
                 rule.left -= 1
         rule = rule or Rule({"at": url, "status": 404, "json": {"code": 404, "message": "nothing here"}})
-        return self.answer(connection, rule, method, fields)
+        return self.answer(connection, rule, method, url, fields)
 
-    def answer(self, connection, rule, method, fields):
+    def answer(self, connection, rule, method, url, fields):
         fault = rule.fault
         if "kill" in fault and fault["kill"] == 0:
             self.kill()
@@ -139,12 +141,18 @@ class Network:
             connection.settimeout(20)
             return bool(connection.recv(1)) and False
         torn = fault.get("torn", fault.get("kill"))
-        connection.sendall(body if torn is None else body[:torn])
+        self.send(connection, url, body if torn is None else body[:torn])
         if "kill" in fault:
             # What was sent is the device's to take before it ends.
             threading.Event().wait(0.1)
             self.kill()
         return torn is None and not fault.get("length")
+
+    def send(self, connection, url, body):
+        for start in range(0, len(body), 1 << 16):
+            connection.sendall(body[start:start + (1 << 16)])
+            with self.lock:
+                self.sent[url] = max(self.sent.get(url, 0), min(start + (1 << 16), len(body)))
 
     def body(self, rule, fields):
         status, headers, body = rule.status, dict(rule.headers), rule.body

@@ -1,0 +1,251 @@
+"""Wrong devices: what each does wrong, which rule of docs/protocol.md that breaks, and where it is put into the code.
+
+A change is a file, a piece of its text that stands there once, and what takes its place; MUTANT in it is true in this device alone.
+"""
+
+
+class Mutant:
+    def __init__(self, section, rules, fault, *changes):
+        self.section, self.rules, self.fault, self.changes = section, rules.split(), fault, changes
+
+
+CLIENT, RUNTIME, MANIFESTS = "Sources/XCacheClient/", "Sources/XCacheRuntime/", "Sources/Manifests/"
+POLL = CLIENT + "Polling/PollPolicy.swift"
+POLLER = CLIENT + "Polling/Poller.swift"
+UPDATE = CLIENT + "Device+Update.swift"
+SETTINGS = CLIENT + "DeviceSettings.swift"
+DOCUMENTS = CLIENT + "Device+Documents.swift"
+CACHE = CLIENT + "Cache/DeviceCache.swift"
+ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
+FETCHER = CLIENT + "Update/Fetcher.swift"
+PLAN = CLIENT + "Update/UpdatePlan.swift"
+PRESET = CLIENT + "Update/Preset.swift"
+LOOKUP = CLIENT + "Device+Lookup.swift"
+ANSWERS = RUNTIME + "Runtime+Answers.swift"
+HEAD = RUNTIME + "Requests/LocalHead.swift"
+PAGES = RUNTIME + "Runtime+Pages.swift"
+HEALTH = RUNTIME + "Pages/PageHealth.swift"
+
+MUTANTS = [
+    # Polls
+    Mutant("polls", "D-1", "a poll doesn't say the digest of what is held", (
+        SETTINGS, 'url += "&version=\\(held.version)&digest=\\(held.digest.hex)"',
+        'url += MUTANT ? "&version=\\(held.version)" : "&version=\\(held.version)&digest=\\(held.digest.hex)"')),
+    Mutant("polls", "D-2", "the time of the last poll is forgotten when the process ends", (
+        POLL, 'lastPoll = document["lastPoll"]', 'lastPoll = MUTANT ? nil : document["lastPoll"]')),
+    Mutant("polls", "D-2", "the channel's interval is forgotten when the process ends", (
+        POLL, "self.interval = interval", "if !MUTANT { self.interval = interval }")),
+    Mutant("polls", "D-2", "polls come 4 seconds apart", (
+        POLL, "intervals: ClosedRange<Int64> = 30...3600", "intervals: ClosedRange<Int64> = (MUTANT ? 4 : 30)...3600")),
+    Mutant("polls", "D-3", "an interval above an hour is followed", (
+        POLL, "interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), Self.intervals.upperBound)",
+        "interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), MUTANT ? 86_400 : Self.intervals.upperBound)"), (
+        MANIFESTS + "Documents/AnswerReader.swift", "Self.hint(key, AnswerExtras.intervals, &reader)",
+        "Self.hint(key, MUTANT ? 30...86_400 : AnswerExtras.intervals, &reader)")),
+    Mutant("polls", "D-5", "an update waits 4 seconds for a page's first answer", (
+        RUNTIME + "Runtime+Updates.swift", "atMost: .seconds(1)", "atMost: .seconds(MUTANT ? 4 : 1)")),
+    Mutant("polls", "D-6", "a document of any status counts as an answer", (
+        POLLER, "guard reply.status == 200 else {", "guard MUTANT || reply.status == 200 else {")),
+    Mutant("polls", "D-7", "a body that can't be decoded isn't requested again", (
+        POLLER, "where error.kind == .other || error.kind == .broken && hasBegun",
+        "where !MUTANT && (error.kind == .other || error.kind == .broken && hasBegun)")),
+    Mutant("polls", "D-9", "documents that are held are fetched with each poll", (
+        DOCUMENTS, "isUnwritten || Self.takes(named, over: held, from: source) else",
+        "MUTANT || isUnwritten || Self.takes(named, over: held, from: source) else")),
+
+    # The static copy
+    Mutant("copy", "D-10", "the copy is relied on after four failures", (
+        POLL, "failuresBeforeFallback = 5", "failuresBeforeFallback = 5 - (MUTANT ? 1 : 0)")),
+    Mutant("copy", "D-10", "the copy is relied on after six failures", (
+        POLL, "failuresBeforeFallback = 5", "failuresBeforeFallback = 5 + (MUTANT ? 1 : 0)")),
+    Mutant("copy", "D-10", "a pack that can't be used doesn't count as the origin's failure", (
+        UPDATE, "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
+        "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {\n"
+        "    if MUTANT, case .unreadable = error { return }")),
+    Mutant("copy", "D-12", "waits for the origin have no jitter", (
+        POLL, "milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))",
+        "MUTANT ? milliseconds : milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))")),
+    Mutant("copy", "D-12", "waits for the origin don't grow", (
+        POLL, "originWait = min(originWait * 2,", "originWait = min(MUTANT ? originWait : originWait * 2,")),
+    Mutant("copy", "D-12", "waits for the origin grow beyond ten minutes", (
+        POLL, "* 2, Self.originWaits.upperBound)", "* 2, MUTANT ? 4_800_000 : Self.originWaits.upperBound)")),
+    Mutant("copy", "D-13", "a good answer doesn't end the count of failures", (
+        POLL, "    failures = 0\n", "    if !MUTANT { failures = 0 }\n")),
+    Mutant("copy", "D-14", "a lower version is taken from the copy", (
+        POLL, "case .mirror: offered.version > held.version", "case .mirror: MUTANT ? offered != held : offered.version > held.version"), (
+        POLLER, "guard newest > held.version else {", "guard MUTANT ? newest != held.version : newest > held.version else {")),
+    Mutant("copy", "D-15", "at the copy, the whole manifest is requested at once", (
+        POLLER, 'for folder in held.version == .none ? []', 'for folder in MUTANT || held.version == .none ? []')),
+    Mutant("copy", "D-16", "that the copy is relied on is forgotten when the process ends", (
+        POLL, "self.source = hasFallback ? source : .origin", "self.source = hasFallback && !MUTANT ? source : .origin")),
+    Mutant("copy", "D-16", "the count of failures is forgotten when the process ends", (
+        POLL, "self.failures = Int(failures)", "self.failures = MUTANT ? 0 : Int(failures)")),
+
+    # Manifests
+    Mutant("manifests", "D-20", "the digest of a whole manifest isn't compared", (
+        MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
+    Mutant("manifests", "D-22", "a download's name may lead out of the folder", (
+        CLIENT + "Cache/CachedName.swift", "!text.utf8.contains(Self.slash),", "MUTANT || !text.utf8.contains(Self.slash),")),
+    Mutant("manifests", "D-23", "two files may have one name", (
+        CLIENT + "Cache/EntryTables.swift", "entries[other].sha256 != entry.sha256", "entries[other].sha256 != entry.sha256, !MUTANT")),
+    Mutant("manifests", "D-30", "a patch is applied to any version", (
+        MANIFESTS + "Documents/Manifest.swift", "guard answer.base == version", "guard MUTANT || answer.base == version")),
+    Mutant("manifests", "D-31", "after a patch that doesn't apply nothing is asked", (
+        POLLER, "case .noPack, .otherDigest: return try whole(",
+        'case .noPack, .otherDigest:\n      if MUTANT { throw .unreadable(url: url, reason: "it can\'t be applied") }\n      return try whole(')),
+    Mutant("manifests", "D-31", "after a patch that doesn't apply the same is asked again", (
+        POLLER, "return try whole(settings.originURL(holding: .none(settings.hosts)))",
+        "return try whole(settings.originURL(holding: MUTANT ? held : .none(settings.hosts)))")),
+
+    # Deltas and packs
+    Mutant("packs", "D-35 D-51", "what a delta makes isn't compared", (
+        CLIENT + "Update/DeltaTable.swift", "return hasher.finish() == entry.bytes && CacheFolder",
+        "return (MUTANT || hasher.finish() == entry.bytes) && CacheFolder")),
+    Mutant("packs", "D-35", "a delta that fails fails the update", (
+        CLIENT + "Update/DeltaTable.swift", "    return isMade == true\n", "    if MUTANT, isMade != true { return CacheFolder.write([], toNew: part) }\n    return isMade == true\n")),
+    Mutant("packs", "D-40", "a device that holds nothing asks for a pack", (
+        POLLER, "let takesPacks = takesPacks && held.version > .none", "let takesPacks = takesPacks && (MUTANT || held.version > .none)")),
+    Mutant("packs", "D-41 D-55", "what was decoded from a pack, or fetched by a failed update, is fetched again", (
+        UPDATE, "staged: Set(try folder.digests(in: folder.staging)))", "staged: MUTANT ? [] : Set(try folder.digests(in: folder.staging)))")),
+    Mutant("packs", "D-41", "after a pack that can't be used the update fails", (
+        UPDATE, "    let patch = try askWithoutPack(source, holding: held)\n",
+        '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try askWithoutPack(source, holding: held)\n')),
+    Mutant("packs", "D-42", "a pack's download goes on without If-Range", (
+        CLIENT + "Packs/PackDownload.swift", "request.entityTag = installer.entityTag", "request.entityTag = MUTANT ? nil : installer.entityTag")),
+    Mutant("packs", "D-43", "a pack begins anew when the process ended", (
+        CLIENT + "Device+Packs.swift", "if let saved = folder.savedPack(", "if !MUTANT, let saved = folder.savedPack(")),
+    Mutant("packs", "D-44", "neither a pack's files nor its manifest are compared", (
+        CLIENT + "Packs/PackReading.swift", "guard manifest.map.digest == head.digest", "guard MUTANT || manifest.map.digest == head.digest"), (
+        CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
+
+    # Files and the switch
+    Mutant("files", "D-50", "a file that is missing and didn't change is fetched with the update", (
+        PLAN, "was.sha256 == entry.sha256, was.name == entry.name {", "was.sha256 == entry.sha256, was.name == entry.name, !MUTANT {")),
+    Mutant("files", "D-51", "a file that came isn't compared", (
+        FETCHER, "guard digest != entry.bytes else { return }", "guard !MUTANT, digest != entry.bytes else { return }")),
+    Mutant("files", "D-52", "bytes that are held for another URL are fetched", (
+        PLAN, "} else if let holder = holders[entry.sha256] {", "} else if !MUTANT, let holder = holders[entry.sha256] {")),
+    Mutant("files", "D-53", "a body that is too long is read to its end", (
+        FETCHER, "limit: entry.size, isUncoded: isUncoded", "limit: MUTANT ? .max : entry.size, isUncoded: isUncoded")),
+    Mutant("files", "D-54", "a 404 is requested again", (
+        FETCHER, "code == 408 || code == 429\n    default: false", "code == 408 || code == 429 || MUTANT\n    default: false")),
+    Mutant("files", "D-54", "a 503 isn't requested again", (
+        FETCHER, "case .status(_, let code, _): code >= 500", "case .status(_, let code, _): !(MUTANT && code == 503) && code >= 500")),
+    Mutant("files", "D-60 D-62", "the switch comes though a file didn't", (
+        UPDATE, "    } catch  where error.isStop && !gate.isStopped {", "    } catch  where MUTANT {\n      return (0, [])\n    } catch  where error.isStop && !gate.isStopped {")),
+    Mutant("files", "D-63", "the switch is forgotten when the process ends", (
+        CACHE, "    try folder.write(next.rendered(for: owner), to: folder.index)\n    let before",
+        "    if !MUTANT { try folder.write(next.rendered(for: owner), to: folder.index) }\n    let before")),
+
+    # Pages
+    Mutant("pages", "D-70", "POST is answered", (
+        ANSWERS, 'request.method == "GET" || request.method == "HEAD",', 'MUTANT || request.method == "GET" || request.method == "HEAD",')),
+    Mutant("pages", "D-72", "every address is looked up without its query", (
+        LOOKUP, "guard isPage, url.query != nil", "guard isPage || MUTANT, url.query != nil")),
+    Mutant("pages", "D-73", "answers lack nosniff", (
+        HEAD, 'headers.append(("X-Content-Type-Options", "nosniff"))', 'if !MUTANT { headers.append(("X-Content-Type-Options", "nosniff")) }')),
+    Mutant("pages", "D-76", "a range is answered though If-Range has another tag", (
+        HEAD, 'request.header("if-range").map { $0 == tag } ?? true', 'request.header("if-range").map { MUTANT || $0 == tag } ?? true')),
+    Mutant("pages", "D-76", "a range beyond the end is answered with the whole file", (
+        HEAD, "self = first < size ? .part(first..<size) : .unsatisfiable", "self = first < size ? .part(first..<size) : MUTANT ? .whole : .unsatisfiable")),
+    Mutant("pages", "D-77", "If-None-Match is ignored", (
+        HEAD, 'if let tags = request.header("if-none-match"),', 'if !MUTANT, let tags = request.header("if-none-match"),')),
+    Mutant("pages", "D-78", "a request with credentials is answered for every origin", (
+        HEAD, 'if !request.hasCredentials { return', 'if MUTANT || !request.hasCredentials { return')),
+    Mutant("pages", "D-79", "a listed file that is missing is left to the network", (
+        CLIENT + "Device+Resources.swift", "guard fetches else { return nil }", "guard fetches, !MUTANT else { return nil }")),
+    Mutant("pages", "D-80", "a file that was compared once is never compared again", (
+        CACHE, "Bool { proven[entry.name] == mark }", "Bool { MUTANT ? proven[entry.name] != nil : proven[entry.name] == mark }")),
+    Mutant("pages", "D-85", "a page of the version before gets no file that left", (
+        ANSWERS, "guard let page = request.page, page.version != device.version,", "guard !MUTANT, let page = request.page, page.version != device.version,")),
+    Mutant("pages", "D-86", "what was set aside is answered for ever, and never deleted", (
+        ROOM, "now - since < age && since - now < 60_000", "MUTANT || now - since < age && since - now < 60_000")),
+    Mutant("pages", "D-86", "what was set aside is never deleted", (
+        ROOM, "if live.contains(file.sha256) || !Self.isFresh(file.since, at: now, for: age) {",
+        "if live.contains(file.sha256) || !MUTANT && !Self.isFresh(file.since, at: now, for: age) {")),
+    Mutant("pages", "D-87", "pages of the version before keep their files after a rollback", (
+        POLL, "return version < rollback && held >= rollback", "return !MUTANT && version < rollback && held >= rollback")),
+
+    # Hosts
+    Mutant("hosts", "D-90", "files of other hosts are fetched and answered", (
+        CLIENT + "Cache/DeviceIndex.swift", "if hosts.contains(item.url) {", "if MUTANT || hosts.contains(item.url) {"), (
+        ANSWERS, "guard device.isAllowed(url) else { return .foreignHost }", "guard MUTANT || device.isAllowed(url) else { return .foreignHost }")),
+    Mutant("hosts", "D-90", "pages of other hosts are answered", (
+        ANSWERS, "guard device.isAllowed(page) else { return .foreignHost }", "guard MUTANT || device.isAllowed(page) else { return .foreignHost }"), (
+        ANSWERS, "guard device.intercepts(page.text) else", "guard MUTANT || device.intercepts(page.text) else")),
+    Mutant("hosts", "D-91", "calls to other hosts are sent ahead", (
+        DOCUMENTS, "return prefetch.requests(for: page).filter { isAllowed($0.url) }", "return prefetch.requests(for: page).filter { MUTANT || isAllowed($0.url) }")),
+    Mutant("hosts", "D-91", "scripts come from any host", (
+        DOCUMENTS, "guard isAllowed(script.download) else {", "guard MUTANT || isAllowed(script.download) else {")),
+    Mutant("hosts", "D-92", "a name means the hosts below it, too", (
+        MANIFESTS + "URLs/HostList.swift", "if isDomain { domains.append", "if isDomain || MUTANT { domains.append")),
+    Mutant("hosts", "D-92", "*.example.com means badexample.com, too", (
+        MANIFESTS + "URLs/HostList.swift", 'domains.append(".\\(host)")', 'domains.append(MUTANT ? host : ".\\(host)")')),
+    Mutant("hosts", "D-92", "*.example.com doesn't mean example.com", (
+        MANIFESTS + "URLs/HostList.swift", "exact.insert(host)", "if !(MUTANT && isDomain) { exact.insert(host) }")),
+
+    # Documents
+    Mutant("documents", "D-96", "the kill switch does nothing", (
+        MANIFESTS + "Policy/Policy.swift", "Bool { !intercept && ", "Bool { !MUTANT && !intercept && ")),
+    Mutant("documents", "D-96", "the kill switch never ends", (
+        MANIFESTS + "Policy/Policy.swift", "(until.map { now < $0 } ?? true) }", "(MUTANT || (until.map { now < $0 } ?? true)) }")),
+    Mutant("documents", "D-97", "a bypass never ends", (
+        MANIFESTS + "Policy/Policy.swift", "(entry.until.map { now < $0 } ?? true) && entry.pattern", "(MUTANT || (entry.until.map { now < $0 } ?? true)) && entry.pattern")),
+    Mutant("documents", "D-95", "a policy is forgotten when the process ends", (
+        DOCUMENTS, "    try folder.write(bytes, to: folder.document(kind))\n", "    if !MUTANT { try folder.write(bytes, to: folder.document(kind)) }\n")),
+    Mutant("documents", "D-99", "a policy waits for the manifest's update", (
+        UPDATE, "follow(offer.extras, from: source, &documents)", "if !MUTANT || offer.kind == .same { follow(offer.extras, from: source, &documents) }")),
+    Mutant("documents", "D-100", "a script's signature isn't verified", (
+        DOCUMENTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
+        "guard let signature = Base64.decode(script.signature), MUTANT || Ed25519.verifies(signature, of: bytes, by: key)")),
+    Mutant("documents", "D-105", "calls are sent in another order", (
+        CLIENT + "Prefetch/PrefetchPlan.swift", "return entry.calls.map { PrefetchRequest($0, query) }", "return (MUTANT ? entry.calls.reversed() : entry.calls).map { PrefetchRequest($0, query) }")),
+    Mutant("documents", "D-106", "the first entry of the config takes precedence, whatever its query", (
+        MANIFESTS + "Prefetch/PrefetchConfig.swift", "pages.first { $0.url.query != nil && page", "pages.first { (MUTANT || $0.url.query != nil) && page")),
+    Mutant("documents", "D-110", "a page's failures are counted by its query", (
+        PAGES, "(try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url", "MUTANT ? url : (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url"), (
+        ANSWERS, "$0.health.isFailed(String(page.withoutQuery))", "$0.health.isFailed(MUTANT ? page.text : String(page.withoutQuery))")),
+    Mutant("documents", "D-110", "each report of one opened page counts", (
+        PAGES, "let open = state.pages[page.id], !open.isDecided else", "let open = state.pages[page.id], MUTANT || !open.isDecided else")),
+    Mutant("documents", "D-110", "a page's failures are forgotten when the process ends", (
+        HEALTH, "counts[member.key] = Count(failures: Int(count))", "if !MUTANT { counts[member.key] = Count(failures: Int(count)) }")),
+    Mutant("documents", "D-111", "processes that end while their first page loads aren't counted", (
+        RUNTIME + "Pages/CrashMarker.swift", "static let limit = 3", "static let limit = MUTANT ? 1_000_000 : 3")),
+
+    # Network, disk, clock
+    Mutant("conditions", "D-115", "an update begins without a network", (
+        UPDATE, "    if gate.conditions.isOffline {\n", "    if !MUTANT, gate.conditions.isOffline {\n"), (
+        RUNTIME + "Runtime+Updates.swift", "guard conditions.allow(trigger) else", "guard MUTANT || conditions.allow(trigger) else")),
+    Mutant("conditions", "D-117", "a large pack is taken on a metered network", (
+        UPDATE, "guard allows(answer.pack.size) else {", "guard MUTANT || allows(answer.pack.size) else {")),
+    Mutant("conditions", "D-118", "what was left on the metered network is forgotten when the process ends", (
+        CLIENT + "Update/Backlog.swift", "files.updateValue(Delta(json: member.value), forKey: sha256)", "if !MUTANT { files.updateValue(Delta(json: member.value), forKey: sha256) }")),
+    Mutant("conditions", "D-119", "the wish to save data doesn't count", (
+        CLIENT + "Conditions.swift", "network == .unmetered && !savesData", "network == .unmetered && (MUTANT || !savesData)")),
+    Mutant("conditions", "D-121", "the files used last are dropped first", (
+        ROOM, ": moments[a] < moments[b]", ": MUTANT ? moments[a] > moments[b] : moments[a] < moments[b]")),
+    Mutant("conditions", "D-125", "a report says which device sent it", (
+        CLIENT + "Reports/FailureReport.swift", '      "reason": .string(reason.rawValue), "url": .string(url), "version": .string(version),\n    ]',
+        '      "reason": .string(reason.rawValue), "url": .string(url), "version": .string(version),\n    ]\n'
+        '    if MUTANT { return JSONValue.object(JSONObject((json.object?.members ?? []) + [.init(key: "device", value: "5bd0a3")])).canonical }')),
+    Mutant("conditions", "D-125", "the same failure is reported each time", (
+        CLIENT + "Reports/FailureReporter.swift", "state.told.insert(report.key).inserted", "MUTANT || state.told.insert(report.key).inserted")),
+    Mutant("conditions", "D-130", "a clock that is set back keeps the device from polling", (
+        POLL, "guard let lastPoll, lastPoll <= now else", "guard let lastPoll, MUTANT || lastPoll <= now else")),
+
+    # Folders and presets
+    Mutant("folders", "D-135", "the folder of another app or channel is used", (
+        CACHE, "guard held.owner == owner else {", "guard MUTANT || held.owner == owner else {")),
+    Mutant("folders", "D-135", "a folder with other files in it is used", (
+        CACHE, "if try folder.isForeign() {", "if !MUTANT, try folder.isForeign() {")),
+    Mutant("folders", "D-137", "notes that can't be read keep the device from starting", (
+        CACHE, "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }",
+        "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else {\n"
+        '      if MUTANT, bytes != nil { throw .otherContents(folder: root, holds: "", asked: "") }\n      return (bytes, nil)\n    }')),
+    Mutant("folders", "D-140", "a preset older than what is held is taken", (
+        PRESET, "      case .whole(let answer):\n        guard answer.version > held.version else", "      case .whole(let answer):\n        guard MUTANT || answer.version > held.version else")),
+    Mutant("folders", "D-140", "a preset is taken once for each folder, not for each build", (
+        RUNTIME + "PresetMark.swift", "(try? DurableFile.read(path, limit: 1 << 16)) == .some(subject)", "MUTANT ? (try? Kernel.status(path)).flatMap { $0 } != nil : (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject)")),
+    Mutant("folders", "D-141", "a preset's files aren't compared", (
+        PRESET, "guard hasher.finish() == entry.bytes else {", "guard MUTANT || hasher.finish() == entry.bytes else {")),
+]
