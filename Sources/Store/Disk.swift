@@ -29,14 +29,18 @@ package struct Disk: Sendable {
   ///   - bytes: the size of the upload; 0 if it isn't known.
   ///   - folder: a folder on the file system.
   func checkSpace(for bytes: Int64, in folder: String) throws(StoreError) {
-    let space: DiskSpace
+    let (left, overflow) = try uploadSpace(folder).subtractingReportingOverflow(bytes)
+    guard !overflow, left >= 0 else { throw .diskFull(folder) }
+  }
+
+  /// The bytes that uploads may use on a file system; negative if the space left for the database is in use.
+  func uploadSpace(_ folder: String) throws(StoreError) -> Int64 {
     do {
-      space = try self.space(folder)
+      let space = try self.space(folder)
+      return space.available - Self.reserve(of: space)
     } catch {
       throw StoreError(error)
     }
-    let (left, overflow) = space.available.subtractingReportingOverflow(bytes)
-    guard !overflow, left >= Self.reserve(of: space) else { throw .diskFull(folder) }
   }
 
   /// Whether a file system is short of space, so that whatever can be removed should go soon: less than a twentieth is

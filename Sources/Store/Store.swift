@@ -21,6 +21,7 @@ package final class Store: Sendable {
   let clock: @Sendable () -> Int64
   /// Held by the one garbage collection that runs at a time.
   let collecting = Locked<Void>(())
+  let collectionWait = Locked(CollectionWait())
   let lastPlan = RecentPlan()
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives. The kernel releases it when the process ends, however it ends.
@@ -85,7 +86,8 @@ package final class Store: Sendable {
       let isSecondary = options.isSecondary
       connections = try Connections(
         path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve)
-      derived = try DerivedStore(folder, changes: changes, clock: options.clock, isSecondary: isSecondary)
+      derived = try DerivedStore(
+        folder, changes: changes, disk: options.disk, clock: options.clock, isSecondary: isSecondary)
       blobs = try BlobStore(
         folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
         cleansUp: !isSecondary)

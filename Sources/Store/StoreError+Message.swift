@@ -34,6 +34,10 @@ extension StoreError: CustomStringConvertible {
     case .tooManyMirrors(let limit):
       "the token has registered \(limit) mirrors, which is the limit; forget one (`xcache mirror forget NAME`), or "
         + "use another token"
+    case .tooManyActs(let act, let limit):
+      "the token has done \(act) \(limit) times today, which is the limit; go on tomorrow (UTC), or use another token"
+    case .collectionOverdue:
+      "leases have kept gc from running for a day, so it runs before there is another one; try again in an hour"
     case .unknownLease: "the lease has ended; files read under it may have been removed, so start over"
     case .notEmpty(let path): "\(path) already contains an origin's data; choose a new folder with --data"
     case .alteredMigration(let name):

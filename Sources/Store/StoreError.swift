@@ -93,6 +93,8 @@ package enum StoreError: Error, Sendable {
   case unknownMirror(String)
   /// Thrown when a token has reached its limit of mirrors.
   case tooManyMirrors(Int)
+  /// Thrown when a token has done an act as often as it may on a day; with the act's name in the audit trail.
+  case tooManyActs(String, limit: Int)
   /// Thrown when an origin is to be restored into a folder that already holds one.
   case notEmpty(path: String)
   /// Thrown when a zip of a channel's files can't be created.
@@ -103,6 +105,8 @@ package enum StoreError: Error, Sendable {
   case notPinned(ManifestVersion)
   /// Thrown when someone is reading what gc would remove; with the readers.
   case leased(by: [String])
+  /// Thrown when leases have delayed gc for so long that it runs before there is another one.
+  case collectionOverdue
   /// Thrown when a folder holds no finished backup.
   case noBackup(path: String)
   /// Thrown when a backup would go into the data folder itself, or over another origin's backup.

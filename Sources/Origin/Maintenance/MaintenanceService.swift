@@ -86,7 +86,8 @@ final class MaintenanceService: Sendable {
         forgetUnpolled()
       }
       guard let gc else { continue }
-      let isDue = gc.isDue(atMinute: Self.minuteOfDay)
+      // While leases have delayed it for a day, nobody gets another one until it has run.
+      let isDue = gc.isDue(atMinute: Self.minuteOfDay) || store.isCollectionOverdue
       if !isDue { isDone = false }
       guard isDue, !isDone, second - lastAttempt >= Self.secondsBetweenAttempts else { continue }
       lastAttempt = second

@@ -27,6 +27,10 @@ package struct GCReport: Codable, Sendable {
   /// Coded bodies, deltas and zips.
   package let derived: Files
   package let temporary: Files
+  /// Versions of prefetch configs and policies; nil: none, or an older origin.
+  package let documents: Int?
+  /// Scripts that only they named; nil: none, or an older origin.
+  package let scripts: Files?
   /// Rows of the manifests' history.
   package let entries: Int
   package let resources: Int
@@ -40,7 +44,8 @@ package struct GCReport: Codable, Sendable {
 
   package init(
     dryRun: Bool, channels: [Channel], freedBytes: Int64, blobs: Files, orphans: Files, derived: Files,
-    temporary: Files, entries: Int, resources: Int, urls: Int, promised: Int, stoppedFor: [String],
+    temporary: Files, documents: Int?, scripts: Files?, entries: Int, resources: Int, urls: Int,
+    promised: Int, stoppedFor: [String],
     longestWriteMilliseconds: Int64
   ) {
     self.dryRun = dryRun
@@ -50,6 +55,8 @@ package struct GCReport: Codable, Sendable {
     self.orphans = orphans
     self.derived = derived
     self.temporary = temporary
+    self.documents = documents
+    self.scripts = scripts
     self.entries = entries
     self.resources = resources
     self.urls = urls

@@ -19,6 +19,7 @@ final class BlobStore: Sendable {
   let writeback: Writeback
   let state: Locked<State>
   let activity: Locked<UploadActivity>
+  private let space = Locked(UploadSpace())
 
   /// Folders found at the start in the place of incoming files.
   let unexpectedFolders: [UnexpectedFolder]
@@ -141,6 +142,17 @@ final class BlobStore: Sendable {
       if case .diskFull = error { activity.withLock { $0.noteFullDisk() } }
       throw error
     }
+  }
+
+  /// Takes room for bytes that are about to be written.
+  /// - Throws: `diskFull` if they would use the space left for the database.
+  func takeSpace(for bytes: Int) throws(StoreError) {
+    let hasRoom = try space.withLock { (space) throws(StoreError) in
+      try space.take(Int64(bytes)) { () throws(StoreError) in try disk.uploadSpace(folder.temporary) }
+    }
+    if hasRoom { return }
+    activity.withLock { $0.noteFullDisk() }
+    throw .diskFull(folder.temporary)
   }
 
   /// Removes files that arrived more than a day ago and that no release used, whole or partial, or earlier if the disk

@@ -62,6 +62,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     if let size = claim.size, received > size {
       throw .digestMismatch(announced: claim, received: hasher.finish())
     }
+    try store.takeSpace(for: bytes.byteCount)
     do {
       try store.disk.write(bytes, to: file, path: path)
     } catch {

@@ -27,7 +27,9 @@ extension DerivedStore {
   }
 
   /// Stores a file: its row first, so that whoever opens the file can compare it.
+  /// - Throws: `diskFull` also if it would use the space left for the database.
   package func keepFile(_ bytes: [UInt8], at path: String) throws(StoreError) {
+    try disk.checkSpace(for: Int64(bytes.count), in: folder.derived)
     try noteFile(path, SHA256.of(bytes), size: Int64(bytes.count))
     try StoreError.disk { () throws(SystemError) in
       let folder = DurableFile.parent(of: path)

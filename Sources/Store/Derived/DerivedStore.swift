@@ -6,6 +6,7 @@ import System
 package final class DerivedStore: Sendable {
   let folder: DataFolder
   let changes: FileChanges
+  let disk: Disk
   let clock: @Sendable () -> Int64
   /// Zips that were hashed since the start, by path.
   let wholeZips = Locked<[String: ZipOnDisk]>([:])
@@ -18,11 +19,12 @@ package final class DerivedStore: Sendable {
   /// Opens what exists, or starts anew if it is missing, damaged or of another format. If it `isSecondary`, another
   /// process has it, and it is never started anew.
   init(
-    _ folder: DataFolder, changes: FileChanges, clock: @escaping @Sendable () -> Int64,
+    _ folder: DataFolder, changes: FileChanges, disk: Disk, clock: @escaping @Sendable () -> Int64,
     isSecondary: Bool = false
   ) throws(StoreError) {
     self.folder = folder
     self.changes = changes
+    self.disk = disk
     self.clock = clock
     if isSecondary {
       connection = Locked(ConnectionBox(database: try Self.openSecondary(folder.derivedDatabase)))

@@ -116,7 +116,9 @@ extension Database {
   /// Stores a script.
   /// - Returns: whether it is new.
   func keepScript(_ bytes: [UInt8], _ sha256: SHA256, now: Int64) throws(StoreError) -> Bool {
-    try value(
+    // gc leaves a script alone that was stored a moment ago, whether or not it was there before.
+    try run("UPDATE policy_script SET stored_at = ? WHERE sha256 = ?", now, sha256)
+    return try value(
       Int64.self,
       """
       INSERT INTO policy_script (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1

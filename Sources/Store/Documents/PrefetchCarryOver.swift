@@ -59,14 +59,22 @@ extension Database {
     _ name: ChannelDocument, of channel: Int64, while version: ManifestVersion = .none,
     at moment: Int64? = nil
   ) throws(StoreError) -> DocumentRecord? {
-    let live = try value(
-      Int64.self,
+    let live = try first(
       """
-      SELECT version FROM document
-      WHERE channel_id = ?1 AND name = ?4 AND CASE WHEN ?3 IS NULL THEN manifest_version <= ?2 ELSE at <= ?3 END
-      ORDER BY version DESC LIMIT 1
-      """, channel, version.number, moment, name.rawValue)
-    if let live { return try document(name, of: channel, at: live) }
+      SELECT d.version, CASE WHEN ?3 IS NULL THEN e.manifest_version <= ?2 ELSE e.at <= ?3 END
+      FROM document AS d LEFT JOIN document_end AS e USING (channel_id, name, version)
+      WHERE d.channel_id = ?1 AND d.name = ?4
+        AND CASE WHEN ?3 IS NULL THEN d.manifest_version <= ?2 ELSE d.at <= ?3 END
+      ORDER BY d.version DESC LIMIT 1
+      """, channel, version.number, moment, name.rawValue
+    ) { (version: $0.get(0, as: Int64.self), hasEnded: $0.get(1, as: Int64?.self) == 1) }
+    if let live {
+      guard !live.hasEnded else {
+        throw .unknownDocument(
+          name, oldestKept: try oldestVersion(of: name, in: channel, after: live.version))
+      }
+      return try document(name, of: channel, at: live.version)
+    }
     // An origin that was restored from a mirror knows only the newest version. If the document's first version follows
     // a restore's gap, there was none before it.
     let oldest =

@@ -70,7 +70,7 @@ extension Store {
 
   /// Takes a lease. It ends after `seconds` unless it is renewed, so that a reader that died doesn't hold it for long.
   /// `record` keeps the answer for retries.
-  /// - Throws: `tooManyLeases`.
+  /// - Throws: `tooManyLeases`, `tooManyActs`; `collectionOverdue` if leases have delayed gc for a day.
   package func acquireLease(
     holder: String, seconds: Int, by requester: Holder = .local, record: AnswerRecord<Lease>? = nil
   ) throws(StoreError) -> Lease {
@@ -82,6 +82,7 @@ extension Store {
       (db) throws(StoreError) in
       try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
       if requester.token != nil {
+        try refuseOverdue(now)
         let held =
           try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", requester.owner) ?? 0
         guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
@@ -91,23 +92,26 @@ extension Store {
         holder, now, lease.expiresAt, requester.owner)
       guard requester.token != nil else { return lease }
       try db.audit(
-        AuditEvent(
+        repeated: AuditEvent(
           "lease.take", parameters: ["holder": .string(holder), "seconds": .integer(seconds)],
-          result: ["id": .string(lease.id)]), by: requester.actor, now: now)
+          result: ["id": .string(lease.id)]), by: requester, isLimited: true, now: now)
       return lease
     }
   }
 
   /// Extends a lease to `seconds` from now.
-  /// - Throws: `unknownLease` if it has ended; `foreignLease`; `leaseTooOld`.
+  /// - Throws: `unknownLease` if it has ended; `foreignLease`; `leaseTooOld`; `collectionOverdue`.
   package func renewLease(_ id: String, seconds: Int, by requester: Holder = .local) throws(StoreError) {
     let now = clock()
     try connections.transaction { (db) throws(StoreError) in
       let end = now + Int64(seconds) * 1000
       guard let held = try db.lease(id, now: now) else { throw .unknownLease(id) }
       guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
-      if held.owner != Holder.local.owner, end > held.takenAt + Self.leaseLife {
-        throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
+      if held.owner != Holder.local.owner {
+        guard end <= held.takenAt + Self.leaseLife else {
+          throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
+        }
+        try refuseOverdue(now)
       }
       try db.run("UPDATE lease SET expires_at = ? WHERE id = ?", end, id)
     }
@@ -122,8 +126,14 @@ extension Store {
       guard requester.isAdmin || held.owner == requester.owner else { throw .foreignLease(id) }
       try db.run("DELETE FROM lease WHERE id = ?", id)
       guard requester.token != nil else { return }
-      try db.audit(AuditEvent("lease.end", parameters: ["id": .string(id)]), by: requester.actor, now: now)
+      try db.audit(
+        repeated: AuditEvent("lease.end", parameters: ["id": .string(id)]), by: requester, isLimited: false,
+        now: now)
     }
+  }
+
+  private func refuseOverdue(_ now: Int64) throws(StoreError) {
+    if collectionWait.withLock({ $0.isOverdue(now) }) { throw .collectionOverdue }
   }
 
   /// The current leases. While there is one, nothing that a version names may be removed.

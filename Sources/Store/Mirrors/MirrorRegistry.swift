@@ -44,7 +44,8 @@ extension Store {
   /// Registers the versions that a mirror names since its run that ended now, instead of those it named before.
   /// Versions that aren't kept now are left out: nobody could have copied them, and a future version must not be kept
   /// because of its number. `record` keeps the answer for retries.
-  /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` if it belongs to another token; `tooManyMirrors`.
+  /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` if it belongs to another token; `tooManyMirrors`,
+  ///   `tooManyActs`.
   package func register(
     mirror name: String, _ versions: [MirroredVersion], by requester: Holder = .local,
     record: AnswerRecord<Void>? = nil
@@ -72,8 +73,9 @@ extension Store {
       let after = try db.versions(ofMirror: id)
       guard requester.token != nil, held == nil || after != before else { return }
       try db.audit(
-        AuditEvent("mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
-        by: requester.actor, now: now)
+        repeated: AuditEvent(
+          "mirror.register", parameters: ["name": .string(name), "versions": after.ranges]),
+        by: requester, isLimited: true, now: now)
     }
   }
 
@@ -91,7 +93,8 @@ extension Store {
       try db.run("DELETE FROM mirror WHERE id = ?", held.id)
       guard requester.token != nil else { return }
       try db.audit(
-        AuditEvent("mirror.forget", parameters: ["name": .string(name)]), by: requester.actor, now: now)
+        repeated: AuditEvent("mirror.forget", parameters: ["name": .string(name)]), by: requester,
+        isLimited: false, now: now)
     }
   }
 

@@ -16,7 +16,9 @@ struct CollectionForecast {
     var staying: Set<String> = []
     try store.connections.reading { (db) throws(StoreError) in
       var needed: Set<Int64> = []
-      for channel in try db.channels() + db.channels(removed: true) where channel.version > .none {
+      for channel in try db.channels() + db.channels(removed: true) {
+        report.documents += try db.unneededDocuments(of: channel.id, policy, now: store.clock()).count
+        guard channel.version > .none else { continue }
         let kept = try db.retainedVersions(of: channel.id, policy, now: store.clock())
         let versions = kept.map(\.version.number)
         let dropped = try db.versions(of: channel.id).filter { !versions.contains($0.number) }

@@ -35,6 +35,10 @@ package struct CollectionReport: Sendable {
   package internal(set) var resources = 0
   /// Removed rows of URLs.
   package internal(set) var urls = 0
+  /// Removed versions of prefetch configs and policies.
+  package internal(set) var documents = 0
+  /// Removed scripts that no policy names.
+  package internal(set) var scripts = Files()
   /// Removed blobs that no version names.
   package internal(set) var blobs = Files()
   /// Removed files under `blobs/` that no row named.
@@ -82,15 +86,17 @@ extension CollectionReport.Channel {
 extension CollectionReport {
   /// The audit trail's record of the files that were removed; nil if none were.
   func act(_ policy: RetentionPolicy) -> AuditEvent? {
-    let files = [blobs, orphans, derived, temporary]
-    guard files.contains(where: { $0.count > 0 }) else { return nil }
-    return AuditEvent(
-      "gc.files", parameters: policy.act,
-      result: [
-        "blobs": .integer(blobs.count), "derived": .integer(derived.count),
-        "freedBytes": .integer(freedBytes),
-        "orphans": .integer(orphans.count), "temporary": .integer(temporary.count),
-      ])
+    let files = [blobs, orphans, derived, temporary, scripts]
+    guard documents > 0 || files.contains(where: { $0.count > 0 }) else { return nil }
+    var result = JSONObject()
+    result["blobs"] = .integer(blobs.count)
+    result["derived"] = .integer(derived.count)
+    result["freedBytes"] = .integer(freedBytes)
+    result["orphans"] = .integer(orphans.count)
+    result["temporary"] = .integer(temporary.count)
+    if documents > 0 { result["documents"] = .integer(documents) }
+    if scripts.count > 0 { result["scripts"] = .integer(scripts.count) }
+    return AuditEvent("gc.files", parameters: policy.act, result: .object(result))
   }
 }
 

@@ -21,7 +21,10 @@ extension Store {
     if dryRun { return try CollectionForecast(self, policy).report() }
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
-      guard holders.isEmpty else { throw .leased(by: holders) }
+      guard holders.isEmpty else {
+        collectionWait.withLock { $0.noteDelayed(clock()) }
+        throw .leased(by: holders)
+      }
       var collection = GarbageCollection(store: self, policy: policy, actor: actor)
       do throws(StoreError) {
         try collection.run()
@@ -29,6 +32,8 @@ extension Store {
         guard case .leased(let holders) = error else { throw error }
         collection.report.stoppedFor = holders
       }
+      let isDone = collection.report.stoppedFor.isEmpty
+      collectionWait.withLock { wait in if isDone { wait.noteDone() } else { wait.noteDelayed(clock()) } }
       return try note(collection, record)
     }
   }
@@ -46,6 +51,9 @@ extension Store {
       return report
     }
   }
+
+  /// Whether gc has waited for leases for so long that tokens get none until it has run.
+  package var isCollectionOverdue: Bool { collectionWait.withLock { $0.isOverdue(clock()) } }
 
   /// The versions of a channel that `collect` would keep, and why.
   package func keptVersions(of channel: ChannelInfo, _ policy: RetentionPolicy) throws(StoreError)
@@ -77,6 +85,7 @@ struct GarbageCollection {
     let removed = try store.connections.reading { (db) throws(StoreError) in try db.channels(removed: true) }
     let channels = try store.channels() + removed
     for channel in channels where channel.version > .none { try dropReleases(of: channel) }
+    try dropDocuments(of: channels)
     for channel in channels {
       report.entries += try drop { (db) throws(StoreError) in
         try EntryRow.unneeded(of: channel.id, in: db)
@@ -162,6 +171,21 @@ struct GarbageCollection {
       }
     }
     return gone
+  }
+
+  /// Removes older versions of prefetch configs and policies, then the scripts that only they named.
+  private mutating func dropDocuments(of channels: [ChannelInfo]) throws(StoreError) {
+    let (policy, now) = (policy, store.clock())
+    for channel in channels {
+      report.documents += try drop { (db) throws(StoreError) in
+        try db.unneededDocuments(of: channel.id, policy, now: now)
+      } _: { (row, db) throws(StoreError) in
+        try row.delete(in: db)
+        return true
+      }
+    }
+    let scripts = try transaction { (db) throws(StoreError) in try db.deleteUnneededScripts(now: now) }
+    for size in scripts { report.scripts.add(size) }
   }
 
   // MARK: - Files

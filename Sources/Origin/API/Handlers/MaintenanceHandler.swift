@@ -123,7 +123,9 @@ extension GCReport {
     self.init(
       dryRun: dryRun, channels: report.channels.map(Channel.init), freedBytes: report.freedBytes,
       blobs: Files(report.blobs), orphans: Files(report.orphans), derived: Files(report.derived),
-      temporary: Files(report.temporary), entries: report.entries, resources: report.resources,
+      temporary: Files(report.temporary), documents: report.documents > 0 ? report.documents : nil,
+      scripts: report.scripts.count > 0 ? Files(report.scripts) : nil, entries: report.entries,
+      resources: report.resources,
       urls: report.urls, promised: report.promised, stoppedFor: report.stoppedFor,
       longestWriteMilliseconds: (report.longestWrite + 999_999) / 1_000_000)
   }

@@ -115,6 +115,10 @@ extension Problem {
     case .tooManyLeases: self.init(.conflict, "too-many-leases", words)
     case .leaseTooOld: self.init(.conflict, "lease-too-old", words)
     case .tooManyMirrors: self.init(.conflict, "too-many-mirrors", words)
+    case .tooManyActs: self.init(.tooManyRequests, "too-many-acts", words)
+    case .collectionOverdue:
+      self.init(.serviceUnavailable, "gc-overdue", words)
+      retryAfter = 600
     case .leased: self.init(.conflict, "leased", words)
     case .unknownBase: self.init(.conflict, "unknown-base", words)
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)

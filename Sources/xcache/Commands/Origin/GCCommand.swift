@@ -90,6 +90,12 @@ enum GCCommand {
       "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(message(report.blobs)), "
         + "orphans \(message(report.orphans)), derived \(message(report.derived)), "
         + "temporary \(message(report.temporary)); \(Count.text(report.entries, "row")) of history")
+    if let documents = report.documents {
+      lines.append(
+        "\(isDryRun ? "would drop" : "dropped") \(Count.text(documents, "older version")) of prefetch configs and policies"
+      )
+    }
+    if let scripts = report.scripts { lines.append("dropped scripts \(message(scripts))") }
     if report.promised > 0 {
       lines.append("kept \(Count.text(report.promised, "file")) for publishes in progress")
     }

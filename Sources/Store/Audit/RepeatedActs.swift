@@ -1,0 +1,79 @@
+import System
+
+/// How often a token did an act on a day: what it may repeat as often as it likes must neither fill the audit trail nor
+/// keep the origin busy.
+struct ActTally: Hashable, Sendable {
+  /// Days since 1970.
+  private(set) var day: Int64
+  /// The acts on that day.
+  private(set) var acts: Int64
+  /// Acts since the last row of the audit trail.
+  private(set) var unrecorded: Int64
+  /// The hour of the last row, in hours since 1970.
+  private(set) var recordedIn: Int64
+
+  /// The most acts of one kind on a day. A mirror that runs every minute takes 1,440 leases.
+  static let daily: Int64 = 3000
+  /// How many acts on a day have a row each; after these there is one row an hour.
+  static let withRow: Int64 = 24
+
+  init(day: Int64 = 0, acts: Int64 = 0, unrecorded: Int64 = 0, recordedIn: Int64 = 0) {
+    self.day = day
+    self.acts = acts
+    self.unrecorded = unrecorded
+    self.recordedIn = recordedIn
+  }
+
+  /// Whether the token has reached the limit of the day; `now` is in milliseconds since 1970.
+  func isFull(_ now: Int64) -> Bool { day == now / 86_400_000 && acts >= Self.daily }
+
+  /// Counts an act.
+  /// - Returns: the number of acts that its row stands for besides its own; nil if it has no row.
+  mutating func count(_ now: Int64) -> Int64? {
+    let (today, hour) = (now / 86_400_000, now / 3_600_000)
+    if day != today {
+      day = today
+      acts = 0
+    }
+    acts += 1
+    guard acts <= Self.withRow || hour != recordedIn else {
+      unrecorded += 1
+      return nil
+    }
+    defer { unrecorded = 0 }
+    recordedIn = hour
+    return unrecorded
+  }
+}
+
+extension Database {
+  /// Writes an act that a token may repeat to the audit trail, or counts it into the next row: `unrecorded` of a row is the
+  /// number of acts of that kind since the row before.
+  /// - Parameter isLimited: whether the act is refused beyond the limit of a day; ending something never is.
+  /// - Throws: `tooManyActs`.
+  func audit(
+    repeated act: AuditEvent, by requester: Holder, isLimited: Bool, now: Int64
+  ) throws(StoreError) {
+    var tally = try tally(of: act.name, by: requester.owner)
+    if isLimited, tally.isFull(now) { throw .tooManyActs(act.name, limit: Int(ActTally.daily)) }
+    let others = tally.count(now)
+    try run(
+      """
+      INSERT OR REPLACE INTO act_count (owner, act, day, acts, unrecorded, recorded_in) VALUES (?, ?, ?, ?, ?, ?)
+      """, requester.owner, act.name, tally.day, tally.acts, tally.unrecorded, tally.recordedIn)
+    guard let others else { return }
+    var act = act
+    if others > 0, var members = act.parameters.object {
+      members["unrecorded"] = .integer(others)
+      act.parameters = .object(members)
+    }
+    try audit(act, by: requester.actor, now: now)
+  }
+
+  private func tally(of act: String, by owner: String) throws(StoreError) -> ActTally {
+    try first(
+      "SELECT day, acts, unrecorded, recorded_in FROM act_count WHERE owner = ? AND act = ?", owner, act
+    ) { ActTally(day: $0.get(0), acts: $0.get(1), unrecorded: $0.get(2), recordedIn: $0.get(3)) }
+      ?? ActTally()
+  }
+}

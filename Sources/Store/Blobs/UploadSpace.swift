@@ -1,0 +1,24 @@
+import System
+
+/// The space that uploads may still use, checked as their bytes arrive: a body's size may be unknown (chunked, coded), and
+/// those of several bodies that were accepted at the same time may exceed it together.
+///
+/// All uploads draw on one allowance, so the space left for the database doesn't depend on how many there are.
+struct UploadSpace: Sendable {
+  /// The bytes that may be written before the disk is asked again. Other programs and the database use the disk, too.
+  private var allowance: Int64 = 0
+
+  /// The largest allowance: 4 MB.
+  static let largestAllowance: Int64 = 4 << 20
+
+  /// Takes `bytes` from the allowance, which `available` renews: the bytes that uploads may use now.
+  /// - Returns: whether there is room for them.
+  mutating func take<Failure: Error>(_ bytes: Int64, _ available: () throws(Failure) -> Int64) throws(Failure)
+    -> Bool
+  {
+    if bytes > allowance { allowance = min(try available(), max(bytes, Self.largestAllowance)) }
+    guard bytes <= allowance else { return false }
+    allowance -= bytes
+    return true
+  }
+}

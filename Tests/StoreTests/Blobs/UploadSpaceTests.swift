@@ -1,0 +1,100 @@
+import System
+import Testing
+
+@testable import Store
+
+/// What uploads leave free of the disk for the database: 32 MB, whatever their senders said of their sizes.
+@Suite struct UploadSpaceTests {
+  private static let size: Int64 = 1 << 30
+  private static let left: Int64 = 32_000_000
+
+  /// A disk whose free space is `available` less what uploads wrote to the folder.
+  private static func open(_ scratch: Scratch, available: Int64) throws -> Store {
+    var options = Store.Options()
+    let data = scratch.data
+    options.disk = Disk(
+      space: { (_) throws(SystemError) in
+        DiskSpace(size: size, available: available - written(data + "/tmp") - written(data + "/tmp/whole"))
+      }, before: { _, _ in })
+    return try scratch.open(options)
+  }
+
+  private static func written(_ folder: String) -> Int64 {
+    ((try? Folder.textNames(folder)) ?? []).reduce(0) { sum, name in
+      guard let status = (try? Kernel.status("\(folder)/\(name)")) ?? nil, status.kind == .file else {
+        return sum
+      }
+      return sum + status.size
+    }
+  }
+
+  private static func isDiskFull(_ error: any Error) -> Bool {
+    if case StoreError.diskFull = error { true } else { false }
+  }
+
+  /// A chunked or coded body has no length.
+  @Test func aBodyOfUnknownSizeLeavesTheRest() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: 40_000_000)
+    let piece = [UInt8](repeating: 7, count: 65_536)
+    var incoming = try store.receive(BlobClaim(sha256: .of([]), md5: .of([])))
+    var sent = 0
+    #expect(throws: StoreError.self) {
+      for _ in 0..<400 {
+        try incoming.append(piece.span.bytes)
+        sent += piece.count
+      }
+    }
+    #expect(sent > 6_000_000 && Int64(sent) <= 40_000_000 - Self.left, "\(sent)")
+  }
+
+  /// Each of them fits.
+  @Test func bodiesThatArriveAtTheSameTimeLeaveTheRest() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: 50_000_000)
+    let piece = [UInt8](repeating: 7, count: 65_536)
+    let (most, refused) = (Locked<Int64>(0), Locked(0))
+    Parallel.forEach(8, threads: 8) { _ in
+      do {
+        var incoming = try store.receive(BlobClaim(sha256: .of([]), md5: .of([]), size: 12_000_000))
+        for _ in 0..<183 {
+          try incoming.append(piece.span.bytes)
+          let there = Self.written(scratch.data + "/tmp")
+          most.withLock { $0 = max($0, there) }
+        }
+        // Nothing that others need is freed before they have found the disk full.
+        while refused.withLock({ $0 }) < 6 { Clock.sleep(for: .milliseconds(1)) }
+      } catch {
+        #expect(Self.isDiskFull(error), "\(error)")
+        refused.withLock { $0 += 1 }
+      }
+    }
+    // What others have taken and not yet written isn't seen by the disk: a piece for each.
+    let limit = 50_000_000 - Self.left + 8 * 65_536
+    #expect(most.withLock { $0 } <= limit, "\(most.withLock { $0 })")
+  }
+
+  /// The smallest file takes a block.
+  @Test func smallFilesCountWithTheirBlocks() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: Self.left + 1_000_000)
+    let files = (0..<300).map { index in
+      let bytes = Array("\(index)".utf8)
+      return SmallFile(
+        claim: BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)), bytes: bytes[...])
+    }
+    #expect { try store.receive(files) } throws: { Self.isDiskFull($0) }
+    #expect(throws: Never.self) { try store.receive(Array(files.prefix(200))) }
+  }
+
+  /// Bodies that anyone's download makes are optional.
+  @Test func codedBodiesLeaveTheRest() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: Self.left + 1000)
+    let path = store.derived.file(.of([1]), "gzip")
+    #expect { try store.derived.keepFile([UInt8](repeating: 0, count: 1001), at: path) } throws: {
+      Self.isDiskFull($0)
+    }
+    #expect(throws: Never.self) { try store.derived.keepFile([UInt8](repeating: 0, count: 1000), at: path) }
+  }
+}
