@@ -115,7 +115,9 @@ extension Problem {
     case .tooManyLeases: self.init(.conflict, "too-many-leases", words)
     case .leaseTooOld: self.init(.conflict, "lease-too-old", words)
     case .tooManyMirrors: self.init(.conflict, "too-many-mirrors", words)
-    case .tooManyActs: self.init(.tooManyRequests, "too-many-acts", words)
+    case .tooManyActs:
+      self.init(.tooManyRequests, "too-many-acts", words)
+      retryAfter = 3600
     case .collectionOverdue:
       self.init(.serviceUnavailable, "gc-overdue", words)
       retryAfter = 600
