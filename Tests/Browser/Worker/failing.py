@@ -2,7 +2,7 @@
 import random
 
 from bench import App, case, until
-from steps import CACHE, opens, looks_for_worker, until_waiting, until_active, from_the_site, lose
+from steps import CACHE, forward, opens, looks_for_worker, until_waiting, until_active, from_the_site, lose
 
 
 @case("a damaged file in the cache: the page gets the right bytes, and the cache too")
@@ -132,6 +132,7 @@ def _(bench):
     until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"storage" in r.body], "the report")
     opens(app, tab, 1)
     tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url)
+    forward(bench, app, 700)
     app.hold(tab)
 
 
@@ -169,12 +170,12 @@ def broken(bench, script):
 
 @case("a cache that throws: the page gets the network")
 def _(bench):
-    broken(bench, "Cache.prototype.match = () => { throw new Error('broken'); }; CacheStorage.prototype.open = Cache.prototype.match;")
+    broken(bench, "Cache.prototype.match = () => { throw new Error('broken'); }; CacheStorage.prototype.open = CacheStorage.prototype.match = Cache.prototype.match;")
 
 
 @case("a cache that never answers: the page gets the network, after the time limit")
 def _(bench):
-    app, tab = broken(bench, "CacheStorage.prototype.open = () => new Promise(() => {});")
+    app, tab = broken(bench, "CacheStorage.prototype.open = CacheStorage.prototype.match = () => new Promise(() => {});")
     assert tab.fetch("help.html")["status"] == 200
 
 
@@ -241,7 +242,7 @@ def _(bench):
 def _(bench):
     app = App(bench, patience=200)
     tab = app.visited()
-    bench.worker(app).eval("CacheStorage.prototype.open = () => new Promise(() => {});")
+    bench.worker(app).eval("CacheStorage.prototype.open = CacheStorage.prototype.match = () => new Promise(() => {});")
     app.web.stop()
     assert "error" in tab.fetch("help.html")
 

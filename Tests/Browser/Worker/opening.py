@@ -1,20 +1,36 @@
 """Pages open: the first visit, the next ones, offline."""
-import os
+import os, time
 from bench import App, case
 from servers import TYPES, Skipped
-from steps import second, takes
+from steps import from_the_site, second, takes
 
 
-@case("first visit: the page comes from the network, and no worker claims it")
+@case("first visit: the page comes from the network, and is the worker's once that holds the page's own release")
 def _(bench):
     app = App(bench)
     app.release(1)
     tab = app.tab()
     tab.open(app.base)
-    assert tab.title() == "version 1"
+    assert tab.title() == "version 1" and not tab.controlled()
     report = app.hold(tab)
-    assert not tab.controlled(), "the page is claimed"
     assert tab.state()["listed"] == len(app.files(1)) + 2, report
+    tab.until("navigator.serviceWorker.controller !== null")
+    # What its site has no more when the next release is there.
+    app.release(2)
+    app.hold(tab)
+    assert tab.state()["page"] == "1" and tab.eval("lazy()") == "lazy 1"
+
+
+@case("first visit: a page of another release than the one that is published isn't taken")
+def _(bench):
+    app = App(bench)
+    app.release(1)
+    from_the_site(app, (b"version 1", b"from the site"))
+    tab = app.tab()
+    tab.open(app.base)
+    app.hold(tab)
+    time.sleep(1)
+    assert tab.title() == "from the site" and not tab.controlled()
 
 
 @case("first visit: the poll comes behind the page's own requests")

@@ -9,7 +9,7 @@ Ends with 0 when every case holds. Needs Chromium (Debian: apt-get install chrom
 import os, sys
 
 import bench
-import answers, attacks, copies, failing, hostile, lives, opening, shared, stops, switches, updates, workers
+import answers, attacks, copies, costs, failing, hostile, lives, opening, shared, stops, switches, trust, updates, workers
 
 here = os.path.dirname(os.path.abspath(__file__))
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../../.build/debug/xcache"))

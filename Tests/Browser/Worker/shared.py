@@ -1,7 +1,7 @@
 """A site's own worker that imports ours: it decides for itself when it takes over and goes. And what a worker leaves behind."""
 from bench import App, DIST, case, until
 from servers import says
-from steps import REGISTRATION, looks_for_worker, policy, until_active, until_gone, until_waiting
+from steps import REGISTRATION, looks_for_worker, until_active, until_gone, until_waiting
 
 STORES = "(async () => [...await caches.keys(), ...(await indexedDB.databases()).map(({name}) => name)])()"
 IMPORT = b"importScripts('xcache-sw.js');\n"
@@ -47,11 +47,10 @@ def _(bench):
     assert tab.fetch("logo.svg", "{method: 'PUT', body: 'x'}")["text"] == "put by our own"
 
 
-@case("the kill switch for good empties what ours kept, and leaves the site's own worker in place")
+@case("the page's removal empties what ours kept, and leaves the site's own worker in place")
 def _(bench):
     app, tab = importing(bench)
-    policy(bench, app, "kill")
-    tab.eval("xcache.on('removed', () => { window.removed = true; }); void xcache.update({force: true})")
+    tab.eval("xcache.on('removed', () => { window.removed = true; }); void xcache.remove()")
     tab.until("window.removed")
     assert tab.eval(STORES) == []
     assert tab.eval(f"{REGISTRATION}.then((r) => r.active.scriptURL)").endswith("/sw.js")
@@ -72,17 +71,6 @@ def _(bench):
     tab.until(f"{STORES}.then((all) => all.length === 0)")
     until_active(tab)
     assert tab.controlled() and tab.fetch("logo.svg", "{method: 'PUT', body: 'x'}")["text"] == "put by our own"
-
-
-@case("the kill switch for good leaves no store behind")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    policy(bench, app, "kill")
-    tab.eval("window.report = xcache.update({force: true}); true")
-    until_gone(tab)
-    tab.eval("report.then(() => true)")
-    assert tab.eval(STORES) == []
 
 
 @case("an update on its way when the page removes the worker leaves nothing behind")

@@ -1,7 +1,7 @@
 """Switches that an operator throws: kill and bypass."""
 from bench import App, case, until
 from servers import says
-from steps import policy, until_gone, from_the_site
+from steps import policy, from_the_site
 
 
 @case("the kill switch, for a time: pages are the network's, then the worker's again")
@@ -21,21 +21,6 @@ def _(bench):
     until(lambda: tab.update() and tab.state()["policy"] > held, "the policy")
     tab.open(app.base)
     assert tab.title() == "version 2"
-
-
-@case("the kill switch, for good: the caches are emptied, the worker is gone, and pages don't register it at once again")
-def _(bench):
-    app = App(bench)
-    tab = app.visited()
-    policy(bench, app, "kill")
-    tab.eval("xcache.on('removed', () => { window.removed = true; })")
-    tab.eval("void xcache.update({force: true})")
-    tab.until("window.removed")
-    assert tab.eval("caches.keys()") == []
-    until_gone(tab)
-    tab.open(app.base)
-    tab.until("window.version === 1")
-    assert not tab.controlled() and tab.eval("xcache.ready.then((r) => r === undefined)")
 
 
 @case("the kill switch arrives where the manifest can't be taken")

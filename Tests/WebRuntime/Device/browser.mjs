@@ -64,6 +64,7 @@ export function cacheStorage(folder) {
       fs.mkdirSync(place(name), { recursive: true });
       return new Cache(place(name));
     },
+    match: async (url, { cacheName }) => (fs.existsSync(place(cacheName)) ? new Cache(place(cacheName)).match(url) : undefined),
     delete: async (name) => fs.rmSync(place(name), { recursive: true, force: true }),
   };
 }

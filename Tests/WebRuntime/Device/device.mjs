@@ -98,6 +98,9 @@ const commands = {
       fetch: (target, options) => {
         if (target instanceof Asked) return Promise.resolve(Object.assign(new Response(), { [isNetwork]: true }));
         if (!conditions.onLine) return Promise.reject(new TypeError("offline"));
+        // The runner isn't the site: its files aren't there, nor in the browser's own cache; its worker is.
+        if (options.mode === "same-origin") return Promise.reject(new TypeError("no site"));
+        if (options.method === "HEAD" && target === worker.location.href) return Promise.resolve(new Response());
         if (!seen) return fetchByProxy(target, options);
         seen.push({ method: options.method, url: target, body: options.body ?? null });
         return Promise.reject(new TypeError("only to be seen"));

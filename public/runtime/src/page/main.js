@@ -23,6 +23,14 @@ const ANSWER_WAIT = 10_000;
 const UPDATE_WAIT = 300_000;
 /** Milliseconds after which a page that isn't up says what it waits for: before the worker counts it as one that failed. */
 const HANGING = 15_000;
+/** Milliseconds after its load in which a page may still render what an error seemed to have kept from it. */
+const RENDERS = [300, 1000, 3000];
+/** Milliseconds from the load to the look at scripts that are to be stored by their URLs, and between two of them. */
+const STORES = { after: 5000, between: 50 };
+/** Milliseconds without a request after which a page that no worker sees has all, the longest wait for that, and between two looks. */
+const QUIET = { wanted: 1000, most: 20_000, every: 200 };
+/** Milliseconds between two polls of a page that stays open. */
+const POLLS = 300_000;
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
 const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
@@ -124,7 +132,9 @@ async function register() {
     const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
     const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
     void ask({ ask: "opened", paint, load });
+    if (!own(container.controller)) await quiet(registration.active);
     trigger();
+    setTimeout(store, STORES.after);
     return registration;
   } catch (error) {
     // A page without its worker is a page.
@@ -168,6 +178,42 @@ function watch(registration) {
   };
   tell();
   registration.addEventListener("updatefound", () => registration.installing?.addEventListener("statechange", tell));
+}
+
+const wait = (/** @type {number} */ milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/**
+ * Resolves when a page that the worker doesn't see has what it asked for; from then on the worker hears of what it asks.
+ * @param {ServiceWorker} worker
+ */
+async function quiet(worker) {
+  const begun = performance.now();
+  let last = begun;
+  const busy = () => {
+    last = performance.now();
+    worker.postMessage({ xcache: { ask: "busy" } });
+  };
+  try {
+    new PerformanceObserver(busy).observe({ type: "resource" });
+  } catch {}
+  setInterval(() => void (pending().length > 0 && busy()), QUIET.every);
+  while (performance.now() - last < QUIET.wanted && performance.now() - begun < QUIET.most) await wait(QUIET.every);
+}
+
+/** Stores scripts that the worker made of packs again, as this page gets them: only so they have their URL, beside which V8 keeps what it compiled. */
+async function store() {
+  const asked = own(container.controller) && (await ask({ ask: "scripts" }));
+  if (!asked?.scripts.length) return;
+  const files = await caches.open(asked.store);
+  const downloads = [];
+  for (const { url, download, tag } of asked.scripts) {
+    await wait(STORES.between);
+    const answer = await fetch(url).catch(() => undefined);
+    if (!answer || answer.headers.get("etag") !== tag) continue;
+    await files.put(download, answer).catch(() => {});
+    downloads.push(download);
+  }
+  await ask({ ask: "stored", downloads });
 }
 
 /** Lets the worker poll; it knows whether it is too early. */
@@ -284,8 +330,15 @@ document.addEventListener("visibilitychange", () => {
   reloadWhenHidden();
   trigger();
 });
+setInterval(() => void (document.visibilityState === "visible" && trigger()), POLLS);
 addEventListener("online", trigger);
 addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
+
+/** What a page shows, by its elements; some errors keep none of them from it. */
+const shown = () => document.body?.querySelectorAll(":not(script,style,link)").length ?? 0;
+let shownFirst = shown();
+const rendered = () => void (isFailed && shown() > shownFirst && say({ ask: "rendered" }));
+if (document.readyState === "loading") addEventListener("readystatechange", () => void (shownFirst = shown()), { once: true, capture: true });
 
 addEventListener("error", ({ error, target }) => {
   if (error) isFailed = true;
@@ -299,10 +352,15 @@ if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0
   const timer = setTimeout(() => say({ ask: "up", isFailed: true, isHanging: true, lost: pending() }), HANGING);
   addEventListener("DOMContentLoaded", () => {
     clearTimeout(timer);
-    say({ ask: "up", isFailed, lost });
+    say({ ask: "up", isFailed: isFailed && shown() <= shownFirst, lost });
+    // What comes up late did so.
+    if (isFailed) for (const time of RENDERS) setTimeout(rendered, time);
   });
 } else say({ ask: "up" });
-addEventListener("pagehide", () => say({ ask: "left" }));
+addEventListener("pagehide", () => {
+  rendered();
+  say({ ask: "left" });
+});
 
 /** @type {any} */ (window).xcache = xcache;
 if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache, absence);

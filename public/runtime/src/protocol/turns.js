@@ -1,3 +1,11 @@
+/**
+ * @template Value
+ * @param {number} milliseconds
+ * @param {Value} [value]
+ * @returns {Promise<Value | undefined>}
+ */
+export const after = (milliseconds, value) => new Promise((resolve) => setTimeout(resolve, milliseconds, value));
+
 /** Milliseconds of work after which others get their turn. */
 export const SLICE = 8;
 

@@ -4,6 +4,25 @@ import { sentHeaders } from "../protocol/entries.js";
 /** @typedef {{status: number, headers: Headers, start: number, end: number}} Head */
 
 /**
+ * The page's own headers of an entry, never those of its download.
+ * @param {Entry} entry
+ */
+export const headersOf = (entry) =>
+  new Headers([["ETag", `"${entry.md5}"`], ["X-Content-Type-Options", "nosniff"], ...sentHeaders(entry.headers)]);
+
+/**
+ * Those of the whole file.
+ * @param {Entry} entry
+ */
+export function wholeHeaders(entry) {
+  const headers = headersOf(entry);
+  headers.set("Content-Type", entry.ctype);
+  headers.set("Accept-Ranges", "bytes");
+  headers.set("Content-Length", String(entry.size));
+  return headers;
+}
+
+/**
  * The head of an answer from a held file, and the bytes that its body has; nothing where only the server can answer.
  * @param {Request} request
  * @param {Entry} entry
@@ -14,17 +33,15 @@ export function headOf(request, entry) {
   // What a condition asks of a server's state is the server's to say.
   if (asked.has("if-match") || asked.has("if-unmodified-since")) return undefined;
   const tag = `"${entry.md5}"`;
-  // The page's own headers, never those of the download.
-  const headers = new Headers([["ETag", tag], ["X-Content-Type-Options", "nosniff"], ...sentHeaders(entry.headers)]);
   const tags = (asked.get("if-none-match") ?? "").split(",").map((text) => text.trim().replace(/^W\//, ""));
-  if (tags.includes("*") || tags.includes(tag)) return { status: 304, headers, start: 0, end: 0 };
-  headers.set("Content-Type", entry.ctype);
-  headers.set("Accept-Ranges", "bytes");
+  if (tags.includes("*") || tags.includes(tag)) return { status: 304, headers: headersOf(entry), start: 0, end: 0 };
+  const headers = wholeHeaders(entry);
   // "GET is the only method for which range handling is defined" (RFC 9110 §14.2).
   const mayCut = request.method === "GET" && (asked.get("if-range") ?? tag) === tag;
   const range = mayCut ? rangeOf(asked.get("range"), entry.size) : undefined;
   if (range === null) {
     headers.set("Content-Range", `bytes */${entry.size}`);
+    headers.delete("Content-Length");
     return { status: 416, headers, start: 0, end: 0 };
   }
   const [start, end] = range ?? [0, entry.size];

@@ -1,7 +1,5 @@
-import { md5, sha256 } from "../protocol/digests.js";
-import { Fault } from "../protocol/fault.js";
-import { Turns } from "../protocol/turns.js";
-import { fetchBytes } from "./network.js";
+import { sha256 } from "../protocol/digests.js";
+import { wholeHeaders } from "./answers.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 
@@ -10,7 +8,7 @@ const MEMORY = { all: 10 << 20, one: 2 << 20 };
 /** Bytes above which only a file's length is looked at when it is read: its hash was right when it was kept. */
 const MOST_HASHED = 32 << 20;
 
-/** The files that are held: in Cache Storage, by their download URL, hashed before they are put there, and when they are read. */
+/** The files that are held: in Cache Storage, by their download URL, hashed before they are put there, and once in each life of the worker. */
 export class Files {
   /**
    * @param {import("./store.js").Store} store
@@ -22,6 +20,10 @@ export class Files {
     /** @type {Map<string, Uint8Array>} bytes by SHA-256, the least recently used first */
     this.memory = new Map();
     this.remembered = 0;
+    /** @type {Map<string, Promise<boolean>>} downloads whose files were found to be right, or are looked at */
+    this.checked = new Map();
+    /** @type {Set<string>} downloads whose stored responses have a URL of their own */
+    this.owned = new Set();
     /** @type {Map<string, number>} when downloads were last used */
     this.used = new Map();
     this.last = 0;
@@ -49,17 +51,13 @@ export class Files {
   }
 
   /**
-   * The bytes of an entry; undefined where they aren't held, or are damaged.
+   * What is held of an entry: bytes from memory, else the response just as it is stored; undefined where nothing is held, or it is damaged.
    * @param {Entry} entry
-   * @returns {Promise<Uint8Array | Blob | undefined>}
+   * @returns {Promise<Uint8Array | Response | undefined>}
    */
   async read(entry) {
-    const known = this.memory.get(entry.sha256);
-    if (known) {
-      this.memory.delete(entry.sha256);
-      this.memory.set(entry.sha256, known);
-      return known;
-    }
+    const known = this.known(entry);
+    if (known) return known;
     const timer = setTimeout(() => (this.isStuck = true), this.patience);
     try {
       return await this.readStored(entry);
@@ -70,23 +68,59 @@ export class Files {
   }
 
   /** @param {Entry} entry */
+  known({ sha256, download }) {
+    // V8 keeps what it compiled beside a stored response that has the script's URL, and finds it there alone.
+    const known = this.owned.has(download) ? undefined : this.memory.get(sha256);
+    if (!known) return undefined;
+    this.memory.delete(sha256);
+    this.memory.set(sha256, known);
+    return known;
+  }
+
+  /** @param {Entry} entry */
   async readStored(entry) {
-    const files = await this.store.files();
-    const response = await files.match(entry.download);
-    if (!response) return undefined;
-    if (entry.size > MOST_HASHED) {
-      const blob = await response.blob();
-      if (blob.size === entry.size) return blob;
+    const { download } = entry;
+    const checking = this.checked.get(download) ?? this.check(entry);
+    this.checked.set(download, checking);
+    const isRight = await checking.catch((error) => {
+      this.checked.delete(download);
+      throw error;
+    });
+    const found = isRight ? this.known(entry) ?? (await this.store.match(download)) : undefined;
+    if (!found) this.checked.delete(download);
+    return found;
+  }
+
+  /**
+   * @param {Entry} entry
+   * @returns {Promise<boolean>} whether it is held, with the right bytes
+   */
+  async check(entry) {
+    const { download, size } = entry;
+    const response = await this.store.match(download);
+    if (!response) return false;
+    if (response.url) this.owned.add(download);
+    if (size > MOST_HASHED) {
+      if ((await response.blob()).size === size) return true;
     } else {
       const bytes = new Uint8Array(await response.arrayBuffer());
       if ((await sha256(bytes)) === entry.sha256) {
-        this.remember(entry, bytes);
-        return bytes;
+        if (!response.url) this.remember(entry, bytes);
+        return true;
       }
     }
     this.damaged();
-    await files.delete(entry.download);
-    return undefined;
+    await (await this.store.files()).delete(download);
+    this.owned.delete(download);
+    return false;
+  }
+
+  /**
+   * Looks at files anew when they are next read: a page put them there.
+   * @param {string[]} downloads
+   */
+  forget(downloads) {
+    for (const download of downloads) this.checked.delete(download);
   }
 
   /**
@@ -95,7 +129,7 @@ export class Files {
    */
   async bytes(entry) {
     const body = await this.read(entry);
-    return body instanceof Blob ? new Uint8Array(await body.arrayBuffer()) : body;
+    return body instanceof Response ? new Uint8Array(await body.arrayBuffer()) : body;
   }
 
   /**
@@ -114,13 +148,12 @@ export class Files {
   }
 
   /**
-   * Keeps bytes that were found to be the entry's.
+   * Keeps bytes that were found to be the entry's, with the headers of an answer: it can be handed on as it is.
    * @param {Entry} entry
    * @param {Uint8Array} bytes
    */
   async keep(entry, bytes) {
-    const headers = { "Content-Type": entry.ctype, "Content-Length": String(bytes.length) };
-    await (await this.store.files()).put(entry.download, new Response(bytes, { headers }));
+    await (await this.store.files()).put(entry.download, new Response(bytes, { headers: wholeHeaders(entry) }));
   }
 
   /** @param {Iterable<string>} downloads */
@@ -129,55 +162,7 @@ export class Files {
     for (const download of downloads) {
       await files.delete(download);
       this.used.delete(download);
+      this.checked.delete(download);
     }
   }
-
-  /**
-   * Fetches a file that a page asks for.
-   * @param {Entry} entry
-   * @returns {Promise<Uint8Array>}
-   */
-  fetchNow(entry) {
-    const known = this.arriving.get(entry.download);
-    if (known) return known;
-    const arriving = (async () => {
-      const turns = new Turns();
-      try {
-        const bytes = await fetchEntry(entry, turns.pause);
-        // A full quota costs the next request a download.
-        await this.keep(entry, bytes).catch(() => {});
-        this.remember(entry, bytes);
-        return bytes;
-      } finally {
-        turns.end();
-        this.arriving.delete(entry.download);
-      }
-    })();
-    this.arriving.set(entry.download, arriving);
-    return arriving;
-  }
-}
-
-/**
- * Downloads an entry's file, and checks it.
- * @param {Entry} entry
- * @param {() => Promise<void>} pause
- * @param {{priority?: string, tries?: number}} [how]
- * @returns {Promise<Uint8Array>}
- * @throws Fault
- */
-export async function fetchEntry(entry, pause, how) {
-  const bytes = await fetchBytes(entry.download, { limit: entry.size, ...how });
-  await check(entry, bytes, pause);
-  return bytes;
-}
-
-/**
- * @param {Entry} entry
- * @param {Uint8Array} bytes
- * @param {() => Promise<void>} pause
- */
-export async function check(entry, bytes, pause) {
-  const isRight = bytes.length === entry.size && (await sha256(bytes)) === entry.sha256 && (await md5(bytes, pause)) === entry.md5;
-  if (!isRight) throw new Fault(`${entry.download}: other bytes than the manifest says`, "integrity");
 }

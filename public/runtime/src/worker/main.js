@@ -1,8 +1,7 @@
-import { decoding } from "./decoding.js";
+import { background } from "./background.js";
 import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { Store, removeOthers } from "./store.js";
-import { Updater } from "./update.js";
 
 /** Milliseconds without a request after which a page counts as loaded, where it doesn't say so itself, and the longest wait. */
 const QUIET = { wanted: 2000, most: 20_000 };
@@ -13,13 +12,21 @@ const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (
 const { registration } = worker;
 const settings = new Settings(/** @type {any} */ (self).xcacheSettings, worker.location.href, registration.scope);
 const runtime = new Runtime(settings, new Store(settings.storeName));
-const updater = new Updater(runtime, async (report) => {
-  if (report.from !== report.to) await tell({ updated: report });
-  await preload();
-  if (runtime.isOver) await ends();
-});
+/** @type {import("./update.js").Updater | undefined} */
+let updater;
 /** @type {Promise<void> | undefined} the worker's end, once it was decided */
 let ending;
+
+/** @param {import("./update.js").Wish} wish */
+function update(wish) {
+  updater ??= new (background().Updater)(runtime, async (report) => {
+    if (report.from !== report.to) await tell({ updated: report });
+    await preload();
+    if (report.from === "0" && report.to !== "0") await claims();
+    if (runtime.isOver) await ends();
+  });
+  return updater.update(wish);
+}
 
 worker.addEventListener("install", (event) => {
   // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named. What a
@@ -53,7 +60,7 @@ async function preload() {
  * older worker of this script that doesn't answer; any other one goes when its pages are closed.
  */
 async function installs() {
-  decoding();
+  background();
   const old = registration.active;
   if (settings.isAlone && old?.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
 }
@@ -76,11 +83,24 @@ worker.addEventListener("fetch", (event) => {
   try {
     const answer = runtime.answer(event);
     if (answer) event.respondWith(answer);
-    if (event.request.mode === "navigate") event.waitUntil(quiet().then(() => updater.update({})).then(goes));
+    if (event.request.mode === "navigate") event.waitUntil(quiet().then(() => update({})).then(goes));
   } catch {
     // The browser goes on as if there were no worker.
   }
 });
+
+/**
+ * Takes the pages of a first visit, whose documents are those of the version that this worker now holds: they know the release, which the
+ * browser's own cache tells, and would else ask a site that moves on for their lazy chunks.
+ */
+async function claims() {
+  const all = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const ours = new Set((await worker.clients.matchAll({ type: "window" })).map(({ id }) => id));
+  const others = all.filter(({ id, url }) => !ours.has(id) && url.startsWith(registration.scope));
+  if (!settings.isAlone || !others.every(({ url }) => runtime.cached.has(runtime.listed(url, true) ?? ""))) return;
+  for (const { id, url } of others) runtime.pages.set(id, { url, version: runtime.manifest.version, at: Date.now(), isOver: true });
+  await worker.clients.claim();
+}
 
 /** Resolves when the page that opens has what it asked for: never a poll before that. */
 async function quiet() {
@@ -115,17 +135,17 @@ async function pageOf(event) {
 /** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
 const answers = {
   ping: () => true,
-  update: (_, { force, metered }) => updater.update({ force, metered }),
-  state: async (event) => {
-    const page = await pageOf(event);
-    const { manifest, counts, policy, prefetch, polls, backlog, aside } = runtime;
-    return {
-      version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
-      source: polls.saved.source, failures: polls.saved.failures, listed: manifest.map.size, backlog: backlog.size,
-      held: await runtime.held(), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length,
-      page: page?.version,
-    };
+  // A page that this worker doesn't see asks for something.
+  busy: () => void (runtime.lastRequest = performance.now()),
+  update: (_, { force, metered }) => update({ force, metered }),
+  state: async (event) => background().stateOf(runtime, await pageOf(event)),
+  // What a page is to store again, by its own URL, so that V8 keeps what it compiled.
+  scripts: () => {
+    const scripts = [...runtime.scripts].map(([download, [url, tag]]) => ({ download, url, tag }));
+    runtime.scripts.clear();
+    return { store: settings.storeName, scripts };
   },
+  stored: (_, { downloads }) => runtime.files.forget(downloads),
   // What a page says of itself once it is loaded.
   opened: async (event, { paint, load }) => {
     const isLocal = (await pageOf(event))?.isLocal === true;
@@ -147,6 +167,10 @@ const answers = {
     if (!isHanging) runtime.cameUp(page, isFailed === true && "script-failed");
     // The failure is counted even if the browser stops this worker now.
     return runtime.store.write({ pages: runtime.pages, health: runtime.health, tally: runtime.tally.batch });
+  },
+  rendered: async (event) => {
+    runtime.rendered(await pageOf(event));
+    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
   },
   left: async (event) => {
     const page = await pageOf(event);

@@ -7,7 +7,11 @@ const SLOW = 60_000;
 /** Milliseconds before a file is asked for again, the first time; each further time waits three times as long. */
 const PAUSE = 200;
 
-/** @typedef {{limit: number, priority?: string, tries?: number}} Ask `limit`: bytes that are taken; `tries`: how often it is asked for */
+/**
+ * `limit`: bytes that are taken; `tries`: how often it is asked for; `calm`: waited for before each piece, so that others go first.
+ * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, cache?: RequestCache, mode?: RequestMode,
+ *   credentials?: RequestCredentials}} Ask
+ */
 
 /**
  * Fetches bytes of the origin, its copy or a CDN: without cookies, by CORS, past the browser's cache, which would keep them twice.
@@ -17,14 +21,14 @@ const PAUSE = 200;
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchBytes(url, { limit, priority, tries = 1 }) {
+export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
   /** @type {Uint8Array[]} */
   let pieces = [];
   let count = 0;
   for (let pause = PAUSE; ; pause *= 3) {
     const abort = /** @type {any} */ (new AbortController());
     const begun = count;
-    const at = performance.now();
+    let at = performance.now();
     let reason = "download";
     let isFinal = false;
     /** @type {any} */
@@ -39,7 +43,7 @@ export async function fetchBytes(url, { limit, priority, tries = 1 }) {
     waits();
     try {
       const headers = begun ? { Range: `bytes=${begun}-` } : {};
-      const options = { cache: "no-store", credentials: "omit", headers, priority, signal: abort.signal };
+      const options = { cache: "no-store", credentials: "omit", ...how, headers, signal: abort.signal };
       const { status, body } = await fetch(url, /** @type {RequestInit} */ (options));
       if (status !== (begun ? 206 : 200)) {
         // One that knows no ranges sends all of it.
@@ -62,6 +66,13 @@ export async function fetchBytes(url, { limit, priority, tries = 1 }) {
           throw new Error(`more than ${limit} bytes`);
         }
         pieces.push(read.value);
+        if (!calm) continue;
+        // What isn't read isn't sent on for long; and it is no fault of the server's.
+        clearTimeout(timer);
+        const paused = performance.now();
+        await calm();
+        at += performance.now() - paused;
+        waits();
       }
       return joined(pieces, count);
     } catch (error) {

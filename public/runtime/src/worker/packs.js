@@ -1,4 +1,8 @@
 import { applyDelta, applyPack } from "../protocol/packs.js";
+import { fetchNow } from "./fetching.js";
+import { trim } from "./room.js";
+import { stateOf } from "./state.js";
+import { Updater } from "./update.js";
 
-// A script of its own, `xcache-sw-packs.js`: see decoding.js.
-/** @type {any} */ (self).xcachePacks = { applyDelta, applyPack };
+// A script of its own, `xcache-sw-packs.js`: see background.js.
+/** @type {any} */ (self).xcachePacks = { Updater, applyDelta, applyPack, fetchNow, stateOf, trim };

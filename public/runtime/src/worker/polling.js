@@ -3,8 +3,10 @@
 
 /** @typedef {"origin" | "mirror"} Source */
 /**
- * What is kept of it. `interval` is in seconds, `originWait` and the times in milliseconds.
- * @typedef {{server: string, source: Source, failures: number, interval: number, lastPoll: number, originWait: number, originDue: number}} Saved
+ * What is kept of it. `interval` is in seconds, `originWait` and the times in milliseconds; `asked`: who is asked in a poll that
+ * isn't over; `good`: when one last was answered, `bad`: when one last failed since; `looked`, `gone`: leaving.js.
+ * @typedef {{server: string, source: Source, failures: number, interval: number, lastPoll: number, originWait: number, originDue: number,
+ *   asked?: Source, good?: number, bad?: number, looked?: number, gone?: number}} Saved
  */
 
 const FAILURES_BEFORE_FALLBACK = 5;
@@ -35,17 +37,22 @@ export class PollPolicy {
     // A clock that was set back must not silence the device.
     const isEarly = saved.lastPoll <= now && now - saved.lastPoll < saved.interval * 1000;
     if (isEarly && !force) return undefined;
+    // One in whose middle the device was ended failed, too: by an origin that hangs nobody would come to the copy.
+    if (saved.asked) this.failed(saved.asked, now, 0.5);
     saved.lastPoll = now;
     const isDue = now >= saved.originDue || saved.originDue - now > 2 * ORIGIN_WAITS[1];
-    return saved.source === "origin" || isDue ? "origin" : "mirror";
+    saved.asked = saved.source === "origin" || isDue ? "origin" : "mirror";
+    return saved.asked;
   }
 
   /**
    * Takes note of a good answer, which may carry the operator's interval in seconds.
    * @param {Source} by
    * @param {unknown} interval
+   * @param {number} now
    */
-  answered(by, interval) {
+  answered(by, interval, now) {
+    Object.assign(this.saved, { good: now, bad: 0, asked: undefined });
     const asked = Number.isSafeInteger(interval) ? Number(interval) : 0;
     this.saved.interval = Math.min(Math.max(asked, INTERVALS[0]), INTERVALS[1]);
     if (by === "origin") Object.assign(this.saved, { source: "origin", failures: 0 });
@@ -60,6 +67,7 @@ export class PollPolicy {
    */
   failed(asked, now, chance) {
     const { saved } = this;
+    Object.assign(saved, { bad: now, asked: undefined });
     if (asked !== "origin") return;
     saved.failures += 1;
     if (saved.source === "mirror") {
@@ -85,3 +93,9 @@ export function takes(offered, from, held) {
   if (from === "mirror") return +offered.version > +held.version;
   return offered.version !== held.version || offered.digest !== held.digest;
 }
+
+/**
+ * @param {import("./settings.js").Settings} settings
+ * @param {Saved} [saved]
+ */
+export const pollPolicy = (settings, saved) => new PollPolicy({ server: settings.server, hasFallback: settings.fallback !== undefined }, saved);

@@ -1,12 +1,12 @@
 import { canonical } from "../protocol/json.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
+import { after } from "../protocol/turns.js";
 import { headOf } from "./answers.js";
+import { background } from "./background.js";
 import { Files } from "./files.js";
-import { PollPolicy } from "./polling.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
-import { trim } from "./room.js";
-import { ASIDE_TIME, isWithin } from "./settings.js";
+import { ASIDE_TIME, DAY, isWithin } from "./settings.js";
 import { REMOVAL } from "./store.js";
 import { Tally } from "./tally.js";
 
@@ -33,17 +33,12 @@ const TRIM_PAUSE = 1000;
 const LATE = Symbol("late");
 /** How many times as long as a page waits for an answer of ours it is waited for where the network has none. */
 const LAST_WAIT = 10;
+/** Characters from which V8 keeps what it compiled of a script, and scripts whose stored responses wait for that. */
+const LEAST_COMPILED = 1024;
+const MOST_COMPILED = 256;
 
 /** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
  * @typedef {{make: () => Promise<Response | undefined>, patience: number}} Plan */
-
-/**
- * @template Value
- * @param {number} milliseconds
- * @param {Value} [value]
- * @returns {Promise<Value | undefined>}
- */
-export const after = (milliseconds, value) => new Promise((resolve) => setTimeout(resolve, milliseconds, value));
 
 /** What is held, and what pages are answered of it. Whatever goes wrong here, a page gets the network. */
 export class Runtime {
@@ -58,7 +53,8 @@ export class Runtime {
     this.manifest = NO_MANIFEST;
     /** @type {Map<string, string>} the URLs that are listed, by their match keys */
     this.keys = new Map();
-    this.polls = this.pollPolicy();
+    /** @type {import("./polling.js").Saved | undefined} */
+    this.poll = undefined;
     this.policy = NO_POLICY;
     this.prefetch = NO_PREFETCH;
     /** @type {Map<string, Aside[]>} what left the manifest, by match key */
@@ -81,14 +77,21 @@ export class Runtime {
     this.isOver = false;
     /** Whether the browser asks for pages while it starts a stopped worker. */
     this.preloads = false;
-    /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>}[]} */
+    /** @type {{method: string, url: string, body?: string, client: string, at: number, answer: Promise<Response | undefined>,
+     * cookies: Promise<string>}[]} */
     this.prefetched = [];
     this.counts = { local: 0, passed: 0, failed: 0, late: 0, bytes: 0, prefetched: 0 };
     this.tally = new Tally();
     /** @type {{download: string, count: number} | undefined} a pack that was begun, how often */
     this.begun = undefined;
+    /** @type {import("./quota.js").Full | undefined} a version that there was no room for */
+    this.full = undefined;
     /** When a request last came. */
     this.lastRequest = 0;
+    /** @type {Map<string, [string, string]>} scripts whose stored responses have no URL: this and their entity tags, by download */
+    this.scripts = new Map();
+    /** @type {Set<string>} listed URLs whose files the browser's own cache had */
+    this.cached = new Set();
     /** @type {Set<string>} failures that the origin was told */
     this.told = new Set();
     this.files.damaged = () => this.tally.add("damaged");
@@ -100,7 +103,7 @@ export class Runtime {
    * @throws TypeError where it isn't what was kept
    */
   take(kept) {
-    this.polls = this.pollPolicy(kept.poll);
+    this.poll = kept.poll;
     this.policy = readPolicy(kept.policy) ?? NO_POLICY;
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
     this.hold(kept.manifest ?? NO_MANIFEST);
@@ -110,6 +113,7 @@ export class Runtime {
     this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
     this.backlog = new Set(kept.backlog);
     this.begun = kept.begun;
+    this.full = kept.full;
     this.tally = new Tally(kept.tally?.counts && kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
@@ -121,11 +125,6 @@ export class Runtime {
     this.backlog = new Set();
     this.health = new Map();
     this.tally = new Tally();
-  }
-
-  /** @param {import("./polling.js").Saved} [saved] */
-  pollPolicy(saved) {
-    return new PollPolicy({ server: this.settings.server, hasFallback: this.settings.fallback !== undefined }, saved);
   }
 
   async load() {
@@ -182,12 +181,6 @@ export class Runtime {
     return fitting[0]?.entry;
   }
 
-  /** How many of the listed files are held. */
-  async held() {
-    const present = await this.files.present();
-    return [...this.manifest.map.values()].filter(({ download }) => present.has(download)).length;
-  }
-
   // MARK: Requests
 
   /**
@@ -198,6 +191,7 @@ export class Runtime {
   answer(event) {
     const { request } = event;
     this.lastRequest = performance.now();
+    this.forgetPrefetched(event);
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (this.isLoaded) {
       this.opened(event);
@@ -239,9 +233,9 @@ export class Runtime {
     const isPage = request.mode === "navigate";
     const page = isPage ? undefined : this.pages.get(clientId);
     const pageURL = isPage ? request.url : page?.url;
-    if (this.policy.bypass.length + this.health.size > 0) {
+    if (this.policy.bypass.length + this.health.size > 0 || this.isStale() || isFresh(request)) {
       if (pageURL === undefined) return { make: () => this.answerUnknown(event), patience: this.settings.patience };
-      return this.planOf(pageURL, request, clientId, isPage, page);
+      return this.planOf(pageURL, event, clientId, isPage, page);
     }
     return this.planFor(request, clientId, isPage, page);
   }
@@ -249,17 +243,42 @@ export class Runtime {
   /**
    * As `planFor`, for a page that may be left alone: nothing of a bypassed one, and of one that didn't come up what the network hasn't.
    * @param {string} pageURL
-   * @param {Request} request
+   * @param {FetchEvent} event
    * @param {string} client
    * @param {boolean} isPage
    * @param {Page | undefined} page
    * @returns {Plan | undefined}
    */
-  planOf(pageURL, request, client, isPage, page) {
+  planOf(pageURL, event, client, isPage, page) {
     if (isBypassed(this.policy, pageURL, Date.now())) return undefined;
+    const { request } = event;
     const plan = this.planFor(request, client, isPage, page);
-    if (!plan || !this.isUnwell(pageURL)) return plan;
-    return { make: () => this.network({ request }).catch(() => plan.make()), patience: PREFETCH_TIME };
+    if (!plan || !(this.isUnwell(pageURL) || this.isStale() || isFresh(request))) return plan;
+    return { make: () => this.networkFirst(event, plan), patience: PREFETCH_TIME };
+  }
+
+  /**
+   * The network's answer, or this worker's where there is none in time.
+   * @param {FetchEvent} event
+   * @param {Plan} plan
+   */
+  async networkFirst(event, { make, patience }) {
+    const network = this.network(event);
+    // Who asks past all caches waits for the server, and for its failure.
+    const wait = isFresh(event.request) ? LAST_WAIT * patience : patience;
+    const first = await Promise.race([network, after(wait)]).catch(() => undefined);
+    if (first) return first;
+    const own = make();
+    return Promise.race([own.then((response) => response ?? network), network.catch(() => own)]);
+  }
+
+  /**
+   * Whether polls have failed for so long that the site is asked first. Both times are of polls: a clock that was set makes nothing stale
+   * as long as there is an answer.
+   */
+  isStale() {
+    const { good, bad } = this.poll ?? {};
+    return !!good && !!bad && this.settings.staleAfter > 0 && !isWithin(this.settings.staleAfter * DAY, good, bad);
   }
 
   /**
@@ -282,9 +301,10 @@ export class Runtime {
    * A page that this worker hasn't seen: its address decides whether it is left alone.
    * @param {FetchEvent} event
    */
-  async answerUnknown({ request, clientId }) {
+  async answerUnknown(event) {
+    const { request, clientId } = event;
     const client = await clients.get(clientId);
-    return this.planOf(client?.url ?? request.url, request, clientId, false, undefined)?.make();
+    return this.planOf(client?.url ?? request.url, event, clientId, false, undefined)?.make();
   }
 
   /**
@@ -300,44 +320,73 @@ export class Runtime {
     if (handed) return { make: handed, patience: PREFETCH_TIME };
     if (request.method === "POST") return undefined;
     const url = this.listed(request.url, isPage);
-    const entry = url === undefined ? this.setAside(request.url, page) : this.manifest.map.get(url);
+    const { patience } = this.settings;
+    const now = url === undefined ? undefined : this.answerOf(request, this.manifest.map.get(url), url);
+    // "What was listed for an open page, and is still here, answers first."
+    const old = this.setAside(request.url, page);
+    const before = this.answerOf(request, old, now && null);
+    if (before && now) return { make: async () => (await before()) ?? now(), patience };
+    const make = before ?? now;
+    return make && { make, patience };
+  }
+
+  /**
+   * @param {Request} request
+   * @param {Entry | undefined} entry
+   * @param {string | null | undefined} url as it is listed; nothing: it was set aside; null: where it isn't held, it isn't fetched
+   */
+  answerOf(request, entry, url) {
     // What could never be kept would be fetched for each request.
     const head = entry && entry.size <= this.settings.limit && headOf(request, entry);
-    return head ? { make: () => this.local(request, entry, head, url), patience: this.settings.patience } : undefined;
+    return head ? () => this.local(request, entry, head, url) : undefined;
   }
 
   /**
    * @param {Request} request
    * @param {Entry} entry
    * @param {import("./answers.js").Head} head
-   * @param {string | undefined} url as it is listed; nothing for what was set aside, which isn't fetched again
+   * @param {string | null | undefined} url as in `answerOf`
    * @returns {Promise<Response | undefined>}
    */
   async local(request, entry, { status, headers, start, end }, url) {
     const isHead = request.method === "HEAD" || status === 304 || status === 416;
     this.files.uses(entry.download);
-    const body = isHead ? null : (await this.files.read(entry)) ?? (await this.fetchNow(entry, url));
-    if (body === undefined) return undefined;
+    const held = isHead ? null : (await this.files.read(entry)) ?? (url === null ? undefined : await this.fetchNow(entry, url));
+    if (held === undefined) return undefined;
     this.counts.local += 1;
     this.tally.add("local");
-    if (!body) return new Response(null, { status, headers });
-    const isWhole = start === 0 && end === entry.size;
+    if (!held) return new Response(null, { status, headers });
     this.counts.bytes += end - start;
-    return new Response(isWhole ? body : body.slice(start, end), { status, headers });
+    const isPart = start > 0 || end < entry.size;
+    const own = request.url.split("#")[0];
+    if (!isPart && !this.files.owned.has(entry.download)) this.compiles(entry, own);
+    if (!(held instanceof Response)) return new Response(isPart ? held.slice(start, end) : held, { status, headers });
+    if (isPart) return new Response((await held.blob()).slice(start, end), { status, headers });
+    // Just as it is stored, it has what V8 compiled of it. One of an older worker lacks the headers, one of another URL would be that to the page.
+    const isReady = held.headers.get("etag") === headers.get("etag") && (!held.url || held.url === own);
+    return isReady ? held : new Response(held.body, { status, headers });
+  }
+
+  /**
+   * Takes note of a script that would be compiled anew each time: only a page can store it so that it has its URL.
+   * @param {Entry} entry
+   * @param {string} url
+   */
+  compiles({ ctype, size, download, md5 }, url) {
+    if (size >= LEAST_COMPILED && /javascript/.test(ctype) && this.scripts.size < MOST_COMPILED) this.scripts.set(download, [url, `"${md5}"`]);
   }
 
   /**
    * @param {Entry} entry
-   * @param {string | undefined} url
+   * @param {string | undefined} url as it is listed; nothing: it was set aside, and its download is what still has it
    */
   async fetchNow(entry, url) {
-    if (url === undefined) return undefined;
     try {
-      const bytes = await this.files.fetchNow(entry);
+      const bytes = await background().fetchNow(this, entry, url);
       void this.trimSoon();
       return bytes;
     } catch (error) {
-      this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
+      if (url) this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
       throw error;
     }
   }
@@ -348,7 +397,7 @@ export class Runtime {
     this.isTrimming = true;
     await after(TRIM_PAUSE);
     this.isTrimming = false;
-    await trim(this).catch(() => {});
+    await background().trim(this).catch(() => {});
   }
 
   /**
@@ -419,9 +468,10 @@ export class Runtime {
       if (!this.settings.allows(ask.url)) continue;
       const headers = ask.body === undefined ? undefined : { "Content-Type": "application/json" };
       // Cookies go along where the page's own request would send them by itself.
+      const cookies = cookiesNow();
       const answer = fetch(ask.url, { method: ask.method, body: ask.body, headers, credentials: "same-origin", mode: "cors" })
         .catch(() => undefined);
-      this.prefetched.push({ ...ask, client: resultingClientId, at: now, answer });
+      this.prefetched.push({ ...ask, client: resultingClientId, at: now, answer, cookies });
       event.waitUntil(answer);
     }
     this.prefetched = this.prefetched.filter(({ at }) => now - at < PREFETCH_TIME);
@@ -443,7 +493,17 @@ export class Runtime {
     if (!failure || !page.isLocal) return;
     this.tally.add(failure);
     const count = this.health.get(key) ?? 0;
-    if (isSame && count < MOST_FAILURES && this.health.size < MOST_UNWELL) this.health.set(key, count + 1);
+    if (!isSame || count >= MOST_FAILURES || this.health.size >= MOST_UNWELL) return;
+    this.health.set(key, count + 1);
+    page.isFailed = true;
+  }
+
+  /**
+   * Takes a failure back: the page shows what it is for all the same.
+   * @param {Page | undefined} page
+   */
+  rendered(page) {
+    if (page?.isFailed && page.version === this.manifest.version) this.health.delete(withoutQuery(page.url));
   }
 
   /**
@@ -464,6 +524,17 @@ export class Runtime {
   }
 
   /**
+   * What may sign somebody in or out ends what was asked for before: cookies that scripts can't see say nothing of a change.
+   * @param {FetchEvent} event
+   */
+  forgetPrefetched({ request: { method, url, mode }, clientId }) {
+    if (this.prefetched.length === 0) return;
+    const isOwn = this.prefetched.some((ask) => ask.client === clientId && ask.method === method && ask.url === url);
+    const isSafe = method === "GET" || method === "HEAD";
+    if ((!isSafe && !isOwn) || (mode === "navigate" && this.listed(url, true) === undefined)) this.prefetched = [];
+  }
+
+  /**
    * The answer to a request that was sent when its page opened, once.
    * @param {Request} request
    * @param {string} client
@@ -477,7 +548,7 @@ export class Runtime {
       ask.client === client && ask.method === request.method && ask.url === url && Date.now() - ask.at < PREFETCH_TIME;
     const candidates = this.prefetched.filter(fits);
     // A header of the page's own may be part of the question.
-    const isPlain = [...request.headers.keys()].every((name) => /^(accept.*|content-type|user-agent|sec-.*|referer)$/.test(name));
+    const isPlain = [...request.headers.keys()].every((name) => /^(accept|accept-language|content-type|user-agent|sec-.*|referer)$/.test(name));
     if (candidates.length === 0 || !isPlain) return undefined;
     return async () => {
       const body = request.method === "POST" ? await request.clone().text() : "";
@@ -487,6 +558,7 @@ export class Runtime {
       const response = await ask.answer;
       // One that was led elsewhere is for a page that lets itself be led.
       if (!response?.ok || (response.redirected && request.redirect !== "follow")) return undefined;
+      if (!isSameQuestion(request, response) || (await ask.cookies) !== (await cookiesNow())) return undefined;
       this.counts.prefetched += 1;
       return response;
     };
@@ -537,6 +609,33 @@ function isSameBody(a, b) {
     return false;
   }
 }
+
+/**
+ * The cookies that scripts of the site may see; a browser without a way to ask gives none.
+ * @returns {Promise<string>}
+ */
+async function cookiesNow() {
+  const all = await /** @type {any} */ (self).cookieStore?.getAll().catch(() => []);
+  return (all ?? []).map((/** @type {any} */ { name, value }) => `${name}=${value}`).sort().join(";");
+}
+
+/**
+ * Whether what a page's request says of itself is no part of what an answer depends on.
+ * @param {Request} request
+ * @param {Response} response to the same request, without headers of the page's
+ */
+function isSameQuestion({ headers }, response) {
+  const own = [...headers].filter(([name, value]) => /^accept/.test(name) && value !== "*/*").map(([name]) => name);
+  // Of another host's answer it can't be seen.
+  const vary = response.type === "cors" ? "*" : response.headers.get("vary") ?? "";
+  return own.length === 0 || !(vary.includes("*") || own.some((name) => vary.toLowerCase().split(/\s*,\s*/).includes(name)));
+}
+
+/**
+ * Whether a script asks past all caches, to see whether something is new; what browsers ask so on a reload has a destination.
+ * @param {Request} request
+ */
+const isFresh = ({ cache, destination }) => destination === "" && /^(no-store|no-cache|reload)$/.test(cache);
 
 /** @type {Clients} */
 const clients = /** @type {any} */ (self).clients;

@@ -3,9 +3,10 @@ import { matchesHost } from "./policy.js";
 /**
  * What `xcache web init` writes in front of the worker.
  * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, meteredLimit?: number,
- *   patience?: number}} Written
+ *   patience?: number, staleAfter?: number}} Written
  *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `meteredLimit`: bytes of a pack that
- *   is taken while bytes cost money (docs/protocol.md §11); `patience`: milliseconds that a page waits for this worker's answer
+ *   is taken while bytes cost money (docs/protocol.md §11); `patience`: milliseconds that a page waits for this worker's answer;
+ *   `staleAfter`: days without an answer to a poll after which the network is asked first; 0: never
  */
 
 /** What `hosts` may have: a name, or all below one. */
@@ -16,7 +17,8 @@ const MOST_KNOWN = 64;
 /** Bytes of an answer of the origin, or of another document. */
 export const DOCUMENT_LIMIT = 64 << 20;
 /** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
-export const ASIDE_TIME = 24 * 3600e3;
+export const DAY = 24 * 3600e3;
+export const ASIDE_TIME = DAY;
 export const BACKLOG_TIME = 7 * ASIDE_TIME;
 
 /**
@@ -46,6 +48,7 @@ export class Settings {
     this.channel = written.channel ?? "online";
     this.server = base(written.server ?? "/");
     this.fallback = written.fallback ? base(written.fallback) : undefined;
+    this.script = script;
     this.origin = new URL(script).origin;
     this.isAlone = isAlone(script);
     this.scope = scope;
@@ -57,6 +60,7 @@ export class Settings {
     this.limit = written.limit ?? 100e6;
     this.meteredLimit = written.meteredLimit ?? 256 << 10;
     this.patience = written.patience ?? 3000;
+    this.staleAfter = written.staleAfter ?? 30;
     this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
   }
 

@@ -8,13 +8,15 @@
  * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
 /**
  * `isLocal`: its document came from the worker. `began`: when its script began, which will tell whether it came up. `isOver`: it did, or
- * it was left.
- * @typedef {{url: string, version: string, at: number, isLocal?: boolean, began?: number, isOver?: boolean}} Page
+ * it was left. `isFailed`: it was counted as one that failed.
+ * @typedef {{url: string, version: string, at: number, isLocal?: boolean, began?: number, isOver?: boolean,
+ *   isFailed?: boolean}} Page
  */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
  *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number,
- *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch}} Kept
+ *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
+ *   full?: import("./quota.js").Full}} Kept
  */
 
 const STORE = "kept";
@@ -103,6 +105,15 @@ export class Store {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
     });
+  }
+
+  /**
+   * @param {string} download
+   * @returns {Promise<Response | undefined>} what is stored, as it is
+   */
+  async match(download) {
+    if (this.isOver) throw new Error("the store was removed");
+    return caches.match(download, { cacheName: this.name });
   }
 
   async files() {

@@ -2,18 +2,20 @@ import { Fault, fault } from "../protocol/fault.js";
 import { applyPatch, digestOf, readMap, versionNumber } from "../protocol/entries.js";
 import { utf8 } from "../protocol/digests.js";
 import { isObject } from "../protocol/json.js";
-import { Turns } from "../protocol/turns.js";
+import { applyDelta, applyPack } from "../protocol/packs.js";
+import { Turns, after } from "../protocol/turns.js";
 import { matchKey } from "../protocol/urls.js";
 import { ask } from "./asking.js";
-import { decoding } from "./decoding.js";
-import { check, fetchEntry } from "./files.js";
+import { calm } from "./calm.js";
+import { check, fetchEntry, fromSite } from "./fetching.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
-import { takes } from "./polling.js";
+import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { dropAside, endAside, sweep } from "./room.js";
-import { after } from "./runtime.js";
 import { DOCUMENT_LIMIT } from "./settings.js";
+import { hasLeft } from "./leaving.js";
+import { isFull, mayTry, ranFull } from "./quota.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./polling.js").Source} Source */
@@ -21,8 +23,8 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 /** @typedef {{base: string, download: string, size: number}} Delta */
 /**
- * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill
- * switch) or `failed`.
+ * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, `removed` (the
+ * site has no worker any more) or `failed`.
  * @typedef {{kind: string, source?: Source, from: string, to: string, fetched: number, copied: number, deltas: number, bytes: number,
  *   why?: string}} Report
  */
@@ -32,8 +34,12 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 const BACKGROUND = { priority: "low", tries: 4 };
 /** Attempts at a pack in whose middle the worker was ended: its files alone come as far as they come. */
 const MOST_BEGUN = 2;
-/** Files that are fetched at once. */
-const AT_ONCE = 6;
+/** Files that are fetched at once: pages have the line for themselves where they ask for something. */
+const AT_ONCE = 2;
+/** Files that fail before the rest isn't tried: what came needn't come again. */
+const MOST_FAILED = 3;
+/** What nobody but a developer's tools asks for. */
+const ON_DEMAND = /\.map$/;
 
 /** Brings what is held to the newest manifest, one update after another. */
 export class Updater {
@@ -87,6 +93,9 @@ class Update {
     const { connection } = /** @type {any} */ (navigator);
     this.isMetered = metered || connection?.saveData === true || connection?.type === "cellular";
     this.turns = new Turns();
+    this.polls = pollPolicy(this.settings, runtime.poll);
+    /** What is fetched in the background waits for pages. */
+    this.background = { ...BACKGROUND, calm: () => calm(runtime) };
     /** @type {unknown} of 10,000 batches, those that the origin asks for */
     this.share = 0;
     /** The version that it goes to, or is at. */
@@ -105,12 +114,13 @@ class Update {
   async run() {
     const { runtime, report } = this;
     await runtime.loading;
+    this.polls = pollPolicy(this.settings, runtime.poll);
     const held = runtime.manifest;
     report.from = report.to = this.next = held.version;
     try {
       // Without a network there is nobody to ask, and no failure.
       if (runtime.isOver || navigator.onLine === false) return report;
-      const source = runtime.polls.begin(Date.now(), this.force);
+      const source = this.polls.begin(Date.now(), this.force);
       if (source === undefined) {
         // What waits for a line that costs nothing waits for no poll.
         if (runtime.backlog.size > 0 && !this.isMetered) await this.complete();
@@ -118,20 +128,41 @@ class Update {
       }
       report.source = source;
       // Before anything is asked: a worker that always ends in the middle polls no more often than others.
-      await Promise.race([runtime.store.write({ poll: runtime.polls.saved }).catch(() => {}), after(1000)]);
+      await this.savePoll();
       await this.from(source, held);
     } catch (error) {
       // An origin whose answers are all of no use must not keep devices from the copy.
-      if (report.source && !this.isAnswered && error instanceof Fault) runtime.polls.failed(report.source, Date.now(), Math.random());
+      if (report.source && !this.isAnswered && error instanceof Fault) {
+        this.polls.failed(report.source, Date.now(), Math.random());
+      }
       report.kind = "failed";
       report.why = String(/** @type {any} */ (error)?.message ?? error);
       const { reason, isTold } = /** @type {any} */ (error);
+      if (isFull(error)) await ranFull(runtime, this.next);
       if (!isTold) runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", this.next);
     } finally {
       this.turns.end();
-      await runtime.store.write({ poll: runtime.polls.saved, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
+      if (report.source) await this.ends();
+      await runtime.store.write({ poll: runtime.poll, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
     }
     return report;
+  }
+
+  /** A poll is over, whatever became of it. */
+  async ends() {
+    const { saved } = this.polls;
+    saved.asked = undefined;
+    this.runtime.poll = saved;
+    if (!(await hasLeft(this.runtime, saved))) return;
+    this.runtime.isOver = true;
+    this.report.kind = "removed";
+  }
+
+  /** What was found out of whom to poll, and when; a store that hangs keeps no update. */
+  savePoll() {
+    const { runtime } = this;
+    runtime.poll = this.polls.saved;
+    return Promise.race([runtime.store.write({ poll: runtime.poll }).catch(() => {}), after(1000)]);
   }
 
   /**
@@ -139,23 +170,24 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
-    const { runtime, report } = this;
-    const data = await ask(this.settings, source, held, true);
+    const data = await ask(this.settings, source, held, true, (data) => this.hears(data, source));
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
-    // Before the manifest, whose files may not fit: the kill switch has to arrive in any case.
+    await this.take(data, source, held);
+  }
+
+  /**
+   * Follows the other documents that an answer names, before its manifest is judged: the kill switch has to arrive in any case.
+   * @param {any} data
+   * @param {Source} source
+   */
+  async hears(data, source) {
+    const { runtime } = this;
     await this.follow("policy", data.policy, source);
     await this.follow("prefetch", data.prefetch, source);
-    if (isKilled(runtime.policy, Date.now())) {
-      endAside(runtime);
-      if (runtime.policy.until === Infinity) {
-        runtime.isOver = true;
-        report.kind = "removed";
-        return;
-      }
-      await runtime.store.write({ aside: runtime.aside });
-    }
-    await this.take(data, source, held);
+    if (!isKilled(runtime.policy, Date.now())) return;
+    endAside(runtime);
+    await runtime.store.write({ aside: runtime.aside }).catch(() => {});
   }
 
   /**
@@ -165,13 +197,16 @@ class Update {
    */
   answered(source, data) {
     this.isAnswered = true;
-    this.runtime.polls.answered(source, data.interval);
+    this.polls.answered(source, data.interval, Date.now());
+    // What comes now may take longer than this worker's life.
+    void this.savePoll();
   }
 
   // MARK: Documents
 
   /**
-   * Fetches a document whose number in an answer differs from that of the one held. What fails is tried again at the next poll.
+   * Fetches a document whose number in an answer is above that of the one held, and takes it only if it is the one that was named: a
+   * cache in between may have an older one, with a switch that was thrown since. What fails is tried again at the next poll.
    * @param {"policy" | "prefetch"} kind
    * @param {unknown} named
    * @param {Source} source
@@ -180,15 +215,14 @@ class Update {
     const { runtime, settings } = this;
     const number = versionNumber(named);
     const held = runtime[kind].number;
-    if (Number.isNaN(number) || (source === "mirror" ? number <= held : number === held)) return;
+    if (!(number > held)) return;
     const name = kind === "policy" ? "policy.json" : "prefetchConfig";
     const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
       : settings.mirror(kind === "policy" ? name : `${name}.json`);
     try {
       const document = await fetchJSON(url, 8 << 20);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
-      // A cache in between may still have an older one.
-      if (!read || (source === "mirror" ? read.number <= held : read.number === held)) return;
+      if (read?.number !== number) return;
       // In force at once, whatever becomes of the store.
       Object.assign(runtime, { [kind]: read });
       await runtime.store.write({ [kind]: document });
@@ -213,6 +247,12 @@ class Update {
       return;
     }
     this.next = data.version;
+    if (!(await mayTry(runtime, data.version))) {
+      this.answered(source, data);
+      report.kind = "failed";
+      report.why = `version ${data.version}: no room, tried before`;
+      return;
+    }
     if (!/^[0-9a-f]{64}$/.test(data.digest)) fault("no digest");
     if (data.pack) {
       const map = await this.pack(data, held);
@@ -222,12 +262,12 @@ class Update {
         return this.switch({ version: data.version, digest: data.digest, map }, data, held);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-      return this.take(await ask(this.settings, source, held, false, data), source, held);
+      return this.take(await this.asksAgain(source, held, data), source, held);
     }
     const map = await this.mapOf(data, held);
     if (!map && held.version === "0") fault("a patch that nobody asked for");
     if (!map) {
-      const whole = await ask(this.settings, source, { ...held, version: "0" }, false, data);
+      const whole = await this.asksAgain(source, { ...held, version: "0" }, data);
       return this.take(whole, source, { version: "0", digest: "", map: held.map });
     }
     report.kind = data.patch ? "patch" : "whole";
@@ -236,11 +276,35 @@ class Update {
     this.answered(source, data);
     const wanted = await this.wanted(next, held);
     if (this.isMetered) {
-      for (const [url] of wanted) runtime.backlog.add(url);
+      for (const [url, entry] of wanted) if (!(await this.keepsCached(url, entry))) runtime.backlog.add(url);
     } else {
       await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
     }
     await this.switch(next, data, held);
+  }
+
+  /**
+   * The same poll, without a pack.
+   * @param {Source} source
+   * @param {Manifest} held
+   * @param {any} data
+   */
+  asksAgain(source, held, data) {
+    return ask(this.settings, source, held, false, async () => {}, data);
+  }
+
+  /**
+   * Keeps a file that the browser has in its own cache, which costs no byte of the line.
+   * @param {string} url
+   * @param {Entry} entry
+   */
+  async keepsCached(url, entry) {
+    const bytes = await fromSite(this.settings, url, entry, this.pause, "only-if-cached");
+    if (bytes) {
+      this.runtime.cached.add(url);
+      await this.keep(entry, bytes);
+    }
+    return bytes !== undefined;
   }
 
   /**
@@ -274,11 +338,11 @@ class Update {
     if (count >= MOST_BEGUN) return undefined;
     try {
       await this.begins({ download, count: count + 1 });
-      const bytes = await fetchBytes(download, { limit: size, ...BACKGROUND });
+      const bytes = await fetchBytes(download, { limit: size, ...this.background });
       report.bytes += bytes.length;
       const files = await this.holdings();
       const present = await runtime.files.present();
-      const map = await decoding().applyPack(bytes, data, held, {
+      const map = await applyPack(bytes, data, held, {
         pause: this.pause, limit: DOCUMENT_LIMIT,
         file: async (digest) => {
           for (const entry of files.get(digest) ?? []) {
@@ -339,7 +403,7 @@ class Update {
     const wanted = [];
     for (const [url, entry] of next.map) {
       const isNew = isWiped || held.map.get(url)?.download !== entry.download;
-      if (isNew && !present.has(entry.download) && this.settings.allows(url)) wanted.push([url, entry]);
+      if (isNew && !present.has(entry.download) && this.settings.allows(url) && !ON_DEMAND.test(url)) wanted.push([url, entry]);
       await this.pause();
     }
     return wanted;
@@ -381,19 +445,22 @@ class Update {
     let room = this.settings.limit;
     for (const { download, size } of map.values()) if (present.has(download)) room -= size;
     const queue = wanted.filter(([, { size }]) => (room -= size) >= 0);
+    /** @type {unknown[]} */
+    const failures = [];
     const work = async () => {
       for (let next; (next = queue.shift()); ) {
         const [url, entry] = next;
-        await this.keep(entry, await this.fileOf(url, entry, deltas[url], files));
+        await calm(runtime);
+        try {
+          await this.keep(entry, await this.fileOf(url, entry, deltas[url], files));
+        } catch (error) {
+          if (failures.push(error) >= MOST_FAILED || isFull(error)) queue.length = 0;
+        }
         await this.pause();
       }
     };
-    try {
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
-    } catch (error) {
-      queue.length = 0;
-      throw error;
-    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    if (failures.length > 0) throw failures.find(isFull) ?? failures[0];
   }
 
   /**
@@ -415,13 +482,19 @@ class Update {
     const arriving = runtime.files.arriving.get(entry.download);
     if (arriving) return arriving;
     report.fetched += 1;
+    // What the page that opened it has loaded is in the browser's cache.
+    const cached = await fromSite(this.settings, url, entry, this.pause, "only-if-cached");
+    if (cached) {
+      runtime.cached.add(url);
+      return cached;
+    }
     const [base] = (delta && files.get(delta.base)) ?? [];
     if (delta && base) {
       try {
-        const coded = await fetchBytes(delta.download, { limit: delta.size, priority: "low" });
+        const coded = await fetchBytes(delta.download, { limit: delta.size, ...this.background, tries: 1 });
         report.bytes += coded.length;
         const over = (await runtime.files.bytes(base)) ?? fault("no base");
-        const bytes = await decoding().applyDelta(coded, over, { pause: this.pause, limit: entry.size });
+        const bytes = await applyDelta(coded, over, { pause: this.pause, limit: entry.size });
         await check(entry, bytes, this.pause);
         report.deltas += 1;
         return bytes;
@@ -429,7 +502,7 @@ class Update {
         // "Any fault of a delta costs one plain download."
       }
     }
-    const bytes = await fetchEntry(entry, this.pause, BACKGROUND).catch((error) => {
+    const bytes = await fetchEntry(entry, this.pause, this.background).catch((error) => {
       runtime.report(error.reason ?? "download", url, this.next);
       throw Object.assign(error, { isTold: true });
     });
@@ -457,8 +530,9 @@ class Update {
   async complete() {
     const { runtime } = this;
     const { map } = runtime.manifest;
+    if (!(await mayTry(runtime, runtime.manifest.version))) return sweep(runtime);
     const present = await runtime.files.present();
-    const urls = present.size === 0 ? [...map.keys()] : [...runtime.backlog];
+    const urls = present.size === 0 ? [...map.keys()].filter((url) => !ON_DEMAND.test(url)) : [...runtime.backlog];
     const wanted = urls.flatMap((url) => {
       const entry = map.get(url);
       return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
@@ -520,9 +594,3 @@ class Update {
     if (batch) this.runtime.post(batch);
   }
 }
-
-/**
- * Whether the browser has no more room.
- * @param {any} error
- */
-const isFull = (error) => error?.name === "QuotaExceededError";

@@ -1,4 +1,4 @@
-// What decodes packs and deltas is half as large as all the rest, and most of a worker's lives end without it.
+// What polls, downloads and decodes is larger than what answers pages, and a page waits for none of it: it is a script of its own.
 
 /** Beside the worker's own script, which has to be there when it is installed: later a worker may import nothing new. */
 const SCRIPT = "xcache-sw-packs.js";
@@ -16,11 +16,12 @@ function trusted(url) {
 }
 
 /**
- * What decodes packs and deltas. The script is fetched when the worker is installed, the browser keeps it with the worker's own, and
- * each life of the worker runs it when it first needs it.
- * @returns {Pick<typeof import("../protocol/packs.js"), "applyDelta" | "applyPack">}
+ * What the other script has. It is fetched when the worker is installed, the browser keeps it with the worker's own, and each life of the
+ * worker runs it when it first needs it.
+ * @returns {{Updater: typeof import("./update.js").Updater, fetchNow: typeof import("./fetching.js").fetchNow,
+ *   trim: typeof import("./room.js").trim, stateOf: typeof import("./state.js").stateOf}}
  */
-export function decoding() {
+export function background() {
   const scope = /** @type {any} */ (self);
   if (!scope.xcachePacks) scope.importScripts(trusted(SCRIPT));
   return scope.xcachePacks;

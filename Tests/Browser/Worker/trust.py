@@ -1,0 +1,208 @@
+"""Whom a page may rely on: answers that are somebody else's, switches that caches undo, and pages that nobody keeps up any more."""
+import json, time
+
+from answers import with_prefetch
+from bench import App, case, until
+from hostile import THROWS, in_order
+from servers import fails, says
+from steps import CACHE, KEPT, forward, from_the_site, lazy_of, lose, opens, policy, second, takes, until_gone
+
+
+def signs_in(web):
+    """A site that tells who is signed in, by a cookie that scripts can't see."""
+    def api(request):
+        cookie = request.headers.get("Cookie") or ""
+        request.answer(cookie.split("id=")[-1].encode(), headers=[("Vary", "Accept-Language")])
+
+    def login(request):
+        request.answer(b"", headers=[("Set-Cookie", f"id={request.body.decode() or 'C'}; HttpOnly; Path=/")])
+    web.routes.update({"/api": api, "/login": login})
+
+
+def slow_call(bench):
+    """A page whose prefetch call is answered for A."""
+    app, tab, _ = with_prefetch(bench, [{"api": "/api", "method": "GET"}])
+    signs_in(app.web)
+    tab.fetch("/login", "{method: 'POST', body: 'A'}")
+    asked = []
+    api = app.web.routes["/api"]
+    app.web.routes["/api"] = lambda request: (api(request), asked.append(1))
+    tab.open(app.base + "index.html")
+    until(lambda: asked, "the call")
+    return app, tab
+
+
+@case("a prefetched answer isn't given to who signed in meanwhile, nor to who signed out")
+def _(bench):
+    app, tab = slow_call(bench)
+    assert tab.fetch("/login", "{method: 'POST', body: 'B'}")["status"] == 200
+    assert tab.fetch("/api")["text"] == "B"
+    app, tab = slow_call(bench)
+    # Without one, it is.
+    assert tab.fetch("/api")["text"] == "A" and tab.state()["counts"]["prefetched"] == 1
+    app, tab = slow_call(bench)
+    tab.eval("document.cookie = 'other=1'")
+    assert tab.fetch("/api")["text"].startswith("A") and tab.state()["counts"]["prefetched"] == 0
+
+
+@case("a page that opened elsewhere meanwhile ends what was prefetched: it may have signed somebody in")
+def _(bench):
+    app, tab = slow_call(bench)
+    app.web.routes["/callback"] = lambda request: request.answer(
+        b"<!doctype html><title>in</title>", "text/html", headers=[("Set-Cookie", "id=B; HttpOnly; Path=/")])
+    other = app.tab()
+    other.open(app.base + "callback")
+    assert tab.fetch("/api")["text"] == "B"
+
+
+@case("a header that the page set, and the answer varies by, isn't answered by what was prefetched")
+def _(bench):
+    app, tab = slow_call(bench)
+    assert tab.fetch("/api", "{headers: {'Accept-Language': 'de'}}")["text"] == "A" and tab.state()["counts"]["prefetched"] == 0
+    app, tab = slow_call(bench)
+    assert tab.fetch("/api", "{headers: {'Accept': 'text/plain'}}")["text"] == "A" and tab.state()["counts"]["prefetched"] == 1
+
+
+@case("the kill switch arrives with an answer that nothing can be taken of")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2)
+    for number, wrong in enumerate(({"version": None}, {"update": "yes"}, {"digest": None}, {"resourcemap": None}), 5):
+        bench.proxy.rules = [("policy.json", says(intercept=False, until="2100-01-01T00:00:00Z", version=str(number))),
+                             ("configure.json", says(policy=str(number), pack=None, patch=None, **wrong))]
+        assert tab.update()["kind"] == "failed"
+        assert tab.state()["policy"] == number and tab.state()["version"] == "1", wrong
+
+
+@case("an older policy than the one that is named, or held, isn't taken")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    for held, named, given, after in ((0, "5", "5", 5), (5, "7", "6", 5), (5, "7", "3", 5), (5, "3", "3", 5), (5, "7", "8", 5), (5, "7", "7", 7)):
+        assert tab.state()["policy"] == held
+        bench.proxy.rules = [("policy.json", says(intercept=True, version=given)), ("configure.json", says(policy=named))]
+        tab.update()
+        assert tab.state()["policy"] == after, (held, named, given)
+
+
+@case("the kill switch stands a worker aside, and keeps what it has: it comes back without a download")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    from_the_site(app, (b"version 1", b"from the site"))
+    policy(bench, app, "kill")
+    until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
+    held = tab.state()
+    tab.open(app.base)
+    assert tab.title() == "from the site" and tab.controlled()
+    assert tab.state()["held"] == held["listed"]
+    policy(bench, app, "resume")
+    until(lambda: tab.update() and tab.state()["policy"] > held["policy"], "the policy")
+    bench.proxy.forget()
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    assert tab.title() == "version 1"
+    assert not [path for path in bench.proxy.seen("/xcache/") if ".json" not in path]
+
+
+@case("a page that failed twice opens from the device where the network accepts and never answers")
+def _(bench):
+    app = App(bench, patience=500)
+    tab = app.visited(1, extra=THROWS)
+    for _ in range(2):
+        tab.open(app.base)
+        tab.until("document.readyState === 'complete'")
+    tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
+
+    def hangs(request):
+        until(lambda: not app.web.routes, "the end of the case")
+    app.web.routes["/"] = hangs
+    begun = time.monotonic()
+    tab.open(app.base)
+    assert tab.title() == "version 1" and time.monotonic() - begun < 20
+    app.web.routes = {}
+
+
+@case("an error of a script of the page's own that keeps nothing from it isn't a failure")
+def _(bench):
+    app = App(bench)
+    renders = ('<script type="module">throw new Error("harmless")</script><script type="module">'
+               'document.body.append(document.createElement("main"))</script>')
+    later = '<script type="module">setTimeout(() => document.body.append(document.createElement("main")), 600); throw new Error("late")</script>'
+    for extra in (renders, later):
+        app = App(bench)
+        tab = app.visited(1, extra=extra)
+        from_the_site(app, (b"version 1", b"from the site"))
+        for _ in range(4):
+            tab.open(app.base)
+            tab.until("document.querySelector('main') !== null")
+            tab.until(KEPT % ("health", "!kept || kept.size === 0"))
+            assert tab.title() == "version 1"
+
+
+@case("without an answer to polls for as long as the site says, the network is asked first, and the device where it has none")
+def _(bench):
+    app = App(bench, staleAfter=10, patience=500)
+    tab = app.visited()
+    tab.update()
+    from_the_site(app, (b"version 1", b"from the site"))
+    bench.proxy.stop()
+    for days, title in ((9, "version 1"), (2, "from the site")):
+        forward(bench, app, days * 24 * 3600)
+        assert tab.update()["kind"] == "failed"
+        tab.open(app.base)
+        assert tab.title() == title, days
+    app.web.stop()
+    tab.open(app.base)
+    assert tab.title() == "version 1"
+    app.web.start()
+    bench.proxy.start()
+    assert tab.update()["kind"] == "nothing"
+    tab.open(app.base)
+    assert tab.title() == "version 1"
+
+
+@case("a worker whose own script isn't on the site any more leaves, and not before it was missed twice")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    files = app.web.files
+    app.web.files = {name: file for name, file in files.items() if not name.startswith("xcache")}
+    forward(bench, app, 2 * 3600)
+    tab.update()
+    assert tab.controlled() and tab.state()["version"] == "1"
+    # A deployment that is on its way.
+    app.web.files = files
+    forward(bench, app, 2 * 3600)
+    assert tab.update()["kind"] == "nothing"
+    app.web.files = {name: file for name, file in files.items() if not name.startswith("xcache")}
+    for kind in ("nothing", "removed"):
+        forward(bench, app, 2 * 3600)
+        assert tab.eval("xcache.update({force: true}).then((report) => report?.kind)") == kind
+    until_gone(tab)
+    assert tab.eval("caches.keys()") == []
+
+
+@case("an open page gets its own version of what both list, as long as it is here")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1, add={"lang.json": b"1"})
+    app.release(2, add={"lang.json": b"2"})
+    app.hold(tab)
+    assert tab.state()["page"] == "1" and tab.fetch("lang.json")["text"] == "1" and tab.eval("lazy()") == "lazy 1"
+    lose(tab, "/1/1/")
+    bench.stop_worker(tab)
+    assert tab.fetch("lang.json")["text"] == "2"
+
+
+@case("a lazy chunk of an open page's version that was never held, and is gone from the site, comes from its download")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    second(bench, app, 2)
+    takes(app, tab, "pack")
+    lose(tab, lazy_of(app, 1).split("/")[1])
+    bench.stop_worker(tab)
+    assert lazy_of(app, 1) not in app.web.files
+    assert tab.eval("lazy()") == "lazy 1"
