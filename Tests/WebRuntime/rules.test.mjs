@@ -172,3 +172,41 @@ test("ranges", () => {
     [" Bytes = 1 - 2 ", [1, 3]],
   ]) assert.deepEqual(rangeOf(text, 10), wanted, String(text));
 });
+
+test("a poll in whose middle the device was ended counts as failed; one that ended doesn't", () => {
+  let saved;
+  let now = 1e12;
+  const asked = [];
+  for (let poll = 0; poll < 7; poll++) {
+    const policy = new PollPolicy({ server: "a", hasFallback: true }, structuredClone(saved));
+    asked.push(policy.begin((now += 31_000)));
+    saved = policy.saved;
+  }
+  assert.deepEqual(asked, ["origin", "origin", "origin", "origin", "origin", "mirror", "origin"]);
+  const well = new PollPolicy({ server: "a", hasFallback: true });
+  for (let poll = 0; poll < 20; poll++) {
+    assert.equal(well.begin((now += 31_000)), "origin");
+    well.answered("origin", undefined, now);
+  }
+  assert.equal(well.saved.failures, 0);
+});
+
+test("a page is taken apart once, however many patterns a policy has", () => {
+  const bypass = Array.from({ length: 40_000 }, (_, i) => `https://m.test/${i}/*`);
+  const policy = readPolicy({ code: 200, data: { version: "1", intercept: true, bypass } });
+  const { URL: own } = globalThis;
+  let made = 0;
+  globalThis.URL = class extends own {
+    constructor(...words) {
+      super(...words);
+      made += 1;
+    }
+  };
+  try {
+    assert.equal(isBypassed(policy, "https://m.test/39999/x", 0), true);
+    assert.equal(isBypassed(policy, "https://m.test/none", 0), false);
+  } finally {
+    globalThis.URL = own;
+  }
+  assert.equal(made, 2);
+});

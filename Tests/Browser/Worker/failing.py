@@ -5,9 +5,15 @@ from bench import App, case, until
 from steps import CACHE, forward, opens, looks_for_worker, until_waiting, until_active, from_the_site, lose
 
 
+def uncached(app):
+    """Nothing of the site is in the browser's own cache."""
+    app.web.headers = [("Cache-Control", "no-store")]
+
+
 @case("a damaged file in the cache: the page gets the right bytes, and the cache too")
 def _(bench):
     app = App(bench)
+    uncached(app)
     tab = app.visited()
     tab.eval(f"""(async () => {{ const c = await {CACHE};
       for (const k of await c.keys()) if (k.url.includes('logo.svg')) await c.put(k, new Response('damaged'));
@@ -27,18 +33,21 @@ def _(bench):
 @case("a damaged file, and nobody who has it: the page gets the site's")
 def _(bench):
     app = App(bench)
+    uncached(app)
     tab = app.visited()
     lose(tab, "logo.svg")
     bench.stop_worker(tab)
     bench.proxy.stop()
-    tab.open(app.base)
+    # The site has moved on.
     app.web.files["logo.svg"] = b"<svg>of the site</svg>"
+    tab.open(app.base)
     assert tab.fetch("logo.svg")["text"] == "<svg>of the site</svg>"
 
 
 @case("a listed file whose download answers with other bytes: the page gets the site's, the origin is told")
 def _(bench):
     app = App(bench)
+    uncached(app)
     tab = app.visited()
     lose(tab, "logo.svg")
     bench.stop_worker(tab)

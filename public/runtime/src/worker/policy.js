@@ -49,8 +49,12 @@ export const isKilled = (policy, now) => policy.killed && now < policy.until;
  * @param {string} page
  * @param {number} now
  */
-export const isBypassed = (policy, page, now) =>
-  policy.bypass.some(({ pattern, until }) => now < until && matches(pattern, page));
+export function isBypassed({ bypass }, page, now) {
+  if (bypass.length === 0) return false;
+  // Once for all patterns: a policy may have many.
+  const place = placeOf(page);
+  return bypass.some(({ pattern, until }) => now < until && matchesPlace(pattern, place));
+}
 
 /**
  * @param {any} text
@@ -75,17 +79,27 @@ export function readPattern(text) {
   };
 }
 
+/** @param {string} page */
+function placeOf(page) {
+  const { protocol, port, hostname, pathname, search } = new URL(page);
+  const target = matchKey(pathname + search);
+  return { protocol, port, hostname, target, path: withoutQuery(target) };
+}
+
+/**
+ * @param {Pattern} pattern
+ * @param {ReturnType<typeof placeOf>} place
+ */
+function matchesPlace({ scheme, port, host, parts, hasQuery }, place) {
+  if (scheme !== "*" && `${scheme}:` !== place.protocol) return false;
+  return port === place.port && matchesHost(host, place.hostname) && matchesParts(parts, hasQuery ? place.target : place.path);
+}
+
 /**
  * @param {Pattern} pattern
  * @param {string} page
  */
-export function matches(pattern, page) {
-  const url = new URL(page);
-  if (pattern.scheme !== "*" && `${pattern.scheme}:` !== url.protocol) return false;
-  if (pattern.port !== url.port || !matchesHost(pattern.host, url.hostname)) return false;
-  const target = matchKey(url.pathname + url.search);
-  return matchesParts(pattern.parts, pattern.hasQuery ? target : withoutQuery(target));
-}
+export const matches = (pattern, page) => matchesPlace(pattern, placeOf(page));
 
 /**
  * Whether a host is one of a name, `*.name` (the domain and all below it) or `*`.
