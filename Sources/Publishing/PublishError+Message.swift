@@ -12,7 +12,7 @@ extension PublishError {
     case .notAFolder(let path): "\(path) is neither a folder nor a zip: give a folder or zip file to publish"
     case .archive(let path, let error): "\(path) can't be published: \(error)"
     case .nothingToPublish(let folder):
-      "\(folder) contains no files to publish; use `xcache unpublish` to remove a bundle"
+      "\(folder) contains no files to publish; use `xcache unpublish --bundle NAME` to remove a bundle"
     case .unreadable(let path, let error): "\(path) can't be read: \(error.reason)"
     case .notAFile(let path): "\(path) is neither a file nor a folder: remove or exclude it"
     case .notUTF8(let path): "the name of \(path) isn't UTF-8, so it has no URL: rename or exclude it"
@@ -60,7 +60,7 @@ extension PublishError {
     return
       "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
       + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:"
-      + Listing.below(errors, hint: "xcache check lists them all")
+      + Listing.below(errors, hint: "`xcache check` lists them all")
   }
 }
 

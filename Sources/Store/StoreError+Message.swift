@@ -62,9 +62,9 @@ extension StoreError: CustomStringConvertible {
     case .corruptBlob(let sha256):
       "the stored bytes of sha256 \(sha256) are damaged and were set aside; publish the file again"
     case .unknownApp(let app):
-      "no app named \"\(app)\"; `xcache channel list` shows all apps, and an admin's first publish creates one"
+      "no app named \"\(app)\"; `xcache channel list --all` shows all apps, and an admin's first publish creates one"
     case .unknownChannel(let app, let channel):
-      "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list` shows its channels"
+      "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list\(Self.options(app))` shows its channels"
     case .unknownBundle(let bundle):
       "no bundle named \"\(bundle)\" in this channel; `xcache status` shows its bundles"
     case .appNameTaken(let app, let other):
@@ -99,9 +99,9 @@ extension StoreError: CustomStringConvertible {
     case .tooManySteps(let steps, let kept): Self.stepsMessage(steps, kept)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
-      "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list` shows it"
+      "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list\(Self.options(app))` shows it"
     case .channelRemoved(let app, let channel):
-      "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create` brings it back"
+      "channel \"\(channel)\" of app \"\(app)\" was removed; `xcache channel create\(Self.options(app)) --channel \(channel)` brings it back"
     case .channelHolds(let app, let channel, let resources):
       """
       channel "\(channel)" of app "\(app)" holds \(resources) \(resources == 1 ? "resource" : "resources"); unpublish its bundles first, so that devices \
@@ -167,15 +167,20 @@ extension StoreError: CustomStringConvertible {
   {
     """
     channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.at)): \
-    \(freeze.reason); `xcache channel thaw` lifts the freeze, --break-glass "reason" overrides it
+    \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
     """
+  }
+
+  /// The options that name a channel to any command; `online` is the default.
+  private static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
+    " --app \(app)\(channel == .online ? "" : " --channel \(channel)")"
   }
 
   private static func conflictMessage(_ conflicts: [URLConflict]) -> String {
     list("already published by another bundle with different content, type or headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
-      + "\nexclude them (--exclude), or release them with the other bundle; `xcache unpublish --bundle` removes a bundle"
+      + "\nexclude them (--exclude), or release them with the other bundle; `xcache unpublish --bundle NAME` removes a bundle"
   }
 
   private static func foreignMessage(_ foreign: ForeignURLs) -> String {
@@ -184,12 +189,13 @@ extension StoreError: CustomStringConvertible {
       case .channel(let name):
         (
           "channel \"\(name)\"",
-          "an admin can add hosts with `xcache channel set --hosts`, or allow all with --hosts '*'"
+          "an admin can add hosts with `xcache channel set --hosts NAMES\(name == .online ? "" : " --channel \(name)")`, or "
+            + "allow all with --hosts '*'"
         )
       case .token(let name):
         (
           "token \"\(name)\"",
-          "use a token for these hosts (`xcache token create --hosts`)"
+          "use a token for these hosts (`xcache token create NAME --hosts NAMES`)"
         )
       }
     let more = foreign.count - foreign.first.count

@@ -56,12 +56,14 @@ enum XCache {
   }
 
   static func run(_ words: [String], _ environment: [String: String], _ terminal: Terminal) -> ExitCode {
+    let hints = Hints(words)
+    let terminal = terminal.told(by: hints)
     do {
       return try follow(words, environment, terminal)
     } catch {
       Interruption.waitIfAny()
       let reported = error as? Reported
-      let fault = Fault(reported?.error ?? error)
+      let fault = Fault(reported?.error ?? error).completed(by: hints)
       let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""
       if reported == nil { terminal.note("xcache: \(fault.message)\(hint)") }
       if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }
@@ -106,6 +108,7 @@ enum XCache {
     arguments.remark = { terminal.remark($0) }
     try command.checkActs(arguments.operands)
     try command.checkOptions(arguments)
+    arguments.needsApp = command.needsApp(arguments.operands)
     return try command.run(arguments, terminal)
   }
 

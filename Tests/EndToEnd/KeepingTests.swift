@@ -36,6 +36,32 @@ import Testing
     }
   }
 
+  @Test("What gc removed is 404 at once, though every loop had it open: plain, coded, as a delta")
+  func goneAtOnce() throws {
+    try Site.with { site in
+      let text = (0..<4000).map {
+        "a line that is in both versions: \(SHA256.of([UInt8($0 % 251)] + Array("\($0)".utf8)).hex)\n"
+      }.joined()
+      try site.publish(["a.js": text], "--wait-deltas")
+      let path = Site.path(of: try site.entry("a.js"))
+      try site.publish(["a.js": text + "new"], "--wait-deltas")
+      let deltas = try site.poll("version=1&patch=1")["data"]?["deltas"]?["\(Site.base)/a.js"]
+      let delta = Site.path(of: deltas)
+      let codings = ["identity", "gzip", "zstd"]
+      for coding in codings + codings + codings {
+        #expect(try site.web.ask(path, "GET", ["Accept-Encoding": coding]).status == 200)
+        #expect(try site.web.ask(delta).status == 200)
+      }
+      try site.publish(["b.js": "other"])
+      let collected = try site.run("gc", "--keep-versions", "1", "--keep-days", "0")
+      #expect(collected.exitCode == 0, "\(collected.errors)")
+      for coding in codings + codings + codings {
+        #expect(try site.web.ask(path, "GET", ["Accept-Encoding": coding]).status == 404, "\(coding)")
+        #expect(try site.web.ask(delta).status == 404)
+      }
+    }
+  }
+
   @Test("A backup of a running origin is restored, and answers the same bytes")
   func backup() throws {
     let site = try Site()

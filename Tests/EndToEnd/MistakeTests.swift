@@ -60,6 +60,10 @@ import Testing
       }
       for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
       #expect(try bench.state() == before)
+      for (hint, environment) in bench.hints {
+        let outcome = try bench.paste(hint, environment)
+        #expect(outcome.exitCode != 2, "xcache \(hint.line)\n\(outcome.errors)")
+      }
     }
   }
 
@@ -124,6 +128,22 @@ import Testing
     private let admin: String
     private let reader: String
     private let web: Web
+    private let collected = Collected()
+
+    /// What messages told people to run, with the variables that they had set.
+    private final class Collected: Sendable {
+      let hints = Locked<[Hint: [String: String]]>([:])
+    }
+
+    var hints: [(Hint, [String: String])] {
+      collected.hints.withLock { $0.sorted { $0.key.line < $1.key.line }.map { ($0.key, $0.value) } }
+    }
+
+    func paste(_ hint: Hint, _ environment: [String: String]) throws -> Outcome {
+      let scratch = try Scratch()
+      try scratch.write("site/a.js", "3")
+      return try Outcome(try Child([Binary.path] + hint.words, environment: environment, in: scratch.path))
+    }
 
     init(_ site: Site) throws {
       (url, data, admin, web) = (site.url, site.data, site.token, site.web)
@@ -191,7 +211,12 @@ import Testing
         if outcome.exitCode != 0 { throw Child.Failed(description: outcome.errors) }
       }
       let words = Self.words(filled(row.run + more))
-      return try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
+      let outcome = try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
+      // A setting that is itself the mistake can't be pasted around.
+      if row.code != "settings", row.files.isEmpty {
+        for hint in Hint.all(in: outcome.errors) { collected.hints.withLock { $0[hint] = environment } }
+      }
+      return outcome
     }
 
     private func filled(_ text: String) -> String {

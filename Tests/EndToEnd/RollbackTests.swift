@@ -84,8 +84,9 @@ import Testing
   @Test(
     "What can't be done is refused in words that say what to do",
     arguments: [
-      (["rollback", "--steps", "1"], Int32(2), "--all-bundles"),
-      (["rollback", "--bundle", "main"], 2, "--at TIME"),
+      (["rollback", "--bundle", "main", "--all-bundles"], Int32(2), "not both"),
+      (["rollback", "1", "--to", "1", "--yes"], 2, "the version once"),
+      (["rollback", "1", "2"], 2, "unexpected argument: 2"), (["rollback", "9", "--yes"], 1, "no version 9"),
       (["rollback", "--bundle", "main", "--to", "1", "--steps", "1"], 2, "--steps"),
       (["rollback", "--bundle", "main", "--to", "yesterday"], 2, "2026-11-19T14:05+08:00"),
       (["rollback", "--bundle", "main", "--to", "9"], 1, "no version 9"),
@@ -115,6 +116,121 @@ import Testing
       #expect(outcome.exitCode == exitCode && outcome.output.isEmpty, "\(outcome.output)")
       #expect(outcome.errors.contains(says), "\(outcome.errors)")
       #expect(try Self.version(site) == "2", "nothing was changed")
+    }
+  }
+
+  @Test(
+    "Alone it shows the step to the version before, and changes nothing without an answer",
+    arguments: [[], ["1"], ["--bundle", "main"], ["--all-bundles"], ["--steps", "1"]])
+  func unconfirmed(words: [String]) throws {
+    try Self.twoVersions { site in
+      let words = ["rollback"] + words + ["--app", "shop"]
+      let outcome = try Outcome(try site.start(words))
+      #expect(
+        outcome.exitCode == 2 && outcome.errors.contains("there is no terminal to ask on"),
+        "\(outcome.errors)")
+      #expect(
+        outcome.output.contains("would become version 3 with the content of version 1"), "\(outcome.output)")
+      #expect(try Self.version(site) == "2")
+      let document = try Outcome(try site.start(words + ["--json"]))
+      #expect(document.exitCode == 2 && document.errors.contains("--yes"), "\(document.output)")
+      for (answer, version, exitCode) in [("n", "2", Int32(3)), ("y", "3", 0)] {
+        let asked = try Self.onTerminal(site, words, answer: answer)
+        #expect(
+          asked.output.contains("roll back online of shop to the content of version 1? [y/N]"),
+          "\(asked.output)")
+        #expect(asked.exitCode == exitCode, "\(asked.output)")
+        #expect(try Self.version(site) == version)
+      }
+    }
+  }
+
+  /// Runs a command on a terminal where somebody types an answer.
+  private static func onTerminal(_ site: Site, _ words: [String], answer: String) throws -> Outcome {
+    let line = ([Binary.path] + words).joined(separator: " ")
+    return try Outcome(
+      try site.start(
+        [], launcher: ["sh", "-c", "printf '\(answer)\\n' | script -qec '\(line)' /dev/null; exit $?"]))
+  }
+
+  @Test("One line takes a channel back", arguments: [["--yes"], ["1", "--yes"], ["-y", "--steps", "1"]])
+  func oneLine(words: [String]) throws {
+    try Self.twoVersions { site in
+      let outcome = try Outcome(try site.start(["rollback"] + words + ["--app", "shop"]))
+      #expect(
+        outcome.exitCode == 0 && outcome.output.contains("version 3 with the content of version 1"),
+        "\(outcome.errors)")
+    }
+  }
+
+  @Test("Where there are several bundles, the lines to choose from can be pasted") func severalBundles()
+    throws
+  {
+    try Self.twoVersions { site in
+      try site.publish(["b.js": "1"], as: "more", base: "https://m.example.com/more")
+      let outcome = try Self.run(site, "rollback", "--yes")
+      #expect(
+        outcome.exitCode == 2 && outcome.errors.contains("`xcache rollback --bundle more --app shop`"),
+        "\(outcome.errors)")
+      #expect(outcome.errors.contains("`xcache rollback --all-bundles --app shop`"), "\(outcome.errors)")
+    }
+  }
+
+  @Test("The hint of a freeze thaws the channel that is frozen, and no other") func freezeHint() throws {
+    try Site.with { site in
+      for channel in ["online", "test"] {
+        for text in ["1", "2"] { try site.publish(["a.js": text], "--channel", channel) }
+        let words = ["channel", "freeze", channel, "--app", "shop", "--reason", "sale"]
+        #expect(try Outcome(try site.start(words)).exitCode == 0)
+      }
+      let refused = [
+        [
+          "publish", try site.scratch.folder("next", ["a.js": "3"]), "--bundle", "main", "--base-url",
+          Site.base,
+        ],
+        ["unpublish", "--bundle", "main"], ["rollback", "--all-bundles", "--to", "1"],
+      ]
+      for words in refused {
+        let outcome = try Outcome(try site.start(words + ["--app", "shop", "--channel", "test"]))
+        #expect(
+          Hint.all(in: outcome.errors).map(\.line) == ["channel thaw --app shop --channel test"],
+          "\(outcome.errors)")
+      }
+      try site.publish(["a.js": "4"], "--channel", "other")
+      for more in [[], ["--dry-run"]] {
+        let words = ["promote", "--from", "other", "--to", "test", "--app", "shop"]
+        let outcome = try Outcome(try site.start(words + more))
+        let hints = Hint.all(in: outcome.errors + outcome.output).map(\.line)
+        #expect(
+          hints.count == 1 && hints[0].contains("--app shop") && hints[0].contains("--channel test"),
+          "\(hints)")
+        #expect(!hints[0].contains("other"))
+      }
+      #expect(
+        try Outcome(try site.start(["channel", "thaw", "--app", "shop", "--channel", "test"])).exitCode == 0)
+      let list = try site.run("channel", "list", "--app", "shop").output
+      #expect(
+        list.contains("frozen by admin")
+          && list.split(separator: "\n").count { $0.contains("frozen by") } == 1)
+    }
+  }
+
+  @Test("status shows what fails first, with the reason; without an app, every channel") func statusFirst()
+    throws
+  {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "1"], "--channel", "test")
+      let kill = ["policy", "kill", "--app", "shop", "--channel", "test", "-m", "white screen"]
+      #expect(try Outcome(try site.start(kill)).exitCode == 0)
+      let online = try Self.run(site, "status").output.split(separator: "\n")
+      #expect(
+        online.first?.hasPrefix("KILLED shop test: ") == true && online[0].contains("white screen"),
+        "\(online)")
+      let all = try site.run("status").output.split(separator: "\n")
+      #expect(all.first?.hasPrefix("KILLED shop test: ") == true, "\(all)")
+      let rows = all.drop { !$0.hasPrefix("APP") }
+      #expect(rows.count == 3 && rows.dropFirst().first?.contains("killed") == true, "\(all)")
     }
   }
 

@@ -78,7 +78,7 @@ import Testing
     let path = folder.path
     #expect(
       words { _ = try Scan.files(in: path) }
-        == "\(path) contains no files to publish; use `xcache unpublish` to remove a bundle")
+        == "\(path) contains no files to publish; use `xcache unpublish --bundle NAME` to remove a bundle")
     #expect(words { _ = try Scan.files(in: path + "/no") } == "no such folder: \(path)/no")
     try folder.write("file", "x")
     #expect(

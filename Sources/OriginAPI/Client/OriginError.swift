@@ -62,6 +62,6 @@ extension Problem {
     }
     guard code == "token" else { return detail }
     return tokenSource.map { "\(detail). It came from \($0)" }
-      ?? "\(detail); give one with --token or XCACHE_TOKEN, or run xcache login"
+      ?? "\(detail); give one with --token or XCACHE_TOKEN, or run `xcache login`"
   }
 }

@@ -95,6 +95,8 @@ struct GarbageCollection {
       }
     }
     report.resources += try drop(ResourceRow.unneeded, ResourceRow.deleteUnneeded)
+    // Servers keep files open under their URLs. From here on, nothing is found under those of the deleted resources.
+    if report.resources > 0 { store.changes.changed() }
     _ = try drop(ContentTypeRow.unneeded, ContentTypeRow.deleteUnneeded)
     report.urls += try drop(URLRow.unneeded, URLRow.deleteUnneeded)
     for channel in removed {
@@ -240,6 +242,7 @@ struct GarbageCollection {
       }
       report.derived.add(size)
     }
+    if !unneeded.isEmpty { store.changes.changed() }
   }
 }
 

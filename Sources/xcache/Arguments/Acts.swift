@@ -76,7 +76,10 @@ extension Spelling {
     "revoke": ["rm", "delete", "remove"],
     "forget": ["rm", "delete", "remove"], "add": ["create", "new"], "push": ["set", "upload"],
     "set": ["push"],
-    "publish": ["upload", "deploy", "release"], "rollback": ["revert", "undo"], "log": ["history"],
+    "publish": ["upload", "deploy", "release"], "rollback": ["revert", "undo", "back"],
+    "log": ["history", "versions", "releases", "list", "ls"],
+    "channel": ["channels", "env", "environments"], "unpublish": ["remove", "rm", "delete", "withdraw"],
+    "purge": ["erase", "wipe"], "show": ["cat", "describe", "get"],
     "doctor": ["fsck"], "status": ["info"], "verify": ["check"],
   ]
 }

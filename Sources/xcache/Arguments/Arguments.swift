@@ -10,6 +10,8 @@ struct Arguments: Sendable {
   /// The environment variables.
   let environment: [String: String]
   private let options: [Option]
+  /// Whether the command needs an app, for messages that name all that is missing.
+  var needsApp = false
   /// Called with each request to a server if --verbose was given.
   var trace: (@Sendable (String) -> Void)?
   /// Called with messages to show at once: warnings, or that a request is retried.

@@ -92,6 +92,16 @@ struct Command: Sendable {
     .value("app", "NAME", environment: "XCACHE_APP", "the app"),
     .value("channel", "NAME", environment: "XCACHE_CHANNEL", "the channel (default: online)"),
   ]
+
+  /// Whether it is about one app. `status` and lists without one are about all of them.
+  func needsApp(_ operands: [String]) -> Bool {
+    guard options.contains(where: { $0.environment == "XCACHE_APP" }) else { return false }
+    return switch name {
+    case "status", "init": false
+    case "channel": !["list", "default-app"].contains(operands.first ?? "list")
+    default: true
+    }
+  }
 }
 
 extension Option {

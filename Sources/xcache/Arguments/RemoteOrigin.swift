@@ -106,27 +106,40 @@ struct RemoteOrigin {
 
   var server: BaseURL {
     get throws {
-      guard let server = settings.server else {
-        guard known.isEmpty else {
-          throw UsageError(
-            "no server given, and you are logged in to \(known.count) servers: choose one with --server or XCACHE_SERVER: "
-              + known.map(\.text).alternatives)
-        }
-        throw UsageError(
-          "no server given: use --server URL, set XCACHE_SERVER, add \"server\" to xcache.json, or log in to exactly one: "
-            + "xcache login URL")
-      }
+      guard let server = settings.server else { throw missing() }
       return server
     }
   }
 
+  /// The error that options are missing: those that `words` name, and the server and app if they are missing, too.
+  func missing(_ words: String..., app needsApp: Bool? = nil) -> UsageError {
+    var all = words
+    if settings.server == nil {
+      all.append(
+        known.isEmpty
+          ? "no server given: use --server URL, set XCACHE_SERVER, add \"server\" to xcache.json, or log in to exactly one: "
+            + "`xcache login URL`"
+          : "no server given, and you are logged in to \(known.count) servers: choose one with --server or XCACHE_SERVER: "
+            + known.map(\.text).alternatives)
+    }
+    if settings.app == nil, needsApp ?? arguments.needsApp {
+      all.append("no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json")
+    }
+    return UsageError(all.joined(separator: "\n"))
+  }
+
   var app: AppName {
     get throws {
-      guard let app = settings.app else {
-        throw UsageError("no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json")
-      }
+      guard let app = settings.app else { throw missing(app: true) }
       return app
     }
+  }
+
+  /// Returns the same for another channel.
+  func about(_ channel: ChannelName) -> RemoteOrigin {
+    var remote = self
+    remote.settings.channel = channel
+    return remote
   }
 
   var channel: ChannelName { settings.channel ?? .online }

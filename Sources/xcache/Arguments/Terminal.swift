@@ -1,4 +1,5 @@
 import Manifests
+import Platform
 import Synchronization
 import System
 
@@ -11,6 +12,8 @@ struct Terminal: Sendable {
   private(set) var isQuiet = false
   /// Whether requests to servers are logged.
   private(set) var isVerbose = false
+  /// Completes the commands in messages.
+  private var hints = Hints()
   private let sink: @Sendable ([UInt8], StandardStream) -> Void
 
   /// A terminal that passes its output to `sink`.
@@ -42,8 +45,15 @@ struct Terminal: Sendable {
     return terminal
   }
 
+  /// Returns the terminal for a command line, whose options the commands in messages repeat.
+  func told(by hints: Hints) -> Terminal {
+    var terminal = self
+    terminal.hints = hints
+    return terminal
+  }
+
   /// Prints a line of the result.
-  func say(_ line: String) { write(SafeText.escaped(line) + "\n", to: .output) }
+  func say(_ line: String) { write(SafeText.escaped(hints.completed(line)) + "\n", to: .output) }
 
   /// Prints a list, truncated unless `all` is set, with how many lines are left out. The first `head` lines are headings
   /// and don't count.
@@ -86,11 +96,19 @@ struct Terminal: Sendable {
 
   /// Prints an error, or a message of a running server.
   func note(_ line: String) {
-    write((isInteractive ? "\r\u{1B}[K" : "") + Self.safe(line) + "\n", to: .error)
+    write((isInteractive ? "\r\u{1B}[K" : "") + Self.safe(hints.completed(line)) + "\n", to: .error)
   }
 
   /// Prints a question; the answer follows on the same line.
   func ask(_ question: String) { write(Self.safe(question), to: .error) }
+
+  /// Asks a question that y or yes confirms; nil if there is no terminal to ask on.
+  func confirms(_ question: String) throws(SystemError) -> Bool? {
+    guard StandardInput.isTerminal else { return nil }
+    ask("\(question) [y/N] ")
+    let answer = try StandardInput.line(limit: 100)?.lowercased().filter { !$0.isWhitespace }
+    return answer == "y" || answer == "yes"
+  }
 
   private static func safe(_ text: String) -> String { SafeText.escaped(SafeText.withoutTokens(text)) }
 

@@ -10,7 +10,7 @@ import XCacheClient
 /// A command's failure: a message for people, an exit code for the shell, a name for programs.
 struct Fault {
   /// What is wrong, where, and what to do.
-  let message: String
+  private(set) var message: String
   let exitCode: ExitCode
   /// A stable name: `usage`, `unreachable`, `url-conflict`.
   let name: String
@@ -92,6 +92,13 @@ struct Fault {
         error.description, problem.status == 409 ? .refused : .failed, isKnown ? problem.code : "failed")
     }
     members = problem.members
+  }
+
+  /// Returns the same with the commands in its message completed.
+  func completed(by hints: Hints) -> Fault {
+    var fault = self
+    fault.message = hints.completed(message)
+    return fault
   }
 
   /// The failure as a problem document (RFC 9457), with the exit code as a member.

@@ -34,12 +34,15 @@ extension ReleaseAnswer {
   var changeSummary: String { "+\(added) ~\(changed) −\(removed)" }
 
   /// For a dry run: a line if the channel's freeze would refuse the release.
-  func freezeLines(_ terminal: Terminal) -> [String] {
+  ///
+  /// `channel` is the channel if the command line doesn't name it as such.
+  func freezeLines(_ terminal: Terminal, of channel: ChannelName? = nil) -> [String] {
     guard let freeze else { return [] }
     return [
       terminal.colour(
         "the channel is frozen, by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine); it takes this "
-          + "release only with --break-glass REASON, or after `xcache channel thaw`", .yellow)
+          + "release only with --break-glass REASON, or after `xcache channel thaw\(channel.map { " --channel \($0)" } ?? "")`",
+        .yellow)
     ]
   }
 

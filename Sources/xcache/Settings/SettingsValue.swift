@@ -141,7 +141,7 @@ struct SettingsError: Error, Hashable, Sendable {
     case .token(let id):
       return
         "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN, and if others may have seen this one, "
-        + "revoke it: xcache token revoke \(id)"
+        + "revoke it: `xcache token revoke \(id)`"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
     case .unknownKey(let nearest):

@@ -34,6 +34,10 @@ final class Transcript {
         sourceLocation: source)
     }
     #expect(new.count == old.count, "\(file); XCACHE_RECORD=1 records it anew", sourceLocation: source)
+    for hint in Hint.all(in: self.text) {
+      let outcome = try Outcome(try site.start(hint.words))
+      #expect(outcome.exitCode != 2, "\(hint.line)\n\(outcome.errors)", sourceLocation: source)
+    }
   }
 
   /// Without what differs from run to run: times, ids and digests that hold them, durations, ports, folders, and how
@@ -51,5 +55,26 @@ final class Transcript {
       .replacing(/made in \d+ ms/, with: "made in 0 ms")
       .replacing(/(?m)^deltas     .*$/, with: "deltas     …")
       .replacing(/"files":\d+,"filesDone":\d+,"pending":(\d+|null)/, with: #""pending":0"#)
+  }
+}
+
+/// A command that a message names in backticks, for the reader to paste.
+struct Hint: Hashable {
+  let line: String
+
+  /// The distinct ones in a text.
+  static func all(in text: String) -> [Hint] {
+    let hints = text.matches(of: /`xcache ([^`\n]+)`/).map { Hint(line: String($0.1)) }
+    return Array(Set(hints)).sorted { $0.line < $1.line }
+  }
+
+  /// Its words, with something real for each placeholder. What would run for ever is only asked for its help.
+  var words: [String] {
+    let real = [
+      "NAME": "main", "NAMES": "m.example.com", "CHANNEL": "test", "URL": "https://m.example.com/", "V": "1",
+      "REASON": "why",
+    ]
+    let words = line.split(separator: " ").map { real[String($0)] ?? String($0) }
+    return ["serve", "login"].contains(words[0]) ? [words[0], "--help"] : words
   }
 }

@@ -18,7 +18,7 @@ enum ChannelActions {
     let answer = try remote.api.channels()
     let channels = answer.value.channels
     // A misspelt app isn't the same as an app without channels.
-    if let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
+    if !arguments.has("all"), let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
       let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
       throw Failure(
         "no app \(app) with a channel that this token may read"
@@ -31,7 +31,8 @@ enum ChannelActions {
     var table = Table(
       ["APP", "CHANNEL", "VERSION", "RELEASED", "RESOURCES", "SIZE", "HOSTS", "STATE"],
       rightAligned: [2, 4, 5])
-    for channel in channels where remote.settings.app.map({ $0 == channel.app }) ?? true {
+    let app = arguments.has("all") ? nil : remote.settings.app
+    for channel in channels where app.map({ $0 == channel.app }) ?? true {
       table.add([
         channel.app.text, channel.channel.text, channel.version.text, channel.at.formatted,
         "\(channel.resources)", Bytes.text(channel.bytes), HostOutput.cell(channel.hosts),
@@ -85,15 +86,28 @@ enum ChannelActions {
 
   /// Runs a subcommand on the named channel.
   static func act(_ verb: String, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands(verb)
+    let remote = try named(arguments)
     // Creating or removing a channel needs an explicit name, not a setting that happens to be there.
-    if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty {
-      throw UsageError("--channel NAME is required")
+    if ["create", "remove"].contains(verb), arguments.all("channel").isEmpty, arguments.operands.count < 2 {
+      throw remote.missing("--channel NAME is required")
     }
-    let remote = try RemoteOrigin(arguments)
+    if verb == "freeze", try arguments.text("reason")?.isEmpty ?? true {
+      throw remote.missing("--reason TEXT is required: it is shown to anyone whose release is refused")
+    }
     let (document, words) = try act(verb, remote, arguments)
     if arguments.has("json") { terminal.say(json: document) } else { terminal.say(words) }
     return .done
+  }
+
+  /// Returns the origin with the channel that is named by the operand after the verb, or by options and settings.
+  static func named(_ arguments: Arguments) throws -> RemoteOrigin {
+    let operands = arguments.operands.dropFirst()
+    if operands.count > 1 { throw UsageError("unexpected argument: \(operands[2])") }
+    guard let name = operands.first else { return try RemoteOrigin(arguments) }
+    guard arguments.all("channel").isEmpty else {
+      throw UsageError("give the channel once: \(name) or --channel, not both")
+    }
+    return try RemoteOrigin(arguments).about(try SettingsValue.channel(name, in: "CHANNEL"))
   }
 
   private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
@@ -118,10 +132,7 @@ enum ChannelActions {
           + "`xcache channel default-app NAME` sets another app"
       )
     case "freeze":
-      guard let reason = try arguments.text("reason"), !reason.isEmpty else {
-        throw UsageError("--reason TEXT is required: it is shown to anyone whose release is refused")
-      }
-      let answer = try api.freeze(channel, FreezeRequest(reason: reason))
+      let answer = try api.freeze(channel, FreezeRequest(reason: try arguments.text("reason") ?? ""))
       let replaced = answer.value.replaced.map {
         "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
       }

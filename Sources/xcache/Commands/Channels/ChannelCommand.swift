@@ -5,11 +5,12 @@ import Publishing
 /// `xcache channel list | create | remove | freeze | thaw | set | default-app`.
 enum ChannelCommand {
   static let command = Command(
-    name: "channel", operands: "list | create | remove | freeze | thaw | set | default-app [NAME]",
+    name: "channel",
+    operands: "list | (create | remove | freeze | thaw | set) [CHANNEL] | default-app [NAME]",
     summary: "manage channels: create, remove, freeze and configure them",
     examples: [
       .init("list", "all channels that the token may read"),
-      .init("create --app shop --channel test", "add a channel"),
+      .init("create test --app shop", "add a channel"),
       .init("freeze --reason 'sale' --app shop", "refuse releases until it is thawed"),
       .init("set --interval 120 --app shop", "make devices poll every two minutes"),
     ],
@@ -17,7 +18,8 @@ enum ChannelCommand {
       freeze: releases are refused (exit code 3, with who froze the channel, when and why) until thaw; publish,
       unpublish, rollback and promote accept --break-glass REASON for emergencies.
       create, remove: only a channel without content can be removed; if created again, its version numbers continue.
-      Both need --channel on the command line; the others use online if no channel is given.
+      Both need the channel's name on the command line, as an operand or as --channel; the others use online if no
+      channel is given. list --all also lists other apps than the one that is set.
       set --interval SECONDS asks devices to poll less often than every 30 seconds; none resets it. set --hosts NAMES
       (admin tokens only) limits the hosts of published URLs, such as m.example.com,*.example.org: publish, rollback,
       promote and prefetch push are refused (exit code 3) if they name others; unpublish never is, and live content
@@ -57,7 +59,7 @@ enum ChannelSet {
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands("set")
+    let remote = try ChannelActions.named(arguments)
     var (request, words) = (ChannelSettingsRequest(), [String]())
     if let text = try arguments.value("interval") {
       let interval = try interval(text)
@@ -80,9 +82,8 @@ enum ChannelSet {
           ?? "devices send all usage reports")
     }
     guard !words.isEmpty else {
-      throw UsageError("nothing to set: give --interval SECONDS, --hosts NAMES or --reports PERCENT")
+      throw remote.missing("nothing to set: give --interval SECONDS, --hosts NAMES or --reports PERCENT")
     }
-    let remote = try RemoteOrigin(arguments)
     let answer = try remote.api.change(request, of: try remote.address)
     if arguments.has("json") {
       terminal.say(json: answer.document)

@@ -7,6 +7,7 @@ enum StatusCommand {
   static let command = Command(
     name: "status", operands: "", summary: "show a channel's current state",
     examples: [
+      .init("", "every channel, those with problems first, if no app is set"),
       .init("--app shop", "the newest version, its bundles, what devices run"),
       .init("--app shop --json", "everything as JSON"),
     ],
@@ -15,6 +16,7 @@ enum StatusCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
+    if remote.settings.app == nil { return try fleet(remote, arguments, terminal) }
     let channel = try remote.address
     let answer = try remote.api.overview(of: channel)
     if arguments.has("json") {
@@ -25,6 +27,9 @@ enum StatusCommand {
       return .done
     }
     let overview = answer.value
+    if let fleet = try problems(remote) {
+      for line in problems(fleet, of: channel, terminal) { terminal.say(line) }
+    }
     terminal.say(
       terminal.colour("\(channel.app) \(channel.channel)", .bold) + "  version \(overview.version)")
     if overview.version == .none {
@@ -75,6 +80,16 @@ enum StatusCommand {
     }
   }
 
+  /// Returns all channels with their problems; nil from an older origin, or if this token may not see them.
+  private static func problems(_ remote: RemoteOrigin) throws -> FleetOverview? {
+    do {
+      return try remote.api.fleet().value
+    } catch {
+      if (error as? OriginError)?.isOutage == true { throw error }
+      return nil
+    }
+  }
+
   static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     if let freeze = overview.freeze {
@@ -85,7 +100,7 @@ enum StatusCommand {
     if overview.isDiskFull ?? false {
       lines.append(
         terminal.colour("DISK FULL", .red)
-          + "  publishing is refused until there is room on the origin's disk: free some, or run xcache gc")
+          + "  publishing is refused until there is room on the origin's disk: free some, or run `xcache gc`")
     }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")

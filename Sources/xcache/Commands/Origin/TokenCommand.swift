@@ -89,7 +89,7 @@ enum TokenCommand {
       return Failure("\(words), so it was revoked; run this again")
     } catch {
       return Failure(
-        "\(words), and revoking it failed: \(Fault(error).message); revoke it: xcache token revoke \(id)")
+        "\(words), and revoking it failed: \(Fault(error).message); revoke it: `xcache token revoke \(id)`")
     }
   }
 

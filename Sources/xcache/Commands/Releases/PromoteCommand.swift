@@ -40,7 +40,7 @@ enum PromoteCommand {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     guard let from = try arguments.value("from"), let to = try arguments.value("to") else {
-      throw UsageError("--from CHANNEL and --to CHANNEL are required")
+      throw remote.missing("--from CHANNEL and --to CHANNEL are required")
     }
     let target = try SettingsValue.channel(to, in: "--to")
     let source = try SettingsValue.channel(from, in: "--from")
@@ -91,7 +91,7 @@ enum PromoteCommand {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
         + prefetch
     }
-    lines += release.forecastLines(terminal) + release.freezeLines(terminal)
+    lines += release.forecastLines(terminal) + release.freezeLines(terminal, of: channel)
     let version = "version \(release.version)"
     lines.append(
       dryRun

@@ -57,7 +57,7 @@ enum PublishCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
-    let bundles = try sources(arguments, remote.settings)
+    let bundles = try sources(arguments, remote)
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.waitsForDeltas = arguments.has("wait-deltas")
     options.rehash = arguments.has("rehash")
@@ -135,7 +135,8 @@ enum PublishCommand {
 
   // MARK: - What is published
 
-  private static func sources(_ arguments: Arguments, _ settings: Settings) throws -> [BundleSource] {
+  private static func sources(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> [BundleSource] {
+    let settings = remote.settings
     let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
     let named = arguments.all("bundle")
     if named.count > 1, !arguments.operands.isEmpty {
@@ -144,10 +145,12 @@ enum PublishCommand {
     var bundles: [BundleSource] = []
     if named.isEmpty {
       if !arguments.operands.isEmpty {
-        throw UsageError("--bundle NAME is required: the name of what this project publishes")
+        throw remote.missing(
+          "--bundle NAME is required: the name of what this project publishes"
+            + (base == nil ? "\n--base-url URL is required: the URL of the folder's files" : ""))
       }
       if settings.bundles.isEmpty {
-        throw UsageError(
+        throw remote.missing(
           "nothing to publish: give DIR, --bundle NAME and --base-url URL, or create an xcache.json")
       }
       for bundle in settings.bundles { bundles.append(try source(bundle, [], base, arguments)) }

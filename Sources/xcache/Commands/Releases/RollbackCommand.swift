@@ -6,13 +6,18 @@ import System
 /// `xcache rollback`: releases an older version's content as a new version.
 enum RollbackCommand {
   static let command = Command(
-    name: "rollback", operands: "--to V | --steps N (--bundle NAME | --all-bundles)",
+    name: "rollback", operands: "[V]",
     summary: "release an older version's content as a new version",
     examples: [
+      .init("", "show the step to the content before, and ask"),
+      .init("--yes -m 'checkout is broken'", "take it without asking"),
       .init("--bundle main --steps 1 --dry-run", "what one step back would change and cost"),
       .init("--all-bundles --at '10m ago' -m 'checkout is broken'", "the whole channel, as it was then"),
     ],
     notes: """
+      Without a version it goes one step back; without --bundle or --all-bundles, to the whole channel, if that has only
+      one bundle. What isn't named on the command line is shown first, and asked about on a terminal; elsewhere, --yes is
+      needed. With both a target and --bundle or --all-bundles it acts at once.
       --bundle rolls back one bundle and leaves the others alone; --all-bundles rolls back the whole channel. --steps
       counts distinct contents back from the live one; a rollback counts as the version that it went back to. The
       content returns with its old download URLs: devices that still have the files don't download them again, though
@@ -21,11 +26,12 @@ enum RollbackCommand {
       the channel's prefetch config: that of the given time, or the last one while version V was live.
       """,
     options: Command.remote + Command.channel + [
-      .value("to", "V", "the version to go back to"),
+      .value("to", "V", "the version to go back to; the same as the operand"),
       VersionArgument.option,
       .value("steps", "N", "go back N distinct states"),
       .value("bundle", "NAME", "only this bundle"), .flag("all-bundles", "the whole channel"),
       .flag("with-prefetch", "also go back to that time's prefetch config"),
+      .flag("yes", short: "y", "don't ask"),
       FileStatistics.option, Command.all,
     ]
       + Command.release(
@@ -34,19 +40,70 @@ enum RollbackCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
-    let request = try request(arguments)
+    var request = try request(arguments)
+    let isNamed = request.steps ?? 0 > 0 || request.to != nil
+    let hasScope = request.bundle != nil || request.allBundles == true
+    if !isNamed { request.steps = 1 }
+    if !hasScope { request.allBundles = try hasOneBundle(remote, arguments) }
+    if !(isNamed && hasScope), request.dryRun != true, !arguments.has("yes") {
+      guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
+    }
     var answer = try remote.api.rollback(request, in: try remote.address)
     if request.dryRun != true { addCost(to: &answer, remote) }
     if arguments.has("json") {
       terminal.say(json: answer.document)
+    } else if request.dryRun == true {
+      preview(answer.value, remote, arguments, terminal)
     } else {
-      let files = request.dryRun == true ? changedFiles(answer.value, remote) : [:]
-      if request.dryRun == true { tellPatch(answer.value, files, arguments, terminal) }
-      for line in lines(answer.value, dryRun: request.dryRun == true, terminal) { terminal.say(line) }
+      for line in lines(answer.value, dryRun: false, terminal) { terminal.say(line) }
     }
     return .done
+  }
+
+  private static func preview(
+    _ answer: RollbackAnswer, _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    tellPatch(answer, changedFiles(answer, remote), arguments, terminal)
+    for line in lines(answer, dryRun: true, terminal) { terminal.say(line) }
+  }
+
+  /// Returns true if the channel has one bundle, so that a rollback needn't name it.
+  /// - Throws: `UsageError` with the bundles to choose from.
+  private static func hasOneBundle(_ remote: RemoteOrigin, _ arguments: Arguments) throws -> Bool {
+    let bundles = try remote.api.overview(of: try remote.address).value.bundles
+    guard bundles.count > 1 else { return true }
+    let newest = bundles.max { $0.version < $1.version }?.name.text ?? ""
+    let target = arguments.operands.first.map { " " + Hints.quoted($0) } ?? ""
+    throw UsageError(
+      "the channel has \(bundles.count) bundles, \(bundles.map(\.name.text).alternatives): name one, such as the one that "
+        + "changed last, `xcache rollback\(target) --bundle \(newest)`, or roll back all, "
+        + "`xcache rollback\(target) --all-bundles`")
+  }
+
+  /// Shows what a rollback would do, and asks. The request then names what was shown, so that nothing else is done.
+  private static func isConfirmed(
+    _ request: inout RollbackRequest, _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> Bool {
+    let words = "--yes rolls back without asking, --dry-run only shows it"
+    if arguments.has("json") { throw UsageError("with --json nothing can be asked: \(words)") }
+    var shown = request
+    shown.dryRun = true
+    let answer = try remote.api.rollback(shown, in: try remote.address).value
+    preview(answer, remote, arguments, terminal)
+    guard answer.release.isChanged else { return true }
+    let (channel, target) = (try remote.address, answer.target)
+    let question = "roll back \(channel.channel) of \(channel.app) to the content of version \(target)?"
+    guard let isConfirmed = try terminal.confirms(question) else {
+      throw UsageError("nothing was changed, because there is no terminal to ask on: \(words)")
+    }
+    guard isConfirmed else {
+      terminal.note("nothing was changed")
+      return false
+    }
+    if request.steps != nil { (request.to, request.steps) = (target.text, nil) }
+    request.ifVersion = request.ifVersion ?? answer.release.previous.text
+    return true
   }
 
   /// How long to wait for the cost after the rollback, in seconds.
@@ -88,16 +145,21 @@ enum RollbackCommand {
   private static func request(_ arguments: Arguments) throws -> RollbackRequest {
     // App and channel may come from settings, but the bundle may not: what is rolled back must be explicit.
     let bundle = try arguments.value("bundle")
-    guard (bundle != nil) != arguments.has("all-bundles") else {
-      throw UsageError("give either --bundle NAME or --all-bundles")
+    guard bundle == nil || !arguments.has("all-bundles") else {
+      throw UsageError("give either --bundle NAME or --all-bundles, not both")
     }
     var request = RollbackRequest()
     request.bundle = try bundle.map { try SettingsValue.bundle($0, in: "--bundle").text }
-    request.allBundles = bundle == nil
-    request.to = try VersionArgument.one(arguments, try arguments.value("to"))
+    request.allBundles = arguments.has("all-bundles") ? true : nil
+    let operand = arguments.operands.first
+    if arguments.operands.count > 1 { throw UsageError("unexpected argument: \(arguments.operands[1])") }
+    if let operand, try arguments.value("to") != nil {
+      throw UsageError("give the version once: \(operand) or --to, not both")
+    }
+    request.to = try VersionArgument.one(arguments, try operand ?? arguments.value("to"))
     request.steps = try arguments.number("steps", in: 1...1_000_000).map { Int64($0) }
-    guard (request.to != nil) != (request.steps != nil) else {
-      throw UsageError("give exactly one of --to V, --at TIME and --steps N")
+    guard request.to == nil || request.steps == nil else {
+      throw UsageError("give only one of V, --at TIME and --steps N")
     }
     request.withPrefetch = arguments.has("with-prefetch")
     return try request.filled(arguments)

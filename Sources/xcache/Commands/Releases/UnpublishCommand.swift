@@ -24,7 +24,7 @@ enum UnpublishCommand {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
-    guard !bundles.isEmpty else { throw UsageError("--bundle NAME is required") }
+    guard !bundles.isEmpty else { throw remote.missing("--bundle NAME is required") }
     for (index, bundle) in bundles.enumerated() where bundles[..<index].contains(bundle) {
       throw UsageError("--bundle \(bundle) was given twice")
     }

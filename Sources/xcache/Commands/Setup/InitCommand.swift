@@ -107,7 +107,7 @@ enum InitCommand {
       if let id = SafeText.tokenID(in: text) {
         terminal.note(
           "that is a token, which doesn't belong in a file that is shared; if others may have seen it, revoke it: "
-            + "xcache token revoke \(id)")
+            + "`xcache token revoke \(id)`")
         continue
       }
       do {

@@ -66,7 +66,7 @@ enum LoginCommand {
 
   private static func server(_ arguments: Arguments) throws -> BaseURL {
     if let server = try named(arguments) ?? Settings.file(from: ".").server { return server }
-    throw UsageError("URL is missing: xcache login URL, such as https://origin.example.com")
+    throw UsageError("URL is missing: `xcache login URL`, such as https://origin.example.com")
   }
 
   private static func token(_ arguments: Arguments, for server: BaseURL, _ terminal: Terminal) throws

@@ -1,0 +1,64 @@
+import Manifests
+import OriginAPI
+import Publishing
+
+// `xcache status` without an app: every channel, those with problems first, as in the console.
+extension StatusCommand {
+  static func fleet(_ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let answer = try remote.api.fleet()
+    guard !arguments.has("json") else {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    let fleet = answer.value
+    for line in fleet.problems.map({ Self.line($0, terminal) }) { terminal.say(line) }
+    guard !fleet.channels.isEmpty else {
+      terminal.say("no channels yet")
+      return .done
+    }
+    if !fleet.problems.isEmpty { terminal.say("") }
+    terminal.say(list: table(fleet).lines, head: 1, all: arguments.has("all"))
+    return .done
+  }
+
+  static func table(_ fleet: FleetOverview) -> Table {
+    var table = Table(["APP", "CHANNEL", "VERSION", "RELEASED", "BY", "STATE"], rightAligned: [2])
+    // The problems are sorted by their seriousness.
+    let ranked = fleet.channels.enumerated().map { index, channel in
+      (
+        rank: fleet.problems.firstIndex { $0.isAbout(channel.app, channel.channel) } ?? fleet.problems.count,
+        index: index, channel: channel
+      )
+    }
+    for (_, _, channel) in ranked.sorted(by: { ($0.rank, $0.index) < ($1.rank, $1.index) }) {
+      let codes = fleet.problems.filter { $0.isAbout(channel.app, channel.channel) }.map(\.code)
+      table.add([
+        channel.app.text, channel.channel.text, channel.version.text, channel.at.formatted,
+        channel.author ?? "", codes.isEmpty ? "ok" : codes.joined(separator: ", "),
+      ])
+    }
+    return table
+  }
+
+  /// The lines above a channel's state: what is wrong with it that the state doesn't say itself, and where else devices or
+  /// releases are affected.
+  static func problems(_ fleet: FleetOverview, of channel: ChannelAddress, _ terminal: Terminal) -> [String] {
+    let told = ["frozen", "damaged", "killed"]
+    return fleet.problems.filter { problem in
+      problem.isAbout(channel.app, channel.channel)
+        ? !told.contains(problem.code) : problem.severity == "error"
+    }.map { line($0, terminal) }
+  }
+
+  private static func line(_ problem: FleetOverview.Problem, _ terminal: Terminal) -> String {
+    let place = problem.app.map { " \($0) \(problem.channel?.text ?? "")" } ?? ""
+    let colour: Terminal.Colour = problem.severity == "error" ? .red : .yellow
+    return "\(terminal.colour(problem.code.uppercased(), colour))\(place): \(problem.detail.onOneLine)"
+  }
+}
+
+extension FleetOverview.Problem {
+  fileprivate func isAbout(_ app: AppName, _ channel: ChannelName) -> Bool {
+    self.app == app && self.channel == channel
+  }
+}

@@ -1,0 +1,75 @@
+/// Completes the commands that messages name, so that they can be pasted: a command in backticks gets the server, app and channel
+/// that this one was given by options. What comes from the environment, from xcache.json or from `login` needs no words.
+struct Hints: Sendable {
+  /// The options to repeat, with their values.
+  private var given: [(option: String, value: String)] = []
+
+  /// No hint needs anything.
+  init() {}
+
+  /// Reads a whole command line, without the program's name. An invalid one yields what can be read of it.
+  init(_ words: [String]) {
+    guard let place = words.firstIndex(where: { !$0.hasPrefix("-") }),
+      let command = XCache.commands.first(where: { $0.name == words[place] })
+    else { return }
+    let options = command.options + Command.common
+    let rest = words[..<place] + words[(place + 1)...]
+    guard let arguments = try? Arguments(rest, options: options, environment: [:]) else { return }
+    for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
+      // A channel that is copied from is the one whose versions are in question.
+      let value = arguments.all(option).first ?? (option == "channel" ? arguments.all("from").first : nil)
+      if let value { given.append((option, value)) }
+    }
+  }
+
+  /// Returns the text with every command in it completed.
+  func completed(_ text: String) -> String {
+    guard !given.isEmpty, text.utf8.contains(UInt8(ascii: "`")) else { return text }
+    return text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
+      index % 2 == 1 ? line(String(part)) : String(part)
+    }.joined(separator: "`")
+  }
+
+  private func line(_ line: String) -> String {
+    let words = line.split(separator: " ").map(String.init)
+    guard words.count > 1, words[0] == "xcache",
+      let command = XCache.commands.first(where: { $0.name == words[1] })
+    else { return line }
+    let act = words.count > 2 ? words[2] : ""
+    let missing = given.filter { option, _ in
+      Self.isRepeated(option, command, act)
+        && !words.contains { $0 == "--\(option)" || $0.hasPrefix("--\(option)=") }
+    }
+    return line + missing.map { " --\($0) \(Self.quoted($1))" }.joined()
+  }
+
+  /// Whether a command is about what an option of another one names.
+  private static func isRepeated(_ name: String, _ command: Command, _ act: String) -> Bool {
+    guard
+      let option = command.options.first(where: {
+        $0.name == name && ($0.acts.isEmpty || $0.acts.contains(act))
+      })
+    else { return false }
+    return switch name {
+    // Elsewhere they restrict what the command is about, such as the copies of `mirror`.
+    case "app", "channel":
+      option.environment != nil && !(command.name == "channel" && ["list", "default-app"].contains(act))
+    // `restore` creates another folder, and `backup` names its own.
+    case "data": ["doctor", "gc", "token"].contains(command.name)
+    default: true
+    }
+  }
+
+  /// Returns a word as a shell reads it.
+  static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "-_./:@%+,=[]".utf8.contains(byte)
+      }
+    }
+    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+  }
+}

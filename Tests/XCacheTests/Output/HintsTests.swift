@@ -1,0 +1,42 @@
+import Testing
+
+@testable import xcache
+
+/// Commands in messages, completed so that they can be pasted.
+@Suite struct HintsTests {
+  private static let named = [
+    "publish", "dist", "--app", "shop", "--channel", "test", "--server", "http://o:1",
+  ]
+
+  @Test(
+    arguments: [
+      ("see `xcache log`", "see `xcache log --app shop --channel test --server http://o:1`"),
+      (
+        "`xcache channel thaw --app a` or",
+        "`xcache channel thaw --app a --channel test --server http://o:1` or"
+      ),
+      ("`xcache channel list --all`", "`xcache channel list --all --server http://o:1`"),
+      ("`xcache token revoke 7`", "`xcache token revoke 7 --server http://o:1`"),
+      ("`xcache mirror list`", "`xcache mirror list --server http://o:1`"),
+      ("`xcache promote --from a --to b`", "`xcache promote --from a --to b --app shop --server http://o:1`"),
+      ("`xcache version`", "`xcache version`"), ("no `code` here", "no `code` here"), ("", ""),
+      ("an `open one xcache log", "an `open one xcache log"),
+    ])
+  func completed(text: String, expected: String) { #expect(Hints(Self.named).completed(text) == expected) }
+
+  @Test func whatOptionsDoNotNameIsLeft() {
+    #expect(Hints(["log", "--limit", "1"]).completed("`xcache show 1`") == "`xcache show 1`")
+    #expect(Hints(["frob", "--app", "a"]).completed("`xcache show 1`") == "`xcache show 1`")
+    #expect(Hints().completed("`xcache show 1`") == "`xcache show 1`")
+  }
+
+  @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {
+    let hints = Hints(["promote", "--from", "test", "--to", "online", "--app", "shop"])
+    #expect(hints.completed("`xcache log`") == "`xcache log --app shop --channel test`")
+  }
+
+  @Test(arguments: [
+    ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("", "''"), ("https://x.org/a?b", "'https://x.org/a?b'"),
+  ])
+  func quoted(word: String, expected: String) { #expect(Hints.quoted(word) == expected) }
+}
