@@ -33,18 +33,22 @@ extension Runtime {
   /// Returns the answer to a page's request if it was sent ahead, waiting for it if it is still on its way; each is
   /// returned once. Nil means that the page has to send the request itself.
   ///
-  /// A request matches if it was sent with the same method, URL, body (by value) and cookies. One with `Authorization`, a
-  /// condition, a range or a header of the page's own never matches.
+  /// A request matches if it has the method, URL and body (by value) of the call, the cookies that the call was sent with, as
+  /// its answer changed them, and equal values of the headers that the answer's `Vary` names. One with a condition, a range or
+  /// a header of the page's own never matches. An answer that doesn't match for its cookies, its headers or an
+  /// `Authorization` is dropped: it may be another user's.
   public func prefetched(_ request: PageRequest, body: [UInt8] = []) async -> PrefetchedAnswer? {
-    guard let prefetches, let page = request.page, let url = try? ResourceURL(request.url),
-      PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty)
-    else { return nil }
-    var cookies = request.header("cookie")
-    if cookies == nil, request.hasCredentials {
-      cookies = await prefetches.fetcher.cookies.header(for: url.text)
+    guard let prefetches, let page = request.page, let url = try? ResourceURL(request.url) else { return nil }
+    let method = request.method.uppercased()
+    var asked = PrefetchTable.Asked(body: body, cookies: request.header("cookie"), headers: request.headers)
+    guard PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty) else {
+      if request.header("authorization") != nil { prefetches.drop(page.id, method, url.text, asked) }
+      return nil
     }
-    return await prefetches.take(
-      page.id, request.method.uppercased(), url.text, body: body, cookies: cookies)
+    if asked.cookies == nil, request.hasCredentials {
+      asked.cookies = await prefetches.fetcher.cookies.header(for: url.text)
+    }
+    return await prefetches.take(page.id, method, url.text, asked)
   }
 
   /// Returns the answer to a request of the app's own, such as one by its `URLSession`, if a matching call was sent ahead
@@ -61,8 +65,9 @@ extension Runtime {
     guard let prefetches, isOfHosts(request), let url = try? ResourceURL(request.url),
       PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty)
     else { return nil }
-    return await prefetches.take(
-      nil, request.method.uppercased(), url.text, body: body, cookies: request.header("cookie") ?? cookies)
+    let asked = PrefetchTable.Asked(
+      body: body, cookies: request.header("cookie") ?? cookies, headers: request.headers)
+    return await prefetches.take(nil, request.method.uppercased(), url.text, asked)
   }
 
   /// Whether the answer to a matching request was sent ahead and is waiting or on its way, so that `prefetchedForApp` may

@@ -59,7 +59,9 @@ public final class PageFetcher: Sendable {
     }
     var sent = request
     sent.headers.removeAll { $0.name.lowercased() == "cookie" }
-    if let header = await cookies.header(for: request.url) { sent.headers.append(("Cookie", header)) }
+    let header = await cookies.header(for: request.url)
+    request.observe(.sent(cookies: header, to: request.url))
+    if let header { sent.headers.append(("Cookie", header)) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
     // The wait for its turn may have been long.
     guard !request.isCancelled() else {
@@ -119,6 +121,7 @@ public final class PageFetcher: Sendable {
     sent.isCancelled = { request.isCancelled() || rest.withLock { $0.isOver } }
     do throws(TransportError) {
       try transport.send(sent) { head in
+        request.observe(.answered(head, from: request.url))
         takeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request

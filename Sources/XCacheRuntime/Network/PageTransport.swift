@@ -55,6 +55,9 @@ public struct NetworkRequest: Sendable {
   /// HTTP/2: as soon as that is clear, before or with the answer's head.
   public var multiplexed: @Sendable (Bool) -> Void = { _ in }
 
+  /// Called by `PageFetcher` for each request of a call, of which redirects make several.
+  package var observe: @Sendable (FetchStep) -> Void = { _ in }
+
   /// Whether the caller follows redirects itself, so that nobody reads their bodies and they needn't be decoded.
   package var followsRedirects = false
 
@@ -69,6 +72,14 @@ public struct NetworkRequest: Sendable {
     self.body = body
     self.isCancelled = isCancelled
   }
+}
+
+/// What happens on the way to an answer.
+package enum FetchStep: Sendable {
+  /// A request is about to be sent to `url`, with this `Cookie`.
+  case sent(cookies: String?, to: String)
+  /// The head of the answer from `url` is here; the cookies that it sets aren't in the engine's store yet.
+  case answered(NetworkHead, from: String)
 }
 
 /// The part of an answer that precedes its body.

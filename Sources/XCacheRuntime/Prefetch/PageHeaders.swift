@@ -42,6 +42,38 @@ enum PageHeaders {
     "content-type", "cookie", "dnt", "host", "origin", "pragma", "priority", "referer", "user-agent",
   ]
 
+  /// The names that an answer may vary by although a request differs in them: codings are undone, `CallCookies` compares the
+  /// cookies, and `isOfOrigin` the origin.
+  private static let comparedElsewhere: Set<String> = ["accept-encoding", "cookie", "origin"]
+
+  /// Whether an answer to a call isn't one to a request, since it depends on a header that differs (RFC 9110 §12.5.5).
+  ///
+  /// - Parameters:
+  ///   - names: the names in the answer's `Vary`, in small letters.
+  ///   - sent: the headers of the call.
+  ///   - asked: the headers of the request.
+  static func differ(
+    by names: Set<String>, _ sent: [(name: String, value: String)], _ asked: [(name: String, value: String)]
+  ) -> Bool {
+    names.contains { name in
+      name == "*" || !comparedElsewhere.contains(name) && value(name, sent) != value(name, asked)
+    }
+  }
+
+  /// Whether a request is of the origin that the call was sent from, as far as it says.
+  static func isOfOrigin(
+    _ sent: [(name: String, value: String)], _ asked: [(name: String, value: String)]
+  ) -> Bool {
+    guard let origin = value("origin", asked) else { return true }
+    return origin == value("origin", sent)
+  }
+
+  /// The value of a header, in whatever case its name is written; nil if there is none.
+  private static func value(_ name: String, _ headers: [(name: String, value: String)]) -> String? {
+    let values = headers.filter { $0.name.lowercased() == name }.map(\.value)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
   /// Whether a request could match a call that was sent ahead.
   ///
   /// - Parameters:
@@ -56,6 +88,13 @@ enum PageHeaders {
       }
       return ofEngines.contains(name) || name.hasPrefix("sec-")
     }
+  }
+}
+
+extension NetworkHead {
+  /// The names of the request headers that the answer depends on, in small letters.
+  var vary: Set<String> {
+    Set(values("vary").flatMap { $0.split(separator: ",") }.map { $0.trimmingSpaces.lowercased() })
   }
 }
 

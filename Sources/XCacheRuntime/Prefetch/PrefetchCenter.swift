@@ -30,12 +30,13 @@ final class PrefetchCenter: Sendable {
   func send(_ request: NetworkRequest, body: [UInt8], as key: PrefetchTable.Key) async {
     let cookies = await fetcher.cookies.header(for: request.url)
     let now = now()
-    let id = state.withLock { $0.table.begin(key, body: body, cookies: cookies, at: now) }
+    let call = PrefetchTable.Asked(body: body, cookies: cookies, headers: request.headers)
+    let id = state.withLock { $0.table.begin(key, call, at: now) }
     var request = request
-    // The table has the cookies of this moment; the fetcher reads them again a moment later, so these should be the same.
     // With a memory limit, nothing of the answer is ever written to the disk.
     request.memoryLimit = PrefetchTable.answerLimit
     request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
+    request.observe = { [weak self] step in self?.state.withLock { $0.table.went(step, of: key, id) } }
     let sent = request
     Task { await self.run(sent, key, id) }
   }
@@ -48,13 +49,8 @@ final class PrefetchCenter: Sendable {
     let collected = Locked<(head: NetworkHead?, body: [UInt8])>((nil, []))
     var answer: PrefetchedAnswer?
     do throws(TransportError) {
-      try await fetcher.fetch(request) { [self] head in
+      try await fetcher.fetch(request) { head in
         collected.withLock { $0.head = head }
-        // The page may send its request with these before the body is here.
-        if !head.values("set-cookie").isEmpty {
-          let cookies = Task.waiting { await self.fetcher.cookies.header(for: request.url) }
-          state.withLock { $0.table.changed(cookies, of: key, id) }
-        }
         return (200..<300).contains(head.status)
       } receive: { bytes in
         collected.withLock { collected in
@@ -69,14 +65,13 @@ final class PrefetchCenter: Sendable {
     } catch {
       // The page will send the request itself.
     }
-    let cookies = await fetcher.cookies.header(for: request.url)
     let now = now()
     let result = answer
-    let waiter = state.withLock { state -> Waiter? in
-      state.table.end(key, id, result, cookies: cookies, at: now)
-      return state.waiters.removeValue(forKey: id)
+    let (waiter, given) = state.withLock { state -> (Waiter?, PrefetchedAnswer?) in
+      let given = state.table.end(key, id, result, at: now)
+      return (state.waiters.removeValue(forKey: id), given)
     }
-    waiter?.resume(returning: result)
+    waiter?.resume(returning: given)
     try? await Task.sleep(for: .milliseconds(PrefetchTable.keepFor))
     let end = self.now()
     state.withLock { $0.table.expire(at: end) }
@@ -91,17 +86,16 @@ final class PrefetchCenter: Sendable {
   /// Returns the answer to a request, once, waiting for it if it is on its way; nil means that the request has to go to the
   /// network. `page` is the page that asks; if nil, the app asks, and gets what was sent ahead of any page.
   func take(
-    _ page: UInt64?, _ method: String, _ url: String, body: [UInt8], cookies: String?
+    _ page: UInt64?, _ method: String, _ url: String, _ asked: PrefetchTable.Asked
   ) async -> PrefetchedAnswer? {
     let now = now()
     return await withCheckedContinuation { continuation in
       let found = state.withLock { state -> PrefetchedAnswer?? in
         guard
-          let page = page
-            ?? state.table.page(method: method, url: url, body: body, cookies: cookies, at: now)
+          let page = page ?? state.table.page(method: method, url: url, asked, at: now)
         else { return .some(nil) }
         let key = PrefetchTable.Key(page: page, method: method, url: url)
-        switch state.table.take(key, body: body, cookies: cookies, at: now) {
+        switch state.table.take(key, asked, at: now) {
         case .none: return .some(nil)
         case .answer(let answer): return answer
         case .underWay(let id):
@@ -111,6 +105,11 @@ final class PrefetchCenter: Sendable {
       }
       if let found { continuation.resume(returning: found) }
     }
+  }
+
+  /// Drops the answers to a page's request, which comes as another user's.
+  func drop(_ page: UInt64, _ method: String, _ url: String, _ asked: PrefetchTable.Asked) {
+    state.withLock { $0.table.drop(PrefetchTable.Key(page: page, method: method, url: url), asked) }
   }
 
   /// Closes every page, because the runtime was closed.

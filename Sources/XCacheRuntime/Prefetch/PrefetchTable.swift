@@ -11,17 +11,42 @@ package struct PrefetchTable {
     let url: String
   }
 
+  /// What else it has to match: all that can make another answer of it, or another user's.
+  struct Asked: Sendable {
+    var body: [UInt8] = []
+    /// The value of `Cookie`; nil if there are none.
+    var cookies: String?
+    var headers: [(name: String, value: String)] = []
+  }
+
   private struct PendingAnswer {
     let id: Int
-    let body: [UInt8]
-    /// The value of `Cookie` in the call, and the values since the answer set cookies of its own.
-    var cookies: [String?]
+    let sent: Asked
+    var cookies: CallCookies
     let start: Int64
+    /// The names in `Vary` so far.
+    var vary: Set<String> = []
+    /// Whether a request was sent under the call's URL.
+    var isSent = false
+    /// Whether no request may get the answer: cookies of others made it.
+    var isForeign = false
     /// The answer and when it was complete; nil while it is on its way.
     var answer: PrefetchedAnswer?
     var end: Int64?
-    /// When the page asked; nil if it hasn't yet.
-    var taken: Int64?
+    /// When the page asked, and with which headers; nil if it hasn't yet.
+    var taken: (at: Int64, headers: [(name: String, value: String)])?
+
+    func isWaiting(at now: Int64) -> Bool {
+      taken == nil && end.map { now - $0 < PrefetchTable.keepFor } ?? true
+    }
+
+    func isOf(_ asked: Asked) -> Bool { PrefetchTable.isSame(sent.body, asked.body) }
+
+    /// Whether the answer is the one that a request of the same method, URL and body would get.
+    func fits(_ asked: Asked) -> Bool {
+      !isForeign && cookies.allow(asked.cookies) && PageHeaders.isOfOrigin(sent.headers, asked.headers)
+        && !PageHeaders.differ(by: vary, sent.headers, asked.headers)
+    }
   }
 
   enum Taking {
@@ -35,7 +60,7 @@ package struct PrefetchTable {
   /// What a dropped answer was for.
   private struct Dropped {
     let body: [UInt8]
-    let cookies: [String?]
+    let cookies: CallCookies
   }
 
   private var held: [Key: [PendingAnswer]] = [:]
@@ -54,53 +79,77 @@ package struct PrefetchTable {
   /// The most dropped answers that are remembered; beyond that all are forgotten, which only makes the counts less exact.
   private static let mostDropped = 256
 
-  /// Adds a call that was sent, and returns its number.
-  mutating func begin(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Int {
+  /// Adds a call that is sent, and returns its number.
+  mutating func begin(_ key: Key, _ sent: Asked, at now: Int64) -> Int {
     nextID += 1
-    held[key, default: []].append(PendingAnswer(id: nextID, body: body, cookies: [cookies], start: now))
+    held[key, default: []].append(
+      PendingAnswer(id: nextID, sent: sent, cookies: CallCookies(key.url, sent: sent.cookies), start: now))
     counts.sent += 1
     return nextID
   }
 
-  /// Adds the value that `Cookie` has since a call's answer changed it.
-  mutating func changed(_ cookies: String?, of key: Key, _ id: Int) {
-    guard let place = held[key]?.firstIndex(where: { $0.id == id }) else { return }
-    held[key]?[place].cookies.append(cookies)
+  /// Records a step of a call. A redirect to another origin may not have sent cookies, nor one to the same origin other
+  /// cookies: the table knows the requests' cookies only for the call's own URL.
+  mutating func went(_ step: FetchStep, of key: Key, _ id: Int) {
+    guard let place = held[key]?.firstIndex(where: { $0.id == id }), var call = held[key]?[place] else {
+      return
+    }
+    switch step {
+    case .sent(let cookies, _) where !call.isSent:
+      call.isSent = true
+      if cookies != call.sent.cookies {
+        // They changed just now. Whoever took the answer by the former ones sends the request again.
+        call.isForeign = call.taken != nil
+        call.cookies = CallCookies(key.url, sent: cookies)
+      }
+    case .sent(let cookies, let url):
+      if !(Self.isSameOrigin(url, key.url) ? call.cookies.allow(cookies) : cookies == nil) {
+        call.isForeign = true
+      }
+    case .answered(let head, let url):
+      call.cookies.set(head.values("set-cookie"), by: url)
+      call.vary.formUnion(head.vary)
+    }
+    held[key]?[place] = call
   }
 
   /// Ends a call, with its answer or, if nil, without one that the page could use.
-  ///
-  /// `cookies` is the value that `Cookie` would have now.
-  mutating func end(_ key: Key, _ id: Int, _ answer: PrefetchedAnswer?, cookies: String?, at now: Int64) {
+  /// - Returns: the answer, if the page that waits for it may have it.
+  mutating func end(_ key: Key, _ id: Int, _ answer: PrefetchedAnswer?, at now: Int64) -> PrefetchedAnswer? {
     guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
-      return
+      return nil
     }
-    guard let answer, own.taken != nil || size + answer.body.count <= Self.limit else {
+    let isTaken = own.taken != nil
+    let isRefused =
+      own.isForeign || own.taken.map { PageHeaders.differ(by: own.vary, own.sent.headers, $0.headers) } ?? false
+    guard let answer, !isRefused, isTaken || size + answer.body.count <= Self.limit else {
       counts.failed += 1
-      return remove(key, place)
+      remove(key, place)
+      return nil
     }
     if let taken = own.taken {
       counts.used += 1
-      counts.savedMilliseconds += taken - own.start
-      return remove(key, place)
+      counts.savedMilliseconds += taken.at - own.start
+      remove(key, place)
+      return answer
     }
     size += answer.body.count
     held[key]?[place].answer = answer
     held[key]?[place].end = now
-    held[key]?[place].cookies.append(cookies)
+    return nil
   }
 
-  /// Takes the answer to a page's request. Each answer is returned once.
-  mutating func take(_ key: Key, body: [UInt8], cookies: String?, at now: Int64) -> Taking {
-    let place = held[key]?.firstIndex { own in
-      own.taken == nil && own.cookies.contains(cookies) && Self.isSame(own.body, body)
-    }
+  /// Takes the answer to a page's request. Each answer is returned once; answers to the same request with other cookies or
+  /// headers are dropped.
+  mutating func take(_ key: Key, _ asked: Asked, at now: Int64) -> Taking {
+    let place = held[key]?.firstIndex { $0.taken == nil && $0.isOf(asked) && $0.fits(asked) }
     guard let place, let own = held[key]?[place] else {
-      noteLate(key, body, cookies)
+      noteLate(key, asked)
+      drop(key, asked)
       return .none
     }
     guard let answer = own.answer, let end = own.end else {
-      held[key]?[place].taken = now
+      held[key]?[place].taken = (now, asked.headers)
       return .underWay(own.id)
     }
     remove(key, place)
@@ -113,9 +162,16 @@ package struct PrefetchTable {
     return .answer(answer)
   }
 
+  /// Drops the answers to a request that comes as another user's, or asks for something else.
+  mutating func drop(_ key: Key, _ asked: Asked) {
+    for own in held[key] ?? [] where own.taken == nil && own.isOf(asked) { drop(key, own.id) }
+  }
+
   /// Counts a request whose answer was dropped because it waited too long.
-  private mutating func noteLate(_ key: Key, _ body: [UInt8], _ cookies: String?) {
-    let place = dropped[key]?.firstIndex { $0.cookies.contains(cookies) && Self.isSame($0.body, body) }
+  private mutating func noteLate(_ key: Key, _ asked: Asked) {
+    let place = dropped[key]?.firstIndex {
+      $0.cookies.allow(asked.cookies) && Self.isSame($0.body, asked.body)
+    }
     guard let place else { return }
     dropped[key]?.remove(at: place)
     counts.unused -= 1
@@ -124,15 +180,10 @@ package struct PrefetchTable {
 
   /// Returns the page whose answer goes to a request of the app's own, which belongs to no page: the one that was opened
   /// first.
-  ///
-  /// `cookies` is nil if there are none.
-  func page(method: String, url: String, body: [UInt8], cookies: String?, at now: Int64) -> UInt64? {
+  func page(method: String, url: String, _ asked: Asked, at now: Int64) -> UInt64? {
     held.filter { key, list in
       key.method == method && key.url == url
-        && list.contains { own in
-          own.taken == nil && own.cookies.contains(cookies) && Self.isSame(own.body, body)
-            && own.end.map { now - $0 < Self.keepFor } ?? true
-        }
+        && list.contains { $0.isWaiting(at: now) && $0.isOf(asked) && $0.fits(asked) }
     }
     .keys.map(\.page).min()
   }
@@ -140,8 +191,7 @@ package struct PrefetchTable {
   /// Whether an answer that nobody has taken is waiting or on its way.
   func hasAny(method: String, url: String, at now: Int64) -> Bool {
     held.contains { key, list in
-      key.method == method && key.url == url
-        && list.contains { $0.taken == nil && $0.end.map { now - $0 < Self.keepFor } ?? true }
+      key.method == method && key.url == url && list.contains { $0.isWaiting(at: now) }
     }
   }
 
@@ -154,7 +204,7 @@ package struct PrefetchTable {
       for own in list where own.end.map({ now - $0 >= Self.keepFor }) ?? false {
         drop(key, own.id)
         if dropped.values.reduce(0, { $0 + $1.count }) >= Self.mostDropped { dropped = [:] }
-        dropped[key, default: []].append(Dropped(body: own.body, cookies: own.cookies))
+        dropped[key, default: []].append(Dropped(body: own.sent.body, cookies: own.cookies))
       }
     }
   }
@@ -182,6 +232,11 @@ package struct PrefetchTable {
     if held[key]?.isEmpty == true { held[key] = nil }
   }
 
+  private static func isSameOrigin(_ a: String, _ b: String) -> Bool {
+    guard let a = try? ResourceURL(a), let b = try? ResourceURL(b) else { return false }
+    return a.scheme == b.scheme && a.authority == b.authority
+  }
+
   /// Whether two bodies are equal: as JSON if both are JSON, otherwise byte by byte.
   private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     if a == b { return true }
@@ -196,7 +251,7 @@ public struct PrefetchCounts: Hashable, Sendable {
   public internal(set) var sent = 0
   /// Answers that pages took.
   public internal(set) var used = 0
-  /// Answers that no page asked for, or whose page was closed first.
+  /// Answers that no page asked for, that were for other cookies, or whose page was closed first.
   public internal(set) var unused = 0
   /// Page requests that came after their answer was dropped.
   public internal(set) var late = 0

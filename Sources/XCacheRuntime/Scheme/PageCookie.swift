@@ -1,3 +1,4 @@
+import HTTP
 import Manifests
 
 /// One of an engine's cookies, and where it is sent (RFC 6265).
@@ -85,12 +86,18 @@ extension ScriptCookieStore {
   }
 }
 
-/// The parts of a `Set-Cookie` that decide who may write it (RFC 6265 §5.2).
+/// The parts of a `Set-Cookie` that decide who may write it, and which requests carry it (RFC 6265 §5.2).
 struct WrittenCookie {
   let name: String
+  let value: String
   let isHTTPOnly: Bool
   /// `Domain` without a leading dot; nil for a cookie of the host alone.
   let domain: String?
+  /// `Path`; nil if there is none that begins with a slash.
+  private(set) var path: String?
+  private(set) var isSecure = false
+  private var maxAge: String?
+  private var expires: String?
 
   init?(_ line: String) {
     // A line break would start another header.
@@ -98,19 +105,36 @@ struct WrittenCookie {
     let fields = line.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmingSpaces)
     let pair = fields[0].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     name = pair.count == 2 ? String(pair[0].trimmingSpaces) : ""
+    value = String(pair[pair.count - 1].trimmingSpaces)
     guard !fields[0].isEmpty else { return nil }
     var (isHTTPOnly, domain) = (false, String?.none)
     for field in fields.dropFirst() {
       let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = (pair.count == 2 ? pair[1] : "").trimmingSpaces
       switch pair[0].trimmingSpaces.lowercased() {
       case "httponly": isHTTPOnly = true
+      case "secure": isSecure = true
       case "domain":
-        let value = (pair.count == 2 ? pair[1] : "").trimmingSpaces.lowercased()
-        domain = value.isEmpty ? nil : value.hasPrefix(".") ? String(value.dropFirst()) : value
+        let name = value.lowercased()
+        domain = name.isEmpty ? nil : name.hasPrefix(".") ? String(name.dropFirst()) : name
+      case "path": path = value.hasPrefix("/") ? String(value) : nil
+      case "max-age": maxAge = String(value)
+      case "expires": expires = String(value)
       default: break
       }
     }
     (self.isHTTPOnly, self.domain) = (isHTTPOnly, domain)
+  }
+
+  /// Whether it removes a cookie instead of setting one: "If a cookie has both the Max-Age and the Expires attribute, the
+  /// Max-Age attribute has precedence" (§4.1.2.2). `now` is in seconds since 1970.
+  func removes(at now: Int64) -> Bool {
+    if let maxAge, let seconds = Int64(maxAge) { return seconds <= 0 }
+    guard let expires else { return false }
+    let forms = [expires, expires.replacing("-", with: " ")]
+    return forms.contains { text in
+      HTTPDate(Array(text.utf8).span.bytes, now: now).map { $0.seconds <= now } ?? false
+    }
   }
 
   /// Whether a page of `host` may write it: for itself, or for a parent domain that isn't a top-level one.

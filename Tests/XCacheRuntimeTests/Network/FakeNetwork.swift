@@ -6,13 +6,19 @@ import XCacheClient
 /// An engine's cookies, with as little sense as a test needs: each that comes is sent from then on, everywhere or to the
 /// address that it came from.
 final class FakeCookies: CookieStore {
-  private let cookies: [String]
+  private let cookies: Locked<[String]>
   private let isPerURL: Bool
   private let all = Locked<[(url: String, value: String)]>([])
 
   init(_ cookies: [String], isPerURL: Bool = false) {
-    self.cookies = cookies
+    self.cookies = Locked(cookies)
     self.isPerURL = isPerURL
+  }
+
+  /// Another user signs in, or with none, signs out: all other cookies go.
+  func replace(_ cookies: [String]) {
+    self.cookies.withLock { $0 = cookies }
+    all.withLock { $0 = [] }
   }
 
   /// Every `Set-Cookie`, in order.
@@ -20,7 +26,8 @@ final class FakeCookies: CookieStore {
 
   func header(for url: String) async -> String? {
     let own = all.withLock { $0.filter { !isPerURL || $0.url == url }.map(\.value) }
-    return cookies.isEmpty && own.isEmpty ? nil : (cookies + own).joined(separator: "; ")
+    let all = cookies.withLock { $0 } + own
+    return all.isEmpty ? nil : all.joined(separator: "; ")
   }
 
   func take(_ values: [String], from url: String) async {
