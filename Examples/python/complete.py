@@ -5,6 +5,7 @@ import random
 import re
 import sys
 import time
+import urllib.error
 import urllib.parse
 import zlib
 
@@ -20,8 +21,8 @@ FINAL = set(range(400, 500)) - {408, 429}
 class CompleteDevice(Device):
     def __init__(self, settings):
         super().__init__(settings)
-        self.notes = {"failures": 0, "back": 0} | self.notes
-        self.deltas, self.coding, self.coded, self.polling = {}, "gzip", False, False
+        self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | self.notes
+        self.deltas, self.coding, self.coded, self.polling, self.unjudged = {}, "gzip", False, False, [None, None, None]
 
     def poll(self, now):
         """Rules D-10 to D-16: five failures lead to the static copy; the origin is asked again after longer and longer waits."""
@@ -38,14 +39,11 @@ class CompleteDevice(Device):
     def ask(self, pack=False, whole=False):
         """Asks the origin. Only the first question of a poll counts as failed or good: what is asked because of its answer doesn't."""
         polling, self.polling = self.polling, False
-        try:
-            data = self.ask_coded(pack, whole)
-        except Exception:
-            failures = self.notes["failures"] + polling
+        if polling:  # rule D-16: it has failed until it is answered, since a process that ends can't say so
+            failures = self.notes["failures"] + 1
             wait = min(30_000 * 2 ** min(max(0, failures - 5), 9), 600_000) * random.uniform(0.8, 1.2)
-            if polling:
-                self.note(failures=failures, back=self.notes["polled"] + wait)
-            raise
+            self.note(failures=failures, back=self.notes["polled"] + wait)
+        data = self.ask_coded(pack, whole)
         if polling:
             self.note(failures=0)
         return data
@@ -95,6 +93,7 @@ class CompleteDevice(Device):
                 need(names.setdefault(name, entry["sha256"]) == entry["sha256"], "two files of one name")
 
     def switch(self, data, manifest):
+        self.note(answer=self.unjudged)  # a manifest that can be used
         self.deltas = {manifest[url]["sha256"]: delta for url, delta in data.get("deltas", {}).items() if url in manifest}
         super().switch(data, manifest)
 
@@ -123,12 +122,23 @@ class CompleteDevice(Device):
         return Reader(content[44:]).frame(len(content), bytes.fromhex(entry["sha256"])[:8], base, entry["size"])
 
     def fetch(self, url, limit=LIMIT):
-        with request(url, {"Accept-Encoding": self.coding}) as answer:
+        kept = self.notes["answer"]  # rule D-56: the URL, the tag and the text of the last answer
+        tag = {"If-None-Match": kept[1]} if kept[0] == url and self.coding == "gzip" else {}
+        try:
+            answer = request(url, {"Accept-Encoding": self.coding, **tag})
+        except urllib.error.HTTPError as failure:
+            if failure.code == 304:
+                self.coded, self.unjudged = False, kept
+                return kept[2].encode()
+            raise
+        with answer:
             self.coded = answer.headers["Content-Encoding"] == "gzip"
             content = (gzip.GzipFile(fileobj=answer) if self.coded else answer).read(limit + 1)
             need(answer.status == 200 and len(content) <= limit, "another status, or too many bytes")
             if answer.length:
                 raise ConnectionError("a torn body")
+            if "configure" in url and answer.headers["ETag"]:
+                self.unjudged = [url, answer.headers["ETag"], content.decode(errors="replace")]
             return content
 
     def answer(self, url):

@@ -16,7 +16,7 @@ extension LinuxNetwork {
   }
 
   func observations(every interval: Duration) -> AsyncStream<Observation> {
-    watch(every: interval) { Observation(network: look(), routes: defaultRoutes) }
+    watch(every: interval) { Observation(network: look(), routes: usedRoutes) }
   }
 
   private func watch<Value: Equatable & Sendable>(

@@ -24,13 +24,13 @@ extension Device {
     let absent = fitting(try copyingHeld(bad, &report))
     var seen: Set<SHA256> = []
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
-    let (folder, cache) = (folder, cache)
+    let (folder, cache, now) = (folder, cache, now)
     let run = FetchRun(
       fetcher: fetcher(for: index.version), gate: gate, progress: progress)
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
-        try cache.place(folder.staged(entry.sha256), for: entry)
+        try cache.place(folder.staged(entry.sha256), for: entry, at: now())
       }
     }
     report.fetched = fetched.count
@@ -81,7 +81,7 @@ extension Device {
         rest.append(entry)
         continue
       }
-      try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
+      try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry, at: now()) }
       report.copied += 1
     }
     return rest

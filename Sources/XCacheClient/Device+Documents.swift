@@ -23,7 +23,7 @@ extension Device {
 
   /// Whether the policy allows a page to be answered from the device; `page(for:)` and `resource(for:on:)` check this
   /// themselves.
-  public func intercepts(_ page: String) -> Bool { runtimePolicy.intercepts(page, at: now()) }
+  public func intercepts(_ page: String) -> Bool { !isDisplaced && runtimePolicy.intercepts(page, at: now()) }
 
   /// Returns the file for a URL that a page requests, like `resource(for:)`; nil if the policy excludes the page.
   public func resource(for url: String, on page: String) throws(ClientError) -> LocalResource? {
@@ -34,32 +34,35 @@ extension Device {
 // MARK: - Following
 
 extension Device {
-  /// Fetches the documents whose versions in an answer differ from those held. Failures are listed in `report` and
+  /// Fetches the documents that an answer names in a higher version than the one held. Failures are listed in the report and
   /// retried at the next poll; they don't keep the manifest from being updated.
-  func follow(_ extras: AnswerExtras, from source: PollPolicy.Source, _ report: inout DocumentReport) {
-    report.policy = follow(.policy, extras.policy, source, &report.failures)
-    report.prefetch = follow(.prefetch, extras.prefetch, source, &report.failures)
-  }
-
-  private func follow(
-    _ kind: DeviceDocuments.Kind, _ named: Int64?, _ source: PollPolicy.Source,
-    _ failures: inout [ClientError]
-  ) -> DocumentReport.Change? {
-    let (held, isUnwritten) = documents.withLock { ($0.version(kind), $0.unwritten.contains(kind)) }
-    guard let named, isUnwritten || Self.takes(named, over: held, from: source) else { return nil }
-    do {
-      let bytes = try fetchDocument(settings.url(kind, from: source), for: .document)
-      let version = try keep(bytes, kind, source)
-      return version == held ? nil : DocumentReport.Change(from: String(held), to: String(version))
-    } catch {
-      failures.append(error)
-      return nil
+  func follow(_ extras: AnswerExtras, from source: PollPolicy.Source, _ followed: Locked<FollowedDocuments>) {
+    for (kind, named) in [(DeviceDocuments.Kind.policy, extras.policy), (.prefetch, extras.prefetch)] {
+      guard let named, followed.withLock({ $0.begins(kind, named) }), isNew(kind, named) else { continue }
+      // An answer came: a process that ends from here on hasn't failed to poll.
+      savePolicy()
+      let result = Result { () throws(ClientError) in try fetch(kind, named, source) }
+      followed.withLock { $0.report.add(result, kind) }
     }
   }
 
-  /// As with manifests, a mirror only moves a device to newer versions.
-  private static func takes(_ version: Int64, over held: Int64, from source: PollPolicy.Source) -> Bool {
-    source == .origin ? version != held : version > held
+  /// Whether a named version has to be fetched: numbers only rise, and a lower one comes from a cache, or from an origin that
+  /// was restored, whose next version is above all that it ever had.
+  private func isNew(_ kind: DeviceDocuments.Kind, _ named: Int64) -> Bool {
+    documents.withLock { documents in
+      let held = documents.version(kind)
+      return named > held || named == held && documents.unwritten.contains(kind)
+    }
+  }
+
+  /// - Returns: the change; nil if the document was in force already.
+  private func fetch(
+    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source
+  ) throws(ClientError) -> DocumentReport.Change? {
+    let held = documents.withLock { $0.version(kind) }
+    let url = settings.url(kind, from: source)
+    try keep(try fetchDocument(url, for: .document), kind, named, from: url)
+    return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
   }
 
   func fetchDocument(
@@ -68,30 +71,51 @@ extension Device {
   ) throws(ClientError) -> [UInt8] {
     var transport = transport(for: use)
     transport.signal = signal
-    return try Poller(transport: transport, settings: settings).document(url, limit: limit)
+    return try DocumentFetcher(transport: transport, limit: limit).get(url).body
   }
 
-  /// Replaces a document, and returns the version that is held afterwards.
+  /// Replaces a document by the named version of it.
   ///
   /// It takes effect even if it can't be written to the disk: the kill switch must always work.
-  /// - Throws: `unreadable`; `file`, after which the next poll tries to write it again.
+  /// - Throws: `unreadable`, also for another version, as a cache may have; `file`, after which the next poll tries to write it
+  ///   again.
   private func keep(
-    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ source: PollPolicy.Source
-  ) throws(ClientError) -> Int64 {
+    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String
+  ) throws(ClientError) {
     var next = documents.withLock { $0 }
-    let held = next.version(kind)
     guard next.take(kind, bytes) else {
-      let url = settings.url(kind, from: source)
       throw .unreadable(url: url, reason: "it is not the expected document")
     }
-    // A cache in between may still serve an older one.
-    let isUnwritten = next.unwritten.contains(kind) && next.version(kind) == held
-    guard isUnwritten || Self.takes(next.version(kind), over: held, from: source) else { return held }
+    guard next.version(kind) == named else {
+      let reason = "it is version \(next.version(kind)), and the server named version \(named)"
+      throw .unreadable(url: url, reason: reason)
+    }
     next.unwritten.insert(kind)
     documents.withLock { [next] in $0 = next }
     try folder.write(bytes, to: folder.document(kind))
     documents.withLock { _ = $0.unwritten.remove(kind) }
-    return next.version(kind)
+  }
+}
+
+/// What one poll has made of the documents that its answers named.
+struct FollowedDocuments {
+  var report = DocumentReport()
+  private var begun: [DeviceDocuments.Kind: Set<Int64>] = [:]
+
+  /// Whether a version is named for the first time in this poll, whose answer may have to be requested several times.
+  mutating func begins(_ kind: DeviceDocuments.Kind, _ named: Int64) -> Bool {
+    begun[kind, default: []].insert(named).inserted
+  }
+}
+
+extension DocumentReport {
+  fileprivate mutating func add(_ result: Result<Change?, ClientError>, _ kind: DeviceDocuments.Kind) {
+    switch (result, kind) {
+    case (.success(let change?), .policy): policy = change
+    case (.success(let change?), .prefetch): prefetch = change
+    case (.success(nil), _): break
+    case (.failure(let error), _): failures.append(error)
+    }
   }
 }
 

@@ -18,12 +18,23 @@ extension Device {
   /// Finishes what a disk error interrupted, and makes the folder again if it was deleted. Each job begins with it.
   /// - Returns: the manifest in force.
   func mend() throws(ClientError) -> DeviceIndex {
-    let (isNew, index) = try cache.withLock { cache throws(ClientError) in
-      (try cache.mend(at: now()), cache.index)
-    }
+    let (isNew, index) = try mendCache()
     // They are still valid; the next poll writes them again.
     if isNew { documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) } }
     return index
+  }
+
+  private func mendCache() throws(ClientError) -> (isNew: Bool, index: DeviceIndex) {
+    do throws(ClientError) {
+      let mended = try cache.withLock { cache throws(ClientError) in
+        (try cache.mend(at: now()), cache.index)
+      }
+      displaced.withLock { $0 = false }
+      return mended
+    } catch {
+      if case .inUse = error { displaced.withLock { $0 = true } }
+      throw error
+    }
   }
 
   /// Cancels the job that was started with `signal`, at the next chunk that it receives; returns at once.
@@ -36,9 +47,11 @@ extension Device {
     if let note = uses.takeNote() { try? folder.write(note, to: folder.uses) }
   }
 
-  /// Removes files that were set aside too long ago, unless that was checked recently.
+  /// Removes files that were set aside too long ago, unless that was checked recently, and notices if another process has
+  /// taken the folder.
   package func tidy() {
     if gate.isClosed { return }
+    if !cache.withLock({ $0.isOurs }), folder.status(folder.lock) != nil { displaced.withLock { $0 = true } }
     try? cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
   }
 
@@ -152,7 +165,7 @@ extension Device {
     _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?,
     lasting: @escaping @Sendable (SHA256) -> Void
   ) throws(ClientError) {
-    let (index, folder, cache, gate) = (index, folder, cache, gate)
+    let (index, folder, cache, gate, now) = (index, folder, cache, gate, now)
     let offers = entries.compactMap { entry in cache.withLock { $0.backlog.offer(for: entry) } }
     var fetcher = fetcher(for: index.version)
     fetcher.deltas = try deltaBook(offers, from: index)
@@ -165,7 +178,7 @@ extension Device {
     run.shouldContinue = { gate.conditions.allowsLargeUpdates }
     _ = try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(ClientError) in
       try cache.withLock { cache throws(ClientError) in
-        try cache.place(folder.staged(entry.sha256), for: entry)
+        try cache.place(folder.staged(entry.sha256), for: entry, at: now())
       }
     }
   }

@@ -37,12 +37,7 @@ extension Device {
   /// - Parameters:
   ///   - url: the requested URL.
   ///   - isPage: whether to fall back to the URL without its query.
-  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
-    let index = index
-    if let entry = index.urls[url] { return ListedFile(entry, of: index.version) }
-    guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
-    return index.urls[plain].map { ListedFile($0, of: index.version) }
-  }
+  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? { index.listed(url, isPage: isPage) }
 
   /// Opens a listed file, fetching it first if it is missing or damaged; nil if it is no longer listed with these bytes.
   /// - Parameters:
@@ -60,15 +55,11 @@ extension Device {
     return resource
   }
 
-  /// Opens a file that was listed when a page was opened; nil if it is gone or damaged, was set aside over a day ago, or
-  /// that version has been rolled back.
+  /// Opens a file that was listed when a page was opened; nil if it is gone or damaged, or was set aside over a day ago.
   ///
-  /// - Parameters:
-  ///   - file: the file, as it was listed then.
-  ///   - version: the manifest version that the page was opened from.
-  package func openSetAside(_ file: ListedFile, forPageOf version: String) -> LocalResource? {
-    let held = index.version.number
-    if policy.withLock({ $0.isRolledBack(from: version, to: held) }) { return nil }
+  /// - Parameter file: the file, as it was listed then.
+  package func openSetAside(_ file: ListedFile) -> LocalResource? {
+    try? cache.withLock { cache throws(ClientError) in try cache.move(file.entry.name, at: now()) }
     if let status = folder.status(folder.aside(file.sha256)),
       !DeviceCache.serves(asideSince: status.modified, at: now())
     {
@@ -85,6 +76,14 @@ extension Device {
       return nil
     }
     return LocalResource(file.entry, descriptor)
+  }
+
+  /// Whether the manifest that a page was opened from isn't in force any more, but still answers it: no rollback has ended
+  /// that.
+  package func isOlder(_ manifest: DeviceManifest) -> Bool {
+    let index = index
+    guard !manifest.isOf(index) else { return false }
+    return !policy.withLock { $0.isRolledBack(from: manifest.version, to: index.version.number) }
   }
 
   /// Records that a page used a listed file without reading it from the disk.
@@ -109,8 +108,18 @@ package struct DeviceManifest: Sendable {
   /// Its version; `0` if there is none.
   package var version: String { index.version.text }
 
-  /// Returns what it listed for a URL.
-  package func listed(_ url: ResourceURL) -> ListedFile? {
-    index.urls[url].map { ListedFile($0, of: index.version) }
+  /// Returns what it listed for a URL; nil if nothing.
+  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? { index.listed(url, isPage: isPage) }
+
+  fileprivate func isOf(_ other: DeviceIndex) -> Bool {
+    index.version == other.version && index.digest == other.digest
+  }
+}
+
+extension DeviceIndex {
+  fileprivate func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
+    if let entry = urls[url] { return ListedFile(entry, of: version) }
+    guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
+    return urls[plain].map { ListedFile($0, of: version) }
   }
 }

@@ -28,7 +28,7 @@ extension Device {
     let copied = try stageCopies(&plan)
     try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaBook(preset.offers, from: held), progress)
-    try cache.withLock { cache throws(ClientError) in try cache.commit(next, at: now()) }
+    try commit(next)
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count
     report.bytes = plan.fetch.clampedSum(\.size)

@@ -7,7 +7,9 @@ extension Device {
   /// The fragment is ignored, the query isn't. Also nil while the policy has interception off.
   /// - Throws: `ClientError`, when a missing file can't be fetched.
   public func resource(for url: String) throws(ClientError) -> LocalResource? {
-    guard !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else { return nil }
+    guard !isDisplaced, !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else {
+      return nil
+    }
     return try listedResource(for: url)
   }
 
@@ -69,18 +71,25 @@ extension Device {
     let found = try cache.withLock { cache throws(ClientError) -> Opened in
       try cache.checkOpen()
       guard cache.lists(entry) else { return Opened(nil, isListed: false) }
+      try cache.move(entry.name, at: now())
       guard cache.has(entry) else { return Opened(nil, isListed: true) }
-      let file = try onDisk(path) { () throws(SystemError) in
-        try Kernel.openExisting(path, [.read, .noFollow])
+      do throws(ClientError) {
+        let file = try onDisk(path) { () throws(SystemError) in
+          try Kernel.openExisting(path, [.read, .noFollow])
+        }
+        if file != nil { cache.uses.use(entry.name) }
+        return Opened(file, isListed: true)
+      } catch  where error.isUnreadableFile {
+        try cache.discard(entry)
+        return Opened(nil, isListed: true)
       }
-      if file != nil { cache.uses.use(entry.name) }
-      return Opened(file, isListed: true)
     }
     let isListed = found.isListed
     guard let file = found.take() else { return isListed ? .absent : .superseded }
     let mark = FileMark(try onDisk(path) { () throws(SystemError) in try Kernel.status(file) })
     if !cache.withLock({ $0.isProven(entry, as: mark) }) {
-      guard try onDisk(path, { () throws(SystemError) in try CacheFolder.digest(file) }) == entry.bytes else {
+      // Nil also if it can't be read to its end.
+      guard (try? CacheFolder.digest(file)) == entry.bytes else {
         damage.withLock { $0 += 1 }
         try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
         return .absent
@@ -117,7 +126,7 @@ extension Device {
       }
       received = try fetcher.fetch(entry, to: part)
     }
-    try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry) }
+    try cache.withLock { cache throws(ClientError) in try cache.place(part, for: entry, at: now()) }
     return received
   }
 

@@ -43,15 +43,15 @@ extension Device {
       report.wait = milliseconds
       return report
     case .poll(let source):
+      notePollBegins(source)
       defer { savePolicy() }
-      let offer = try poll(source, holding: held)
-      // Before the manifest, whose files may not fit: the kill switch must always arrive.
-      var documents = DocumentReport()
-      follow(offer.extras, from: source, &documents)
+      let documents = Locked(FollowedDocuments())
+      let offer = try poll(source, holding: held, documents)
+      savePolicy()
       if let fault { throw fault }
       if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
-      var report = try take(offer, source, over: held, progress)
-      report.documents = documents
+      var report = try take(offer, source, over: held, documents, progress)
+      report.documents = documents.withLock { $0.report }
       return report
     }
   }
@@ -71,9 +71,9 @@ extension Device {
 
   private func take(
     _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
-    _ progress: (@Sendable (Progress) -> Void)?
+    _ documents: Locked<FollowedDocuments>, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
-    if let answer = offer.pack { return try take(answer, offer, source, over: held, progress) }
+    if let answer = offer.pack { return try take(answer, offer, source, over: held, documents, progress) }
     guard let next = offer.index,
       PollPolicy.takes(
         (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
@@ -83,7 +83,7 @@ extension Device {
 
   private func take(
     _ answer: PackAnswer, _ offer: Poller.Offer, _ source: PollPolicy.Source, over held: DeviceIndex,
-    _ progress: (@Sendable (Progress) -> Void)?
+    _ documents: Locked<FollowedDocuments>, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
     guard
       PollPolicy.takes(
@@ -95,7 +95,8 @@ extension Device {
     }
     // Above the limit, files are fetched when pages request them, and the patch has everything else.
     guard allows(answer.pack.size) else {
-      return try take(try askWithoutPack(source, holding: held), source, over: held, progress)
+      let patch = try askWithoutPack(source, holding: held, documents)
+      return try take(patch, source, over: held, documents, progress)
     }
     let pack = try install(answer, over: held, progress)
     if let next = pack.index {
@@ -103,67 +104,11 @@ extension Device {
       return try move(from: held, to: next, offer, source, pack, progress)
     }
     // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
-    let patch = try askWithoutPack(source, holding: held)
-    var report = try take(patch, source, over: held, progress)
+    let patch = try askWithoutPack(source, holding: held, documents)
+    var report = try take(patch, source, over: held, documents, progress)
     report.pack = pack.report
     report.bytesFetched = report.bytesFetched.addingClamped(pack.report.bytes)
     return report
-  }
-
-  private func askWithoutPack(
-    _ source: PollPolicy.Source, holding held: DeviceIndex
-  ) throws(ClientError) -> Poller.Offer {
-    do throws(ClientError) {
-      let offer = try Poller(transport: transport(for: .document), settings: settings)
-        .ask(source, holding: held, takesPacks: false)
-      guard offer.pack == nil else {
-        throw ClientError.unreadable(
-          url: settings.server.text, reason: "it names a pack, and none was asked for")
-      }
-      succeeded(source, offer.extras)
-      return offer
-    } catch {
-      failed(error, source, holding: held)
-      throw error
-    }
-  }
-
-  private func poll(
-    _ source: PollPolicy.Source, holding held: DeviceIndex
-  ) throws(ClientError) -> Poller.Offer {
-    // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
-    let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
-    do throws(ClientError) {
-      let offer = try Poller(transport: transport(for: .document), settings: settings)
-        .ask(source, holding: held, takesPacks: takesPacks)
-      policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
-      // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
-      if offer.pack == nil { succeeded(source, offer.extras) }
-      return offer
-    } catch {
-      failed(error, source, holding: held)
-      throw error
-    }
-  }
-
-  private func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
-    policy.withLock { $0.answered(by: source, interval: extras.interval) }
-    reporter.wants(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
-  }
-
-  private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
-    if error.isStop { return }
-    let chance = Double.random(in: 0...1)
-    policy.withLock { $0.failed(source, at: now(), chance: chance) }
-    reporter.wants(nil)
-    report(error, from: source, holding: held)
-  }
-
-  /// If it can't be written, the only cost is an earlier poll after the next start.
-  private func savePolicy() {
-    let policy = policy.withLock { $0 }
-    guard cache.withLock({ $0.isOurs }) else { return }
-    try? folder.write(policy.saved(server: settings.server.text), to: folder.poll)
   }
 
   private func unchanged(
@@ -171,6 +116,7 @@ extension Device {
   ) throws(ClientError) -> UpdateReport {
     // Left by a device whose process ended just after the switch.
     try folder.forgetPack()
+    try folder.forgetAnswer()
     let present = try cache.withLock { cache throws(ClientError) in
       try cache.sweep(at: now())
       return cache.present
@@ -202,9 +148,7 @@ extension Device {
     let (bytes, skipped) = try stage(plan.fetch, of: next.version, deltas, progress)
     let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
     let backlog = Backlog(skipped, offer.deltas)
-    try cache.withLock { cache throws(ClientError) in
-      try cache.commit(next, skipping: backlog, at: now())
-    }
+    try commit(next, skipping: backlog)
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
@@ -303,6 +247,8 @@ extension Device {
       return true
     } catch {
       try folder.remove(part)
+      // It is fetched instead.
+      if error.isUnreadableFile { return false }
       throw error
     }
   }
@@ -326,6 +272,7 @@ extension Device {
       return (0, left())
     } catch  where error.isDiskFull {
       // "set-aside files go first when the disk limit is reached"
+      try folder.forgetAnswer()
       try cache.withLock { cache throws(ClientError) in try cache.dropAside() }
       do {
         return (try run.run(left(), to: { folder.staged($0.sha256) }), [])

@@ -22,6 +22,8 @@ public final class Device: Sendable {
   let uses: UseOrder
   let cacheCounts: Locked<CacheCounts>
   let policy: Locked<PollPolicy>
+  /// What the disk has of `policy`; nil if that isn't known.
+  let savedPolicy = Locked<PollPolicy?>(nil)
   // Held while a job runs: one at a time.
   let work = Locked(())
   let documents: Locked<DeviceDocuments>
@@ -29,6 +31,8 @@ public final class Device: Sendable {
   /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
   let gate: DownloadGate
+  /// Whether another process has the folder, which was deleted while this one had it.
+  let displaced = Locked(false)
 
   /// Opens the device's folder, creates it if it is missing, and finishes what a crash left undone.
   ///
@@ -72,6 +76,12 @@ public final class Device: Sendable {
   /// Whether the folder's index was damaged when the device was opened; if so, it started without a manifest and kept
   /// the old files as bases for deltas.
   public var wasDamaged: Bool { cache.withLock { $0.wasDamaged } }
+
+  /// Whether another process has taken the folder: nothing of it may be answered until that one has ended.
+  package var isDisplaced: Bool { displaced.withLock { $0 } }
+
+  /// The time by the device's clock, in milliseconds since 1970.
+  package var time: Int64 { now() }
 
   // Saves what was used since the last job; `close()` has already done so.
   deinit { saveUses() }

@@ -13,10 +13,16 @@ package struct RuntimeActivity: Hashable, Sendable {
 extension Runtime {
   /// What the runtime is doing now.
   package var activity: RuntimeActivity {
-    state.withLock {
+    let isOff = isInterceptionOff
+    return state.withLock {
       RuntimeActivity(
-        isUpdating: $0.update != nil, fetchesBacklog: $0.backlog != nil,
-        isInterceptionOff: $0.isInterceptionOff)
+        isUpdating: $0.update != nil, fetchesBacklog: $0.backlog != nil, isInterceptionOff: isOff)
     }
+  }
+
+  /// Whether requests are passed on because of repeated crashes; that ends after a day.
+  var isInterceptionOff: Bool {
+    guard let since = state.withLock({ $0.offSince }), let device else { return false }
+    return CrashMarker.counts(from: since, at: device.time)
   }
 }

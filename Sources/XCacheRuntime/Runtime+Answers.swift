@@ -25,9 +25,12 @@ extension Runtime {
     }
     if let reason = passes(request, url, device) { return (.network(reason), nil) }
     let isPage = request.destination == .document || request.destination == .frame
-    guard let file = device.listed(url, isPage: isPage) else {
-      return (await setAside(request, url, device), request.page?.version)
+    if let older = older(for: request, device), let file = older.listed(url, isPage: isPage),
+      let answer = await answer(request, withOlder: file, device)
+    {
+      return (answer, older.version)
     }
+    guard let file = device.listed(url, isPage: isPage) else { return (.network(.notListed), nil) }
     return (await answer(request, with: file, device), file.version)
   }
 
@@ -54,7 +57,8 @@ extension Runtime {
 
   /// Why every request has to go to the network; nil if interception is on.
   func passesAll(_ device: Device) -> PassReason? {
-    if state.withLock({ $0.isInterceptionOff }) { return .crashLoop }
+    if isInterceptionOff { return .crashLoop }
+    if device.isDisplaced { return .folderInUse }
     return device.isKilled ? .killed : nil
   }
 
@@ -65,15 +69,30 @@ extension Runtime {
     return state.withLock { $0.health.isFailed(String(page.withoutQuery)) } ? .pageFailed : nil
   }
 
-  /// Answers a page of an older version with a file that the manifest no longer lists, so that its lazy parts still load.
-  private func setAside(_ request: PageRequest, _ url: ResourceURL, _ device: Device) async -> PageAnswer {
-    guard let page = request.page, page.version != device.version,
-      let held = state.withLock({ $0.pages[page.id]?.held })
-    else { return .network(.notListed) }
+  /// Returns the manifest that a page was opened from, if another one is in force by now: what is still here of it answers the
+  /// page first, so that its parts fit together. A page that loads its document again is one of the manifest in force.
+  private func older(for request: PageRequest, _ device: Device) -> DeviceManifest? {
+    guard let page = request.page, let held = state.withLock({ $0.pages[page.id]?.held }),
+      device.isOlder(held)
+    else { return nil }
+    guard request.destination == .document else { return held }
+    let now = device.snapshot
+    state.withLock { $0.pages[page.id]?.held = now }
+    return nil
+  }
+
+  /// Answers a page with a file as it was listed when the page was opened; nil if it isn't here any more.
+  private func answer(
+    _ request: PageRequest, withOlder file: ListedFile, _ device: Device
+  ) async -> PageAnswer? {
+    if let url = try? ResourceURL(file.url), device.listed(url, isPage: false)?.sha256 == file.sha256 {
+      return await answer(request, with: file, device)
+    }
     return await pageThreads.run {
-      guard let file = held.listed(url), let resource = device.openSetAside(file, forPageOf: page.version),
-        let head = LocalHead(request, file, allowsOrigin: device.isAllowed)
-      else { return .network(.notListed) }
+      guard let resource = device.openSetAside(file) else { return nil }
+      guard let head = LocalHead(request, file, allowsOrigin: device.isAllowed) else {
+        return .network(.condition)
+      }
       if request.method == "HEAD" { return .local(LocalAnswer(head, .empty)) }
       return .local(LocalAnswer(head, .part(of: resource, head.range)))
     }

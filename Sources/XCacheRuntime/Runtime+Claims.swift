@@ -8,7 +8,7 @@ extension Runtime {
   public func lists(_ request: PageRequest) -> Bool {
     guard request.method == "GET" || request.method == "HEAD", isOfHosts(request), let device,
       let url = try? ResourceURL(request.url), !device.isKilled,
-      !state.withLock({ $0.isInterceptionOff })
+      !device.isDisplaced, !isInterceptionOff
     else { return false }
     return device.listed(url, isPage: false) != nil
   }

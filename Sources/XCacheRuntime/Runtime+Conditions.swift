@@ -20,6 +20,7 @@ extension Runtime {
     if new.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
     // The app may be terminated from now on.
     if !new.isForeground, old.isForeground {
+      livedThrough()
       note { device.saveUses() }
       sendCounts()
     }

@@ -6,8 +6,8 @@ extension Runtime {
   /// The state of an open page.
   struct Open {
     let page: OpenPage
-    /// The manifest held when the page was opened.
-    let held: DeviceManifest?
+    /// The manifest held when the page was opened, or when it loaded its document again.
+    var held: DeviceManifest?
     /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
     private(set) var source: String?
     /// The milestones that the adapter reported.
@@ -50,11 +50,12 @@ extension Runtime {
   /// it.
   public func open(_ url: String) -> OpenPage {
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
+    let isOff = isInterceptionOff
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
       // The first page that is intercepted, not the first page: a policy may have switched interception on since the start.
-      let isFirst = !state.hasMarked && !state.isInterceptionOff
+      let isFirst = !state.hasMarked && !isOff
       if isFirst { state.hasMarked = true }
       state.nextPage += 1
       state.pages[page.id] = Open(page, held)
@@ -62,7 +63,7 @@ extension Runtime {
       return (page, isFirst ? marker : nil)
     }
     device?.pageOpens(page.id)
-    if let begun { note(begun.begin) }
+    if let begun, let now = device?.time { note { begun.begin(at: now) } }
     beginDeadline(0, of: page)
     return page
   }
@@ -121,8 +122,9 @@ extension Runtime {
   /// Waits until all notes about pages are on the disk.
   package func finishNotes() async { await notes.run {} }
 
-  /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive.
-  private func livedThrough() {
+  /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive; or it may be ended
+  /// from now on without anything being wrong.
+  func livedThrough() {
     if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
   }
 

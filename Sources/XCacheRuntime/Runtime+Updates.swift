@@ -81,7 +81,7 @@ extension Runtime {
     hub.tell(.policyChanged(version: version))
     prepareNames()
     fetchScripts()
-    state.withLock { $0.isInterceptionOff = false }
+    state.withLock { $0.offSince = nil }
     for proxy in proxies.withLock({ $0.compactMap(\.proxy) }) { proxy.endTunnels() }
   }
 

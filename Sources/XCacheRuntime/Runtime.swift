@@ -49,7 +49,8 @@ public final class Runtime: Sendable {
     var counts = RuntimeCounts()
     var tally: Tally
     var health: PageHealth
-    var isInterceptionOff: Bool
+    /// Since when interception is off after crashes, in milliseconds since 1970; nil if it is on.
+    var offSince: Int64?
     var pages: [UInt64: Open] = [:]
     var nextPage: UInt64 = 1
     var nextWaiter: UInt64 = 0
@@ -93,7 +94,7 @@ public final class Runtime: Sendable {
         memory: MemoryCache(limit: settings.memoryLimit),
         tally: Tally(version: opened.device?.version ?? "0"),
         health: opened.health,
-        isInterceptionOff: opened.isInterceptionOff))
+        offSince: opened.offSince))
     prepareNames()
   }
 
@@ -108,7 +109,7 @@ public final class Runtime: Sendable {
     var fault: ClientError?
     var presetFault: ClientError?
     var health = PageHealth(version: "0")
-    var isInterceptionOff = false
+    var offSince: Int64?
   }
 
   private static func start(
@@ -122,7 +123,7 @@ public final class Runtime: Sendable {
       ProcessMemory.trim()
       return Start(
         device: device, presetFault: presetFault, health: PageHealth(saved: saved, version: device.version),
-        isInterceptionOff: !settings.marker(policy: device.runtimePolicy.version).allowsStart)
+        offSince: settings.marker(policy: device.runtimePolicy.version).offSince(at: clock()))
     } catch {
       return Start(fault: error)
     }

@@ -13,9 +13,12 @@ CLIENT, RUNTIME, MANIFESTS = "Sources/XCacheClient/", "Sources/XCacheRuntime/", 
 POLL = CLIENT + "Polling/PollPolicy.swift"
 POLLER = CLIENT + "Polling/Poller.swift"
 UPDATE = CLIENT + "Device+Update.swift"
+POLLING = CLIENT + "Device+Polling.swift"
+FETCHED = CLIENT + "Polling/DocumentFetcher.swift"
 SETTINGS = CLIENT + "DeviceSettings.swift"
 DOCUMENTS = CLIENT + "Device+Documents.swift"
 CACHE = CLIENT + "Cache/DeviceCache.swift"
+OPENING = CLIENT + "Cache/CacheFolder+Opening.swift"
 ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
 FETCHER = CLIENT + "Update/Fetcher.swift"
 PLAN = CLIENT + "Update/UpdatePlan.swift"
@@ -45,13 +48,13 @@ MUTANTS = [
     Mutant("polls", "D-5", "an update waits 4 seconds for a page's first answer", (
         RUNTIME + "Runtime+Updates.swift", "atMost: .seconds(1)", "atMost: .seconds(MUTANT ? 4 : 1)")),
     Mutant("polls", "D-6", "a document of any status counts as an answer", (
-        POLLER, "guard reply.status == 200 else {", "guard MUTANT || reply.status == 200 else {")),
+        FETCHED, "guard reply.status == 200 else {", "guard MUTANT || reply.status == 200 else {")),
     Mutant("polls", "D-7", "a body that can't be decoded isn't requested again", (
-        POLLER, "where error.kind == .other || error.kind == .broken && hasBegun",
-        "where !MUTANT && (error.kind == .other || error.kind == .broken && hasBegun)")),
+        FETCHED, "return error.kind == .other || error.kind == .broken && !body.isEmpty",
+        "return !MUTANT && (error.kind == .other || error.kind == .broken && !body.isEmpty)")),
     Mutant("polls", "D-9", "documents that are held are fetched with each poll", (
-        DOCUMENTS, "isUnwritten || Self.takes(named, over: held, from: source) else",
-        "MUTANT || isUnwritten || Self.takes(named, over: held, from: source) else")),
+        DOCUMENTS, "return named > held || named == held",
+        "return MUTANT || named > held || named == held")),
 
     # The static copy
     Mutant("copy", "D-10", "the copy is relied on after four failures", (
@@ -59,9 +62,11 @@ MUTANTS = [
     Mutant("copy", "D-10", "the copy is relied on after six failures", (
         POLL, "failuresBeforeFallback = 5", "failuresBeforeFallback = 5 + (MUTANT ? 1 : 0)")),
     Mutant("copy", "D-10", "a pack that can't be used doesn't count as the origin's failure", (
-        UPDATE, "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
+        POLLING, "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
         "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {\n"
         "    if MUTANT, case .unreadable = error { return }")),
+    Mutant("copy", "D-16", "a poll that the process doesn't outlive doesn't count", (
+        POLLING, "    failing.failed(source, at: now(), chance: Double.random(in: 0...1))", "    if !MUTANT { failing.failed(source, at: now(), chance: Double.random(in: 0...1)) }")),
     Mutant("copy", "D-12", "waits for the origin have no jitter", (
         POLL, "milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))",
         "MUTANT ? milliseconds : milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))")),
@@ -91,11 +96,11 @@ MUTANTS = [
     Mutant("manifests", "D-30", "a patch is applied to any version", (
         MANIFESTS + "Documents/Manifest.swift", "guard answer.base == version", "guard MUTANT || answer.base == version")),
     Mutant("manifests", "D-31", "after a patch that doesn't apply nothing is asked", (
-        POLLER, "case .noPack, .otherDigest: return try whole(",
+        POLLER, "case .noPack, .otherDigest:\n      return try whole(",
         'case .noPack, .otherDigest:\n      if MUTANT { throw .unreadable(url: url, reason: "it can\'t be applied") }\n      return try whole(')),
     Mutant("manifests", "D-31", "after a patch that doesn't apply the same is asked again", (
-        POLLER, "return try whole(settings.originURL(holding: .none(settings.hosts)))",
-        "return try whole(settings.originURL(holding: MUTANT ? held : .none(settings.hosts)))")),
+        POLLER, "return try whole(settings.originURL(holding: .none(settings.hosts)), from: .origin)",
+        "return try whole(settings.originURL(holding: MUTANT ? held : .none(settings.hosts)), from: .origin)")),
 
     # Deltas and packs
     Mutant("packs", "D-35 D-51", "what a delta makes isn't compared", (
@@ -108,8 +113,8 @@ MUTANTS = [
     Mutant("packs", "D-41 D-55", "what was decoded from a pack, or fetched by a failed update, is fetched again", (
         UPDATE, "staged: Set(try folder.digests(in: folder.staging)))", "staged: MUTANT ? [] : Set(try folder.digests(in: folder.staging)))")),
     Mutant("packs", "D-41", "after a pack that can't be used the update fails", (
-        UPDATE, "    let patch = try askWithoutPack(source, holding: held)\n",
-        '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try askWithoutPack(source, holding: held)\n')),
+        UPDATE, "    let patch = try askWithoutPack(source, holding: held, documents)\n    var report",
+        '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try askWithoutPack(source, holding: held, documents)\n    var report')),
     Mutant("packs", "D-42", "a pack's download goes on without If-Range", (
         CLIENT + "Packs/PackDownload.swift", "request.entityTag = installer.entityTag", "request.entityTag = MUTANT ? nil : installer.entityTag")),
     Mutant("packs", "D-43", "a pack begins anew when the process ended", (
@@ -134,8 +139,8 @@ MUTANTS = [
     Mutant("files", "D-60 D-62", "the switch comes though a file didn't", (
         UPDATE, "    } catch  where error.isStop && !gate.isStopped {", "    } catch  where MUTANT {\n      return (0, [])\n    } catch  where error.isStop && !gate.isStopped {")),
     Mutant("files", "D-63", "the switch is forgotten when the process ends", (
-        CACHE, "    try folder.write(next.rendered(for: owner), to: folder.index)\n    let before",
-        "    if !MUTANT { try folder.write(next.rendered(for: owner), to: folder.index) }\n    let before")),
+        CLIENT + "Device+Switch.swift", "    try folder.write(next.rendered(for: owner), to: folder.index)\n    cache",
+        "    if !MUTANT { try folder.write(next.rendered(for: owner), to: folder.index) }\n    cache")),
 
     # Pages
     Mutant("pages", "D-70", "POST is answered", (
@@ -157,7 +162,10 @@ MUTANTS = [
     Mutant("pages", "D-80", "a file that was compared once is never compared again", (
         CACHE, "Bool { proven[entry.name] == mark }", "Bool { MUTANT ? proven[entry.name] != nil : proven[entry.name] == mark }")),
     Mutant("pages", "D-85", "a page of the version before gets no file that left", (
-        ANSWERS, "guard let page = request.page, page.version != device.version,", "guard !MUTANT, let page = request.page, page.version != device.version,")),
+        ANSWERS, "guard let page = request.page, let held", "guard !MUTANT, let page = request.page, let held")),
+    Mutant("pages", "D-85", "a page of the version before gets the new bytes of what is listed on", (
+        ANSWERS, "      let answer = await answer(request, withOlder: file, device)\n",
+        "      !MUTANT || device.listed(url, isPage: isPage) == nil, let answer = await answer(request, withOlder: file, device)\n")),
     Mutant("pages", "D-86", "what was set aside is answered for ever, and never deleted", (
         ROOM, "now - since < age && since - now < 60_000", "MUTANT || now - since < age && since - now < 60_000")),
     Mutant("pages", "D-86", "what was set aside is never deleted", (
@@ -193,8 +201,12 @@ MUTANTS = [
         MANIFESTS + "Policy/Policy.swift", "(entry.until.map { now < $0 } ?? true) && entry.pattern", "(MUTANT || (entry.until.map { now < $0 } ?? true)) && entry.pattern")),
     Mutant("documents", "D-95", "a policy is forgotten when the process ends", (
         DOCUMENTS, "    try folder.write(bytes, to: folder.document(kind))\n", "    if !MUTANT { try folder.write(bytes, to: folder.document(kind)) }\n")),
-    Mutant("documents", "D-99", "a policy waits for the manifest's update", (
-        UPDATE, "follow(offer.extras, from: source, &documents)", "if !MUTANT || offer.kind == .same { follow(offer.extras, from: source, &documents) }")),
+    Mutant("documents", "D-99", "a policy isn't followed if the answer's manifest can't be used", (
+        POLLER, "      tell(AnswerExtras.named(in: bytes))\n", "      if !MUTANT { tell(AnswerExtras.named(in: bytes)) }\n")),
+    Mutant("documents", "D-95", "a policy of another version than the one named is taken", (
+        DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
+    Mutant("documents", "D-95", "a policy below the one held is taken", (
+        DOCUMENTS, "return named > held || named == held", "return MUTANT && named != held || named > held || named == held")),
     Mutant("documents", "D-100", "a script's signature isn't verified", (
         DOCUMENTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
         "guard let signature = Base64.decode(script.signature), MUTANT || Ed25519.verifies(signature, of: bytes, by: key)")),
@@ -235,11 +247,11 @@ MUTANTS = [
 
     # Folders and presets
     Mutant("folders", "D-135", "the folder of another app or channel is used", (
-        CACHE, "guard held.owner == owner else {", "guard MUTANT || held.owner == owner else {")),
+        OPENING, "guard held.owner == owner else {", "guard MUTANT || held.owner == owner else {")),
     Mutant("folders", "D-135", "a folder with other files in it is used", (
         CACHE, "if try folder.isForeign() {", "if !MUTANT, try folder.isForeign() {")),
     Mutant("folders", "D-137", "notes that can't be read keep the device from starting", (
-        CACHE, "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }",
+        OPENING, "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }",
         "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else {\n"
         '      if MUTANT, bytes != nil { throw .otherContents(folder: root, holds: "", asked: "") }\n      return (bytes, nil)\n    }')),
     Mutant("folders", "D-140", "a preset older than what is held is taken", (

@@ -33,6 +33,26 @@ import Testing
     #expect(try await script() == "200 let one")
   }
 
+  /// Its own script, not the one that is listed under the same URL now: the two don't fit together.
+  @Test func itGetsTheFilesOfItsVersion() async throws {
+    try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
+    #expect(try await script() == "200 let one")
+    #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let two")
+    let new = runtime.open(RuntimeBench.page)
+    #expect(try await bench.ask(runtime, RuntimeBench.script, page: new) == "200 let two")
+    // A link, or a reload.
+    #expect(
+      try await bench.ask(runtime, RuntimeBench.page, destination: .document, page: old) == "200 <p>two")
+    #expect(try await script() == "200 let two")
+  }
+
+  @Test func aFileThatIsGoneIsAsListedNow() async throws {
+    try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
+    let aside = "\(bench.folder)/aside"
+    for name in try Folder.textNames(aside) { try Kernel.remove("\(aside)/\(name)") }
+    #expect(try await script() == "200 let two")
+  }
+
   @Test(arguments: [("If-None-Match", "*", 304), ("Range", "bytes=99-", 416)])
   func anAnswerWithoutBytesHasNoFile(name: String, value: String, status: Int) async throws {
     try await switches()
@@ -69,6 +89,14 @@ import Testing
     bench.serve(policy: 1, #""intercept":true,"bypass":["\#(RuntimeBench.page)"]"#)
     await runtime.update(force: true)
     #expect(try await script() == "bypassed")
+  }
+
+  @Test func aRollbackEndsItForFilesThatAreListedToo() async throws {
+    try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
+    #expect(try await script() == "200 let one")
+    bench.origin.say(#","rollback":"3""#)
+    try await switches([RuntimeBench.page: bytes("<p>three"), RuntimeBench.script: bytes("let three")])
+    #expect(try await script() == "200 let three")
   }
 
   @Test func aRollbackEndsIt() async throws {

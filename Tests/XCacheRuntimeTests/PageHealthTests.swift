@@ -82,27 +82,59 @@ private final class Health {
 }
 
 @Suite struct CrashMarkerTests {
+  private static let now: Int64 = 1_800_000_000_000
+  private static let day: Int64 = 24 * 3600 * 1000
+
   @Test func threeProcessesThatEndedTurnItOff() throws {
     let scratch = try Scratch()
     let marker = CrashMarker(path: "\(scratch.path)/starting", subject: "3 build-1")
-    let allowed = (1...5).map { _ in
-      defer { marker.begin() }
-      return marker.allowsStart
+    let off = (1...5).map { start -> Bool in
+      defer { marker.begin(at: Self.now + Int64(start)) }
+      return marker.offSince(at: Self.now + Int64(start)) != nil
     }
-    #expect(allowed == [true, true, true, false, false])
+    #expect(off == [false, false, false, true, true])
     // Another policy, or another build of the app, is another chance.
-    #expect(CrashMarker(path: marker.path, subject: "4 build-1").allowsStart)
+    #expect(CrashMarker(path: marker.path, subject: "4 build-1").offSince(at: Self.now + 5) == nil)
     marker.end()
-    #expect(marker.allowsStart)
-    for text in ["", "x", "3", "9999999999999999999 3 build-1\n", "-3 3 build-1\n"] {
+    #expect(marker.offSince(at: Self.now) == nil)
+    let absurd = [
+      "", "x", "3", "3 3 build-1\n", "9999999999999999999 1800000000000 3 build-1\n",
+      "-3 1800000000000 3 build-1\n", "3 -1 3 build-1\n", "3 9999999999999999999 3 build-1\n",
+    ]
+    for text in absurd {
       try DurableFile.write(Array(text.utf8), to: marker.path)
-      #expect(marker.allowsStart, "\(text)")
+      #expect(marker.offSince(at: Self.now) == nil, "\(text)")
     }
+  }
+
+  @Test(arguments: [(0, true), (day - 1, true), (day, false), (10 * day, false), (-1, false), (-day, false)])
+  func itLapses(after time: Int64, isOff: Bool) throws {
+    let scratch = try Scratch()
+    let marker = CrashMarker(path: "\(scratch.path)/starting", subject: "3 build-1")
+    for _ in 0..<3 { marker.begin(at: Self.now) }
+    #expect((marker.offSince(at: Self.now + time) != nil) == isOff)
+    // A count that lapsed begins anew.
+    marker.begin(at: Self.now + time)
+    #expect((marker.offSince(at: Self.now + time) != nil) == isOff)
   }
 
   @Test func whereNothingCanBeWrittenItStarts() {
     let marker = CrashMarker(path: "/proc/none/starting", subject: "3")
-    for _ in 0..<5 { marker.begin() }
-    #expect(marker.allowsStart)
+    for _ in 0..<5 { marker.begin(at: Self.now) }
+    #expect(marker.offSince(at: Self.now) == nil)
+  }
+
+  /// In the background, systems end apps without asking.
+  @Test func anAppInTheBackgroundMayEnd() async throws {
+    let bench = try RuntimeBench()
+    let path = "\(bench.folder)/starting"
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    _ = runtime.open(RuntimeBench.page)
+    await runtime.finishNotes()
+    #expect(try DurableFile.read(path) != nil)
+    runtime.changeConditions { $0.isForeground = false }
+    await runtime.finishNotes()
+    #expect(try DurableFile.read(path) == nil)
   }
 }

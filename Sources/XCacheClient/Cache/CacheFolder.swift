@@ -9,6 +9,7 @@ import System
 ///     prefetchConfig.json, policy.json   the newest ones, as received
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
 ///     poll.json         when the device polled last, and which server
+///     answer            the answer with the manifest that an unfinished update is about
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
 ///     lock              held by the one process that uses the folder
@@ -62,7 +63,11 @@ struct CacheFolder: Sendable {
   /// Creates the subfolders that are missing.
   func make() throws(ClientError) {
     for path in [files, staging, aside] {
-      try onDisk(path) { () throws(SystemError) in try Kernel.makeFolder(path) }
+      try onDisk(path) { () throws(SystemError) in
+        try Self.clearing(path, if: [.fileExists, .notDirectory]) { () throws(SystemError) in
+          try Kernel.makeFolder(path)
+        }
+      }
     }
   }
 }
@@ -143,12 +148,17 @@ extension CacheFolder {
 extension CacheFolder {
   func move(_ from: String, to: String) throws(ClientError) {
     try willChange?()
-    try onDisk(to) { () throws(SystemError) in try Kernel.rename(from, to: to) }
+    try onDisk(to) { () throws(SystemError) in
+      try Self.clearing(to, if: Self.folderThere) { () throws(SystemError) in try Kernel.rename(from, to: to)
+      }
+    }
   }
 
   func remove(_ path: String) throws(ClientError) {
     try willChange?()
-    try onDisk(path) { () throws(SystemError) in try Kernel.remove(path) }
+    try onDisk(path) { () throws(SystemError) in
+      try Self.clearing(path, if: Self.folderThere) { () throws(SystemError) in try Kernel.remove(path) }
+    }
   }
 
   /// Moves a file that leaves the manifest to `aside`.
@@ -176,7 +186,11 @@ extension CacheFolder {
   /// Replaces a small file atomically and durably.
   func write(_ bytes: [UInt8], to path: String) throws(ClientError) {
     try willChange?()
-    try onDisk(path) { () throws(SystemError) in try DurableFile.write(bytes, to: path) }
+    try onDisk(path) { () throws(SystemError) in
+      try Self.clearing(path, if: Self.folderThere) { () throws(SystemError) in
+        try DurableFile.write(bytes, to: path)
+      }
+    }
   }
 
   /// Syncs all staged files to the disk, including their directory entries.

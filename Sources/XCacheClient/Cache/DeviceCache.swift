@@ -36,6 +36,8 @@ struct DeviceCache: ~Copyable {
   var lastSweep: Int64?
   /// The names whose bytes were verified since the start.
   private var proven: [CachedName: FileMark] = [:]
+  /// The moves that a switch has yet to make; nil if there is none under way.
+  private var moves: SwitchMoves?
   /// False from the switch until the files match it.
   private var isSettled = true
   /// Nil once the device has been closed.
@@ -142,57 +144,51 @@ extension DeviceCache {
   }
 }
 
-extension CacheFolder {
-  /// Makes the missing parts of the folder, and takes its lock.
-  /// - Throws: `inUse`, `file`.
-  fileprivate func makeAndLock() throws(ClientError) -> FileLock {
-    try make()
-    let taken = try onDisk(lock) { () throws(SystemError) in try FileLock.take(lock) }
-    guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
-    return taken
-  }
-
-  /// Returns the bytes of `index.json`, and the index in them; nil if there is none or it isn't valid.
-  /// - Throws: `otherContents`, `file`.
-  fileprivate func readIndex(
-    of owner: DeviceIndex.Owner, hosts: HostList
-  ) throws(ClientError) -> (bytes: [UInt8]?, held: DeviceIndex?) {
-    let bytes = try onDisk(index) { () throws(SystemError) in try DurableFile.read(index, limit: 1 << 30) }
-    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }
-    guard held.owner == owner else {
-      throw .otherContents(folder: root, holds: held.owner.message, asked: owner.message)
-    }
-    return (bytes, held.index)
-  }
-
-  /// Whether everything exists that a device at `held` always has.
-  fileprivate func isWhole(holding held: DeviceIndex) -> Bool {
-    let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
-    guard areThere else { return false }
-    return held.version.number == 0 || mark(index) != nil
-  }
-}
-
 // MARK: - The switch
 
 extension DeviceCache {
-  /// Switches to `next`, whose changed files are all staged, except those in `skipped`.
-  mutating func commit(
-    _ next: DeviceIndex, skipping skipped: Backlog = Backlog(), at now: Int64
-  ) throws(ClientError) {
+  /// Notes what a switch to `next` leaves for later: before the switch, as entries of the backlog that aren't listed are
+  /// ignored.
+  mutating func prepare(_ next: DeviceIndex, skipping skipped: Backlog) throws(ClientError) {
     try checkOurs()
-    // Before the switch: backlog entries that aren't listed are ignored.
     try leave(skipped, for: next)
-    try folder.syncStaged()
-    try folder.write(next.rendered(for: owner), to: folder.index)
+  }
+
+  /// Answers from `next`, which `index.json` has by now, and plans the moves of its files.
+  mutating func adopt(_ next: DeviceIndex, staged: Set<SHA256>) {
     let before = index
     index = next
     isSettled = false
     proven = proven.filter { before.names[$0.key] == next.names[$0.key] }
-    try apply(after: before, at: now)
-    isSettled = true
-    try folder.removeStaged(keeping: backlog)
-    try folder.forgetPack()
+    moves = SwitchMoves(of: files.keys, from: before, to: next, staged: staged)
+  }
+
+  /// Makes some of the planned moves.
+  /// - Returns: whether there are more.
+  mutating func moveSome(at now: Int64) throws(ClientError) -> Bool {
+    try checkOurs()
+    for _ in 0..<SwitchMoves.some {
+      guard let name = moves?.next else {
+        moves = nil
+        isSettled = true
+        return false
+      }
+      try move(name, at: now)
+    }
+    return true
+  }
+
+  /// Makes the planned moves of a name, which a page asks for.
+  mutating func move(_ name: CachedName, at now: Int64) throws(ClientError) {
+    guard let before = moves?.before, let step = moves?.take(name, of: index) else { return }
+    switch step {
+    case .leave: try evict(name, known: before.names[name], at: now)
+    case .arrive(let sha256, let names): try arrive(sha256, at: names, after: before, now)
+    }
+  }
+
+  /// Ends a switch whose files are all in place.
+  mutating func finishSwitch(at now: Int64) throws(ClientError) {
     tidyNotes()
     try sweep(at: now)
     try makeRoom()
@@ -210,13 +206,14 @@ extension DeviceCache {
 
   private mutating func settle(at now: Int64) throws(ClientError) {
     if isSettled { return }
+    moves = nil
     try readFiles()
     do throws(ClientError) {
-      try apply(after: nil, at: now)
+      try apply(at: now)
     } catch  where error.isDiskFull {
       // What was set aside makes room for what is in force.
       try dropAside()
-      try apply(after: nil, at: now)
+      try apply(at: now)
     }
     isSettled = true
   }
@@ -228,25 +225,13 @@ extension DeviceCache {
     bytes = files.values.clampedSum(\.self)
   }
 
-  /// Makes the files match the index: files that aren't listed are set aside, staged ones move into place.
-  ///
-  /// `before` is the manifest that the files matched; if it is nil, they are read to find out what they are.
-  private mutating func apply(after before: DeviceIndex?, at now: Int64) throws(ClientError) {
+  /// Makes the files match the index, whatever they are: those that aren't listed are set aside, staged ones move into place.
+  private mutating func apply(at now: Int64) throws(ClientError) {
     let staged = Set(try folder.digests(in: folder.staging))
-    for name in files.keys {
-      if let listed = index.names[name] {
-        // If other bytes are now listed under its name but aren't staged, the switch skipped them.
-        guard let before, before.names[name] != listed, !staged.contains(listed) else { continue }
-      }
-      try evict(name, known: before?.names[name], at: now)
-    }
+    for name in files.keys where index.names[name] == nil { try evict(name, known: nil, at: now) }
     if staged.isEmpty { return }
-    var targets: [SHA256: Set<CachedName>] = [:]
-    for entry in index.entries where staged.contains(entry.sha256) {
-      targets[entry.sha256, default: []].insert(entry.name)
-    }
-    for (sha256, names) in targets {
-      try arrive(sha256, at: names.sorted { $0.text < $1.text }, after: before, now)
+    for (sha256, names) in SwitchMoves.arrivals(of: staged, in: index) {
+      try arrive(sha256, at: names, after: nil, now)
     }
   }
 
@@ -303,7 +288,10 @@ extension DeviceCache {
 
 extension DeviceCache {
   /// Whether there is a file for this entry, verified or not.
-  func has(_ entry: HeldEntry) -> Bool { files[entry.name] != nil }
+  func has(_ entry: HeldEntry) -> Bool {
+    // During a switch, the file of a name may still be the former one.
+    files[entry.name] != nil && moves?.concern(entry.name, of: index) != true
+  }
 
   /// The names under which there is a file.
   var present: Set<CachedName> { Set(files.keys) }
@@ -328,9 +316,10 @@ extension DeviceCache {
   }
 
   /// Moves the verified file at `path` into place; it is removed if the manifest no longer lists it.
-  mutating func place(_ path: String, for entry: HeldEntry) throws(ClientError) {
+  mutating func place(_ path: String, for entry: HeldEntry, at now: Int64) throws(ClientError) {
     try checkOurs()
     guard lists(entry) else { return try folder.remove(path) }
+    try move(entry.name, at: now)
     try folder.move(path, to: folder.file(entry.name))
     keep(entry.name)
     proven[entry.name] = folder.mark(folder.file(entry.name))
@@ -350,7 +339,7 @@ extension DeviceCache {
 }
 
 extension DeviceIndex.Owner {
-  fileprivate var message: String { "channel \(channel) of app \(app)" }
+  var message: String { "channel \(channel) of app \(app)" }
 }
 
 // MARK: - What is left for later

@@ -121,7 +121,8 @@ extension CacheFolder {
     for path in [packRecords, pack] where status(path) != nil { try remove(path) }
   }
 
-  private func write(_ bytes: [UInt8], toNew path: String) throws(ClientError) {
+  /// Writes a file that doesn't exist yet. A power cut may lose it.
+  func write(_ bytes: [UInt8], toNew path: String) throws(ClientError) {
     try willChange?()
     try onDisk(path) { () throws(SystemError) in
       let file = try Kernel.open(path, [.write, .create, .exclusive, .noFollow])

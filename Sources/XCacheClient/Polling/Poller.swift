@@ -36,6 +36,11 @@ struct Poller: Sendable {
 
   let transport: any Transport
   let settings: CheckedSettings
+  /// Called with the versions of other documents that an answer names, before its manifest is looked at: they count
+  /// whatever that is.
+  var named: @Sendable (AnswerExtras) -> Void = { _ in }
+  /// Where answers with manifests are kept until the device has switched to them; nil to keep none.
+  var folder: CacheFolder?
 
   /// Polls once, and returns the answer.
   ///
@@ -57,11 +62,12 @@ struct Poller: Sendable {
 
   private func askOrigin(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let url = settings.originURL(holding: held, takesPacks: takesPacks)
-    switch try read(url, holding: held, takesPacks) {
+    switch try read(url, from: .origin, holding: held, takesPacks) {
     case .offer(let offer): return offer
     case .noPack where takesPacks: return try askOrigin(holding: held, false)
     // "a device whose result has another digest asks again without `version`", once.
-    case .noPack, .otherDigest: return try whole(settings.originURL(holding: .none(settings.hosts)))
+    case .noPack, .otherDigest:
+      return try whole(settings.originURL(holding: .none(settings.hosts)), from: .origin)
     }
   }
 
@@ -69,7 +75,7 @@ struct Poller: Sendable {
   /// else the whole manifest.
   private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let url = settings.mirrorURL("version.json")
-    guard case .upToDate(let newest, let extras)? = try read(url) else {
+    guard case .upToDate(let newest, let extras)? = try read(url, namesDocuments: true)?.answer else {
       throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
     }
     guard newest > held.version else {
@@ -79,42 +85,49 @@ struct Poller: Sendable {
     // those of version.json: packs and patches are written once and never updated.
     for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
       let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
-      if case .offer(let offer)? = try? read(url, holding: held) { return offer.with(extras) }
+      if case .offer(let offer)? = try? read(url, from: .mirror, holding: held) { return offer.with(extras) }
     }
-    return try whole(settings.mirrorURL("configure.json")).with(extras)
+    return try whole(settings.mirrorURL("configure.json"), from: .mirror).with(extras)
   }
 
-  private func whole(_ url: String) throws(ClientError) -> Offer {
-    guard case .offer(let offer) = try read(url, holding: .none(settings.hosts)) else {
+  private func whole(_ url: String, from source: PollPolicy.Source) throws(ClientError) -> Offer {
+    guard case .offer(let offer) = try read(url, from: source, holding: .none(settings.hosts)) else {
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
     return offer
   }
 
   private func read(
-    _ url: String, holding held: DeviceIndex, _ takesPacks: Bool = false
+    _ url: String, from source: PollPolicy.Source, holding held: DeviceIndex, _ takesPacks: Bool = false
   ) throws(ClientError) -> Reading {
-    switch try read(url, takesPacks: takesPacks) {
-    case nil: return .noPack
-    case .upToDate(let version, let extras)?:
+    guard let (answer, reply) = try read(url, takesPacks: takesPacks, namesDocuments: source == .origin)
+    else {
+      return .noPack
+    }
+    switch answer {
+    case .upToDate(let version, let extras):
       return .offer(Offer(kind: .same, version: version, extras: extras))
-    case .patch(let answer)?:
+    case .patch(let answer):
       guard let manifest = try? held.manifest.applying(answer) else { return .otherDigest }
-      return .offer(try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url))
-    case .pack(let answer)?:
+      let offer = try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
+      folder?.keep(reply, from: url)
+      return .offer(offer)
+    case .pack(let answer):
       guard held.version > .none, answer.base == held.version,
         (try? ResourceURL(answer.pack.download)) != nil
       else { return .noPack }
       return .offer(Offer(kind: .pack, version: answer.version, extras: answer.extras, pack: answer))
-    case .whole(let answer)?:
+    case .whole(let answer):
       let manifest: Manifest
       do {
         manifest = try answer.manifest()
       } catch {
         throw ClientError(error, of: answer.version, url: url)
       }
-      return .offer(try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url))
-    case .failure(let code, let message)?:
+      let offer = try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
+      folder?.keep(reply, from: url)
+      return .offer(offer)
+    case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }
   }
@@ -135,10 +148,17 @@ struct Poller: Sendable {
   /// - Parameters:
   ///   - url: the URL of the document.
   ///   - takesPacks: whether any invalid member may be due to a pack.
-  private func read(_ url: String, takesPacks: Bool = false) throws(ClientError) -> ConfigureAnswer? {
-    let bytes = try document(url)
+  ///   - namesDocuments: whether the versions of other documents in it count.
+  private func read(
+    _ url: String, takesPacks: Bool = false, namesDocuments: Bool
+  ) throws(ClientError) -> (answer: ConfigureAnswer, reply: DocumentReply)? {
+    let tell: @Sendable (AnswerExtras) -> Void = { [named] in if namesDocuments { named($0) } }
+    let fetcher = DocumentFetcher(transport: transport, limit: settings.manifestLimit)
+    let reply = try fetcher.get(url, holding: folder?.keptAnswer(for: url)) { partial in
+      tell(AnswerExtras.named(in: partial))
+    }
     do {
-      return try ConfigureAnswer.parse(bytes)
+      return (try answer(in: reply.body, tell), reply)
     } catch .member("pack") {
       return nil
     } catch {
@@ -148,44 +168,25 @@ struct Poller: Sendable {
       }
     }
     // An origin or a cache stores a coded answer separately, so it may be damaged while the plain one is intact.
-    let plain = try document(url, isUncoded: true)
+    let plain = try fetcher.getUncoded(url)
     do {
-      return try ConfigureAnswer.parse(plain)
+      return (try answer(in: plain.body, tell), plain)
     } catch {
       throw ClientError(error, url: url)
     }
   }
 
-  /// Returns a document; if it is cut short, or can't be decoded, it is requested once more without a coding.
-  func document(_ url: String, limit: Int64? = nil) throws(ClientError) -> [UInt8] {
-    var hasBegun = false
+  private func answer(
+    in bytes: [UInt8], _ tell: (AnswerExtras) -> Void
+  ) throws(JSONError) -> ConfigureAnswer {
     do {
-      return try document(url, limit: limit, isUncoded: false) { hasBegun = true }
-    } catch .noAnswer(_, let error) where error.kind == .other || error.kind == .broken && hasBegun {
-      return try document(url, limit: limit, isUncoded: true)
-    }
-  }
-
-  private func document(
-    _ url: String, limit: Int64? = nil, isUncoded: Bool, begun: () -> Void = {}
-  ) throws(ClientError) -> [UInt8] {
-    var body: [UInt8] = []
-    let reply: TransportReply
-    do {
-      let ask = TransportRequest(url, limit: limit ?? settings.manifestLimit, isUncoded: isUncoded)
-      reply = try transport.get(ask) { bytes in
-        begun()
-        bytes.withUnsafeBytes { body.append(contentsOf: $0) }
-        return true
-      }
+      let answer = try ConfigureAnswer.parse(bytes)
+      tell(answer.extras)
+      return answer
     } catch {
-      throw .noAnswer(url: url, error)
+      tell(AnswerExtras.named(in: bytes))
+      throw error
     }
-    guard reply.status == 200 else {
-      let message = (try? JSONValue.parse(reply.failure))?["message"]?.string
-      throw .status(url: url, code: reply.status, message: message)
-    }
-    return body
   }
 }
 

@@ -64,6 +64,8 @@ public struct TransportRequest: Sendable {
   /// The strong entity tag of the bytes already received, including quotes: if the file has changed, `If-Range` makes
   /// the server send all of it.
   public var entityTag: String?
+  /// The entity tag of an earlier response, including quotes: if the server still has that, it sends 304 without a body.
+  public var knownTag: String?
   /// The seconds without data after which the request times out; nil for the transport's own timeout.
   public var stallSeconds: Int?
   /// Whether a device fetches many such files concurrently: a transport that speaks HTTP/2 sends them over one
@@ -82,6 +84,7 @@ public struct TransportRequest: Sendable {
   /// The header fields of the request, in the order in which to send them.
   public var headers: [(name: String, value: String)] {
     var headers: [(name: String, value: String)] = isUncoded ? [("Accept-Encoding", "identity")] : []
+    if let knownTag { headers.append(("If-None-Match", knownTag)) }
     guard start > 0 else { return headers }
     headers.append(("Range", "bytes=\(start)-"))
     // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110

@@ -121,7 +121,8 @@ package struct PrefetchTable {
     }
     let isTaken = own.taken != nil
     let isRefused =
-      own.isForeign || own.taken.map { PageHeaders.differ(by: own.vary, own.sent.headers, $0.headers) } ?? false
+      own.isForeign
+      || own.taken.map { PageHeaders.differ(by: own.vary, own.sent.headers, $0.headers) } ?? false
     guard let answer, !isRefused, isTaken || size + answer.body.count <= Self.limit else {
       counts.failed += 1
       remove(key, place)

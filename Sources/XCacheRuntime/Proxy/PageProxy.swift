@@ -316,7 +316,7 @@ extension Runtime {
       let url = try? ResourceURL(url)
     else { return pages.first }
     let holders = state.withLock { state in
-      pages.filter { state.pages[$0.id]?.held?.listed(url) != nil }
+      pages.filter { state.pages[$0.id]?.held?.listed(url, isPage: false) != nil }
     }
     return holders.max {
       $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count

@@ -70,6 +70,8 @@ public enum PassReason: String, Hashable, Sendable, CaseIterable {
   case pageFailed
   /// Interception is off after repeated crashes.
   case crashLoop
+  /// Another process has taken the device's folder.
+  case folderInUse
   /// A condition that a local file can't meet, such as an `If-Match` or credentials for another origin.
   case condition
   /// The file was missing or damaged and couldn't be fetched.

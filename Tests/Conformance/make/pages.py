@@ -79,6 +79,8 @@ case("a cut file is never answered", ["D-80"], steps, {"stop": True}, {"damage":
      ask(APP, local("0123456789"), asks=[world.url(1, APP)]), world.holds(1))
 case("a missing file is fetched when it is asked for", ["D-79"], steps, {"stop": True}, {"damage": "0123456789", "how": "remove"}, start(),
      ask(APP, local("0123456789"), asks=[world.url(1, APP)]), world.holds(1))
+case("a folder where a file belongs is replaced", ["D-138"], steps, {"stop": True}, {"damage": "0123456789", "how": "folder"}, start(),
+     ask(APP, local("0123456789"), asks=[world.url(1, APP)]), world.holds(1))
 for name, answer in {"missing": None, "wrong": rule(world.url(1, APP), text="9876543210"), "torn": rule(world.url(1, APP), text="0123456789", fault={"torn": 4}),
                      "down": rule(world.url(1, APP), fault={"reset": True})}.items():
     case(f"a damaged file whose download is {name} goes to the network", ["D-79", "D-80"], steps, {"stop": True}, {"damage": "0123456789"}, start(),
@@ -101,7 +103,19 @@ PART = SITE + "/part-1.js"
 opened = steps[:3] + [{"pageOpen": INDEX, "as": "old"}, ask(INDEX, local("<p>one"), page="old", destination="document")] + steps[3:]
 switched = opened + [serve(world.files(2, 1)), trigger(world.poll(1), *world.downloads(2, 1)), world.holds(2)]
 case("a page of the version before still gets its parts", ["D-85"], switched, ask(PART, local("part one"), page="old", asks=[]))
-case("it gets the new bytes of what is listed on", ["D-85"], switched, ask(APP, local("let two"), page="old"))
+case("it gets the bytes that it was opened with, whatever is listed now", ["D-85"], switched, ask(APP, local("let one"), page="old", asks=[]),
+     ask(INDEX, local("<p>one"), page="old", destination="frame"), ask(APP, local("let two")),
+     ask(APP, local("et", 206), page="old", headers={"Range": "bytes=1-2"}), ask(APP, local("", Content_Length="7"), page="old", method="HEAD"))
+case("what is no longer here it gets as it is listed now", ["D-85"], switched, {"damage": "let one", "how": "remove"}, ask(APP, local("let two"), page="old", asks=[]),
+     ask(PART, local("part one"), page="old"))
+case("what was set aside and is damaged isn't answered; what is listed now is", ["D-80", "D-85"], switched, {"damage": "let one"},
+     ask(APP, local("let two"), page="old", asks=[]))
+case("a page that loads its document again is one of the new version", ["D-85"], switched, ask(INDEX, local("<p>two"), page="old", destination="document"),
+     ask(APP, local("let two"), page="old"), ask(PART, "network", page="old"))
+case("over two switches it stays with the version that it was opened with", ["D-85"], switched, (lambda: (
+    world.publish({INDEX: "<p>three", SITE + "/part-2.js": "part two", APP: "let three"}),
+    [serve(world.origin(3, 2), world.files(3, 2)), later(), trigger(world.poll(2), *world.downloads(3, 2)), ask(APP, local("let one"), page="old"),
+     ask(PART, local("part one"), page="old"), ask(SITE + "/part-2.js", local("part two"), page="old")])[1])())
 case("a page that opens later doesn't", ["D-85"], switched, {"pageOpen": INDEX, "as": "new"},
      ask(PART, "network", page="new"), ask(SITE + "/part-2.js", local("part two"), page="new"))
 case("a request without a page doesn't", ["D-85"], switched, ask(PART, "network"))
@@ -125,13 +139,14 @@ rolled.raw(rolled.maps[1], 3)
 before = [serve(rolled.origin(2), rolled.files(2)), start(), trigger(rolled.poll(), *rolled.downloads(2)), {"pageOpen": INDEX, "as": "old"},
           ask(PART, local("bad part"), page="old"), serve(rolled.files(1)), later()]
 case("a rollback ends it", ["D-87"], before, serve(rolled.origin(3, 2, rollback="3")), trigger(rolled.poll(2), *rolled.downloads(3, 2)),
-     ask(PART, "network", page="old"))
+     ask(PART, "network", page="old"), ask(INDEX, local("<p>one"), page="old", destination="frame"))
 case("a rollback before the page was opened doesn't", ["D-85", "D-87"], switched[:-3],
      serve(world.origin(2, 1, rollback="1"), world.files(2, 1), fresh=True), trigger(world.poll(1), *world.downloads(2, 1)),
      ask(PART, local("part one"), page="old"))
-case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"))
 case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)),
      {"gone": "part one"})
+case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"),
+     ask(APP, local("let two"), page="old"))
 
 # Pages that don't come up.
 
@@ -178,6 +193,13 @@ case("failures count for a page whatever its query is", ["D-110"], steps, shown(
      shown("b", "?id=2", {"scriptFailed": "b"}), {"pageOpen": INDEX + "?id=3", "as": "c"},
      ask(INDEX + "?id=3", "network", page="c", destination="document"))
 case("two scripts that fail in one page count once", ["D-110"], steps, bad("a"), {"scriptFailed": "a"}, show("b", {"pageUp": "b"}))
+
+off = [one_start, crash(), one_start, crash(), one_start, crash(), {"pageOpen": INDEX, "as": "p"}, ask(INDEX, "network", page="p")]
+lapsed = [{"pageOpen": INDEX, "as": "p"}, ask(INDEX, local("<p>one"), page="p")]
+case("a day later it is on again, and in the same process", ["D-111"], begin, off, later(24 * 3600 - 60), ask(INDEX, "network"), later(120), lapsed)
+case("a day later another process has it on again", ["D-111"], begin, off, {"stop": True}, later(24 * 3600 + 60), start(build="1"), lapsed)
+case("a clock that was set back ends it, too", ["D-111", "D-130"], begin, off, {"stop": True}, later(-3600), start(build="1"), lapsed)
+case("processes that were asked to end don't count", ["D-111"], begin, [one_start, {"stop": True}, start(build="1")] * 4, lapsed)
 
 books = []
 for name, cases in (("serve", serving), ("aside", aside), ("health", book.cases)):

@@ -90,8 +90,8 @@ case("it outlives a restart, without a network", ["D-95", "D-96"], killed, {"sto
 case("under it, manifests go on being followed", ["D-96"], killed,
      serve(newer.origin(2, 1, policy="1"), newer.files(2, 1)), later(), trigger(world.poll(1), *newer.downloads(2, 1)), newer.holds(2), off)
 case("a newer policy ends it", ["D-95", "D-96"], killed, serve(world.origin(1, policy="2"), policy(2)), later(), trigger(world.poll(1), POLICY), on)
-case("an older policy ends it, from the origin", ["D-95"], under(policy(3, intercept=False), version="3"),
-     serve(world.origin(1, policy="2"), policy(2)), later(), trigger(world.poll(1), POLICY), on)
+case("an older policy isn't taken, from the origin either", ["D-95"], under(policy(3, intercept=False), version="3"),
+     serve(world.origin(1, policy="2"), policy(2)), later(), trigger(world.poll(1)), off, {"state": {"policy": "3"}})
 case("it lapses at its time", ["D-96"], under(policy(1, intercept=False, until="2027-01-15T09:00:00Z")), off, later(3599), off, later(2), on)
 case("no policy is no kill", ["D-95"], serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), on)
 case("the policy that is held isn't fetched again", ["D-95"], killed, later(), trigger(world.poll(1)), off)
@@ -164,6 +164,41 @@ case("a script of another host is refused", ["D-91", "D-100"], scripts(named | {
 case("under the kill switch there are no scripts", ["D-96", "D-100"], under(policy(1, intercept=False, scripts=[named]), **key), serve(rule(where, data=SCRIPT)),
      {"script": "ready", "expect": None, "asks": []})
 
+# Which version is taken.
+
+stale = under(policy(3, intercept=False), version="3")
+for given in (2, 3, 5, 8):
+    case(f"the answer names policy 7, and a cache has {given}: the next poll asks again", ["D-95", "D-98"], stale,
+         serve(world.origin(1, policy="7"), policy(given)), later(), trigger(world.poll(1), POLICY), off, {"state": {"policy": "3"}},
+         serve(policy(7)), later(), trigger(world.poll(1), POLICY), on, {"state": {"policy": "7"}})
+case("the copy names policy 7, and its document is older", ["D-17", "D-95"], fall,
+     serve(world.mirror(1, policy="7"), rule(world.copy("policy.json"), json=policy(5)["json"])),
+     trigger(world.copy("version.json"), world.copy("policy.json")), off, {"state": {"policy": "2"}})
+
+# Whatever the manifest is.
+entry = newer.maps[2][APP]
+wrong = {"has another digest": {"digest": "0" * 64}, "has no digest": {"digest": None}, "has no manifest": {"resourcemap": None},
+         "says nothing of an update": {"update": None}, "has no version": {"version": None}, "has a version that is none": {"version": 2},
+         "lists a download that is unsafe": {"resourcemap": {APP: entry | {"download": "file:///etc/passwd"}}},
+         "lists an entry without a hash": {"resourcemap": {APP: {name: value for name, value in entry.items() if name != "sha256"}}},
+         "lists a URL that is none": {"resourcemap": {"https://M.TEST/": entry}}, "has a patch that is none": {"resourcemap": None, "base": "1", "patch": 7},
+         "has a pack that is none": {"resourcemap": None, "base": "1", "pack": 7}, "names a rollback that is none": {"rollback": 7}}
+for name, change in wrong.items():
+    answer = newer.whole(2, policy="1", prefetch="1")
+    answer["data"] = {key: value for key, value in (answer["data"] | change).items() if value is not None}
+    case(f"the kill switch comes with an answer that {name}", ["D-99"], got(world), serve(poll_rule({}, json=answer), policy(1, intercept=False), fresh=True), later(),
+         trigger(*tries(world), POLICY, ORIGIN + "/prefetchConfig?app=shop&channel=online"), off, {"state": {"policy": "1", "version": "1"}})
+answer = newer.nothing(2, policy="5")
+del answer["data"]["update"]
+case("and with a copy's that says nothing of an update", ["D-17", "D-99"], fall, serve(rule(world.copy("version.json"), json=answer),
+     rule(world.copy("policy.json"), json=policy(5)["json"])), trigger({"url": world.copy("version.json"), "times": [1, 2]}, world.copy("policy.json")), on)
+case("a policy of which the answer gives no version isn't asked for", ["D-6", "D-99"], got(world),
+     serve(poll_rule({}, json={"code": 200, "data": {"policy": 7, "update": False, "version": "1"}}), policy(7, intercept=False), fresh=True),
+     later(), trigger(*tries(world)), on)
+case("an answer of another code names no policy", ["D-6", "D-99"], got(world),
+     serve(poll_rule({}, json={"code": 503, "message": "no", "data": {"policy": "7"}}), policy(7, intercept=False), fresh=True),
+     later(), trigger(*tries(world)), on)
+
 # What is asked for when a page opens.
 
 policies, book.name, book.cases = book.cases, "prefetch", []
@@ -205,6 +240,11 @@ case("entries that can't be used are passed over", ["D-105"], plan({"url": 7}, {
      {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
 case("the config is held over a restart, and followed", ["D-95", "D-105"], plan(page(GET)), {"stop": True}, start(), {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]},
      serve(world.origin(1, prefetch="2"), config(version=2)), later(), trigger(world.poll(1), PREFETCH), {"prefetch": INDEX, "expect": []})
+
+case("an older config isn't taken, nor another one than was named", ["D-95"], serve(world.origin(1, prefetch="3"), world.files(1), config(page(GET), version=3)), start(),
+     trigger(world.poll(), *world.downloads(1), PREFETCH), serve(world.origin(1, prefetch="2"), config(version=2)), later(), trigger(world.poll(1)),
+     serve(world.origin(1, prefetch="5"), config(version=4)), later(), trigger(world.poll(1), PREFETCH), {"state": {"prefetch": "3"}},
+     {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
 
 books = []
 for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):

@@ -99,6 +99,11 @@ world, steps = one()
 case("the update of a page without an answer begins soon", ["D-5"],
      serve(world.origin(1), world.files(1)), start(), {"pageOpen": INDEX, "as": "p"},
      trigger(world.poll(), *world.downloads(1), kind="pageOpened", page="p", within=3.5), world.holds(1))
+world, steps = one({INDEX: "<p>one"})
+killed_poll = [serve(poll_rule({}, json=world.nothing(1), fault={"kill": 0}, times=1)), {"trigger": "launch", "dies": True},
+               {"serve": [], "asks": [world.poll(1)]}, start()]
+case("a poll that the process didn't outlive counts", ["D-2"], steps, later(), killed_poll, trigger(), later(29), trigger(), later(1),
+     trigger(world.poll(1)))
 
 # The copy.
 
@@ -204,6 +209,14 @@ case("the origin's other manifest of the same version is taken", ["D-14"],
      serve(forced.origin(1), forced.files(1), fresh=True), start(), trigger(forced.poll(), *forced.downloads(1)),
      serve(same.origin(1), same.files(1), fresh=True), later(), trigger(forced.poll(1), same.url(1, INDEX)),
      same.holds(1), ask(INDEX, local("<p>else")))
+world, steps = one({INDEX: "<p>one"})
+case("five polls that the process didn't outlive lead to the copy", ["D-10", "D-16"], steps, serve(world.mirror(1), fresh=True),
+     [later(), killed_poll] * 5, later(37), killed_poll, later(40), trigger(world.copy("version.json")), world.holds(1))
+kills, first = two({INDEX: "<p>one", APP: "let one"}, {INDEX: "<p>one", APP: "let two"})
+case("a process that ends after the answer hasn't failed to poll", ["D-10", "D-16"], first, serve(kills.origin(2, 1), fresh=True),
+     [[serve(rule(kills.url(2, APP), text="let two", fault={"kill": 0}, times=1)), {"trigger": "launch", "dies": True},
+       {"serve": [], "asks": [kills.poll(1), kills.url(2, APP)]}, start(), later()]] * 7,
+     serve(kills.files(2)), trigger(kills.poll(1), kills.url(2, APP)), kills.holds(2))
 
 world, steps = fallen()
 case("the waits for the origin aren't all the same", ["D-12"], steps,

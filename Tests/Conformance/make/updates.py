@@ -87,6 +87,15 @@ case("a body that never seems to end is given up", ["D-53"], steps, serve(good, 
      serve(rule(script, fill={"text": "x" * 1024, "times": 65536})),
      trigger(world.poll(1), {"url": page, "times": [0, 1]}, {"url": script, "times": [1, 6]}), {"sent": script, "most": 16 << 20}, keeps)
 
+again = {"url": world.poll(1), "headers": {"if-none-match": "*"}}
+case("an answer whose files fail isn't downloaded again", ["D-56"], steps, serve(good, rule(page, text="<p>two"), fresh=True),
+     trigger(world.poll(1), many(page), {"url": script, "times": [1, 6]}), later(),
+     trigger(again, {"url": page, "times": [0, 1]}, {"url": script, "times": [1, 6]}), keeps, {"stop": True}, start(), later(),
+     serve(world.files(2)), trigger(again, {"url": page, "times": [0, 1]}, script), world.holds(2), later(), trigger(world.poll(2)))
+case("an answer that has changed since is taken", ["D-56"], steps, serve(good, rule(page, text="<p>two"), fresh=True),
+     trigger(world.poll(1), many(page), {"url": script, "times": [1, 6]}), later(), serve(world.origin(1), fresh=True),
+     trigger(again), keeps, later(), trigger({"url": world.poll(1), "headers": {}}), keeps)
+
 # The switch, and kills.
 
 files, book.name, book.cases = book.cases, "switch", []

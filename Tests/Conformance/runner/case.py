@@ -137,8 +137,10 @@ class Case:
             if held != wanted:
                 continue
             found = True
-            if step.get("how") == "remove":
+            if step.get("how") in ("remove", "folder"):
                 os.remove(path)
+                if step["how"] == "folder":
+                    os.makedirs(os.path.join(path, "folder"))
             else:
                 with open(path, "wb") as file:
                     file.write(held[:-1] if step.get("how") == "cut" else bytes([held[0] ^ 1]) + held[1:])

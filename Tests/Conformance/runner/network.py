@@ -160,6 +160,8 @@ class Network:
         if status != 200:
             return status, headers, body
         headers.setdefault("ETag", tag)
+        if fields.get("if-none-match") == tag:
+            return 304, headers, b""
         asked = fields.get("range", "")
         if rule.ranges and asked.startswith("bytes=") and fields.get("if-range", tag) == tag:
             first, _, last = asked[6:].partition("-")

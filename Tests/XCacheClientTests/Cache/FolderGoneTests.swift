@@ -92,17 +92,31 @@ private let script = "https://m.test/a.js"
         Issue.record("\(String(describing: error))")
         return
       }
-      // It has other bytes of its own under the name, and leaves these alone.
-      #expect(throws: ClientError.self) { try device.page(for: page) }
+      // Nothing of it is answered: the other one follows the policy, and this one can't.
+      #expect(device.isDisplaced && !device.intercepts(page))
+      #expect(try device.page(for: page) == nil)
+      #expect(try device.resource(for: script) == nil)
       device.saveUses()
       device.tidy()
       #expect(try bench.state() == right)
       #expect(try other.page(for: page)?.read() == bytes("two"))
     }
     #expect(try device.update(force: true).kind == .nothing)
-    #expect(device.version == "2")
+    #expect(device.version == "2" && !device.isDisplaced)
     #expect(try device.page(for: page)?.read() == bytes("two"))
     #expect(try bench.state() == right)
+  }
+
+  /// It notices with the next trigger, even if it is offline.
+  @Test func itNoticesWithoutAPoll() throws {
+    let device = try bench.device()
+    _ = try device.update()
+    try delete(.everything)
+    device.tidy()
+    #expect(!device.isDisplaced)
+    let other = try bench.device()
+    device.tidy()
+    #expect(device.isDisplaced && !other.isDisplaced)
   }
 
   /// Of two that lost the folder, one gets it.

@@ -52,9 +52,10 @@ private let page = "https://m.test/p"
     #expect(device.prefetchRequests(for: page + "?id=1").map(\.url) == ["https://m.test/xhr?id=1"])
     #expect(try device.update(force: true).documents == DocumentReport())
     #expect(origin.takeLog().allSatisfy { $0.contains("configure") })
-    // What was rolled back comes as a higher version; a restored origin may also have a lower one.
+    // What was rolled back comes as a higher version; a lower one is a cache's.
     serve(prefetch: 3)
-    #expect(try device.update(force: true).documents.prefetch == .init(from: "4", to: "3"))
+    #expect(try device.update(force: true).documents == DocumentReport())
+    #expect(device.prefetch.version == "4")
   }
 
   @Test func documentsSurviveARestart() throws {
@@ -111,6 +112,44 @@ private let page = "https://m.test/p"
     #expect(device.runtimePolicy.version == "1" && device.version == "0")
   }
 
+  /// Nothing that is wrong with an answer's manifest keeps the policy away, nor does an answer that never ends.
+  @Test(arguments: [
+    #""update":true"#, #""version":"2""#,
+    #""resourcemap":{"https://M.TEST/":{}},"update":true,"version":"2""#,
+    #""digest":"00","resourcemap":{},"update":true,"version":"2""#, #""update":false,"version":2"#,
+    #""pack":7,"update":true,"version":"2""#, #""update":false,"version":"1","x":["#,
+  ])
+  func thePolicyComesWithAnyAnswer(members: String) throws {
+    let device = try bench.device()
+    _ = try device.update()
+    origin.serve(Self.policy(1, #""intercept":false,"bypass":[],"scripts":[]"#), at: Self.policyURL)
+    origin.fail {
+      $0.contains("configure.json") ? .body(bytes(#"{"code":200,"data":{"policy":"1",\#(members)}}"#)) : nil
+    }
+    _ = origin.takeLog()
+    #expect(throws: ClientError.self) { try device.update(force: true) }
+    #expect(device.runtimePolicy.version == "1" && device.version == "1")
+    #expect(origin.takeLog().filter { $0 == Self.policyURL }.count == 1)
+    // What an answer of another code says isn't followed.
+    origin.fail { $0.contains("configure.json") ? .body(bytes(#"{"code":500,"data":{"policy":"2"}}"#)) : nil }
+    #expect(throws: ClientError.self) { try device.update(force: true) }
+    #expect(!origin.takeLog().contains(Self.policyURL))
+  }
+
+  /// The answer names one version, and a cache in between has another.
+  @Test(arguments: [1, 2, 4, 8]) func onlyTheNamedVersionIsTaken(given: Int) throws {
+    let device = try bench.device()
+    serve(policy: 2, #""intercept":false,"bypass":[],"scripts":[]"#)
+    _ = try device.update()
+    origin.serve(Self.policy(given, #""intercept":true,"bypass":[],"scripts":[]"#), at: Self.policyURL)
+    origin.say(#","policy":"7""#)
+    #expect(try device.update(force: true).documents.failures.count == 1)
+    #expect(device.runtimePolicy.version == "2" && !device.intercepts(page))
+    serve(policy: 7, #""intercept":true,"bypass":[],"scripts":[]"#)
+    #expect(try device.update(force: true).documents.policy == .init(from: "2", to: "7"))
+    #expect(device.intercepts(page))
+  }
+
   @Test func aDocumentThatFailsCostsNoUpdate() throws {
     origin.say(#","prefetch":"4""#)
     let device = try bench.device()
@@ -137,8 +176,8 @@ private let page = "https://m.test/p"
     #expect(try device.update(force: true).documents.prefetch == .init(from: "4", to: "5"))
     // A cache that still has the old file.
     origin.say(#","prefetch":"6""#)
-    #expect(try device.update(force: true).documents == DocumentReport())
-    #expect(device.prefetch.version == "5")
+    let report = try device.update(force: true).documents
+    #expect(report.prefetch == nil && report.failures.count == 1 && device.prefetch.version == "5")
   }
 }
 

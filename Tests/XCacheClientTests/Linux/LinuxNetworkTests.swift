@@ -23,11 +23,11 @@ import Testing
   ) throws -> Conditions.Network {
     if let route { try DurableFile.write(bytes(route), to: "\(scratch.path)/route") }
     if let route6 { try DurableFile.write(bytes(route6), to: "\(scratch.path)/ipv6_route") }
-    return LinuxNetwork(routes: scratch.path, bus: bus).look()
+    return LinuxNetwork(routes: scratch.path, bus: bus, interfaces: "/nowhere").look()
   }
 
   @Test(arguments: [
-    (head, "", false), (head + local, unreachable6, false), (head + route, "", true),
+    (head, "", false), (head + route, "", true),
     (head, route6, true), (head + local + route, unreachable6, true),
     // Down, and refused.
     (head + route.replacing("0003", with: "0002"), "", false),
@@ -35,6 +35,35 @@ import Testing
   ])
   func aDefaultRouteIsANetwork(route: String, route6: String, isThere: Bool) throws {
     #expect(try look(route, route6) == (isThere ? .unmetered : .offline))
+  }
+
+  /// A kiosk whose origin is on its own network has no default route.
+  @Test(
+    arguments: [
+      (head + local, unreachable6, "up", true), (head + local, "", nil, true),
+      (head + local, "", "unknown", true),
+      // A bridge without a guest.
+      (head + local, "", "down", false),
+      // Link-local addresses, the loopback interface and multicast.
+      (head + "eth0\t0000FEA9\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n", "", "up", false),
+      (head + "lo\t0000007F\t00000000\t0001\t0\t0\t0\t000000FF\t0\t0\t0\n", "", "unknown", false),
+      (head, network6("fd0000000000000000000000000000aa", "eth0"), "up", true),
+      (head, network6("fe800000000000000000000000000000", "eth0"), "up", false),
+      (head, network6("ff000000000000000000000000000000", "eth0"), "up", false),
+      (head, network6("00000000000000000000000000000001", "lo"), "unknown", false),
+    ] as [(String, String, String?, Bool)])
+  func aLocalNetworkIsOneToo(route: String, route6: String, state: String?, isThere: Bool) throws {
+    for name in ["eth0", "lo"] {
+      if let state { try Scratch.write(state + "\n", to: "\(scratch.path)/net/\(name)/operstate") }
+    }
+    try DurableFile.write(bytes(route), to: "\(scratch.path)/route")
+    try DurableFile.write(bytes(route6), to: "\(scratch.path)/ipv6_route")
+    let network = LinuxNetwork(routes: scratch.path, bus: "/nowhere", interfaces: "\(scratch.path)/net")
+    #expect(network.look() == (isThere ? .unmetered : .offline))
+  }
+
+  private static func network6(_ destination: String, _ interface: String) -> String {
+    "\(destination) 40 \(zero) 00 \(zero) 00000100 00000001 00000000 00000001 \(interface)\n"
   }
 
   @Test func withoutFilesThereIsNone() throws { #expect(try look(nil) == .offline) }

@@ -1,3 +1,4 @@
+import System
 import Testing
 
 @testable import XCacheClient
@@ -50,5 +51,28 @@ import Testing
     var policy = PollPolicy(saved: bytes(text), server: "s", hasFallback: true)
     #expect(policy.failures == 9)
     #expect(policy.begin(at: 1_800_000_000_000) == .poll(.origin))
+  }
+
+  private static let device = "https://m.test/p"
+
+  /// What the disk says while a poll is under way, and afterwards.
+  @Test(arguments: [true, false]) func aPollIsOnTheDiskBeforeItIsAnswered(isAnswered: Bool) throws {
+    let bench = try Bench()
+    try bench.origin.publish([Self.device: bytes("one")])
+    let path = "\(bench.settings().folder)/poll.json"
+    let during = Locked<[PollPolicy]>([])
+    bench.origin.fail { url in
+      guard url.contains("configure.json") else { return nil }
+      let saved = try? DurableFile.read(path)
+      during.withLock { $0.append(PollPolicy(saved: saved, server: FakeOrigin.server, hasFallback: false)) }
+      return isAnswered ? nil : .status(500)
+    }
+    let device = try bench.device()
+    _ = try? device.update()
+    let told = during.withLock { $0 }
+    #expect(told.map(\.failures) == [1] && told.map(\.lastPoll) == [bench.clock.now])
+    let after = PollPolicy(
+      saved: try DurableFile.read(path), server: FakeOrigin.server, hasFallback: false)
+    #expect(after.failures == (isAnswered ? 0 : 1) && after.lastPoll == bench.clock.now)
   }
 }

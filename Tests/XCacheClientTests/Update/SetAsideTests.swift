@@ -26,8 +26,8 @@ private let chunk = "https://m.test/chunk.1.js"
   /// What a page of the first version gets for its chunk.
   private func chunkOfOldPage(on device: Device? = nil) throws -> [UInt8]? {
     let device = device ?? self.device
-    let file = try #require(old.listed(try ResourceURL(chunk)))
-    return try device.openSetAside(file, forPageOf: old.version)?.read()
+    let file = try #require(old.listed(try ResourceURL(chunk), isPage: false))
+    return device.isOlder(old) ? try device.openSetAside(file)?.read() : nil
   }
 
   private func switches(_ files: [String: [UInt8]] = [page: bytes("<p>two")], saying: String = "") throws {

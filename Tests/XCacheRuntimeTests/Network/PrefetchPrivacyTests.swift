@@ -167,14 +167,17 @@ import XCacheClient
     #expect(await !world.takes())
   }
 
-  @Test(arguments: [
-    ("accept", [("Accept", "application/json")], false), ("Accept-Language, ACCEPT", [("aCCEPT", "text/html")], false),
-    ("Accept-Language", [("Accept", "application/json"), ("Accept-Language", "de")], true),
-    ("Accept-Language", [("Accept", "*/*"), ("accept-language", "fr")], false), ("*", [("Accept", "*/*")], false),
-    ("Accept-Encoding, Cookie, Origin", [("Accept", "text/html")], true),
-    ("", [("Accept", "application/json"), ("Accept-Language", "fr")], true),
-    ("", [("Origin", "https://other.test")], false),
-  ] as [(String, [(String, String)], Bool)])
+  @Test(
+    arguments: [
+      ("accept", [("Accept", "application/json")], false),
+      ("Accept-Language, ACCEPT", [("aCCEPT", "text/html")], false),
+      ("Accept-Language", [("Accept", "application/json"), ("Accept-Language", "de")], true),
+      ("Accept-Language", [("Accept", "*/*"), ("accept-language", "fr")], false),
+      ("*", [("Accept", "*/*")], false),
+      ("Accept-Encoding, Cookie, Origin", [("Accept", "text/html")], true),
+      ("", [("Accept", "application/json"), ("Accept-Language", "fr")], true),
+      ("", [("Origin", "https://other.test")], false),
+    ] as [(String, [(String, String)], Bool)])
   func headersOfThePageCountIfTheAnswerVaries(
     vary: String, headers: [(String, String)], isGiven: Bool
   ) async throws {

@@ -1,0 +1,41 @@
+import System
+
+/// A folder where a file belongs, or the other way round: a crash of the disk or a program may leave one, and it would make
+/// every update fail.
+extension CacheFolder {
+  /// The errors of calls that find a folder in place of a file: rename(2), unlink(2), open(2). macOS gives EPERM for unlink(2).
+  static let folderThere: [Errno] = [.isDirectory, .directoryNotEmpty, .notPermitted]
+
+  /// Runs `body`, and if it fails because of what is at `path`, removes that with everything in it and runs `body` again.
+  static func clearing(
+    _ path: String, if codes: [Errno], _ body: () throws(SystemError) -> Void
+  ) throws(SystemError) {
+    do {
+      try body()
+    } catch {
+      let isFolder = try Kernel.status(path, followLinks: false)?.kind == .folder
+      guard codes.contains(error.code), isFolder || codes.contains(.notDirectory) else { throw error }
+      try removeAll(path)
+      try body()
+    }
+  }
+
+  /// Removes a file, or a folder with everything in it. Links aren't followed.
+  private static func removeAll(_ path: String) throws(SystemError) {
+    guard try Kernel.status(path, followLinks: false)?.kind == .folder else { return try Kernel.remove(path) }
+    for name in try Folder.textNames(path) { try removeAll("\(path)/\(name)") }
+    try Kernel.removeFolder(path)
+  }
+}
+
+extension ClientError {
+  /// Whether a file is there but can't be read, and won't be later on: as good as a damaged one.
+  var isUnreadableFile: Bool {
+    guard case .file(_, _, let code, _) = self else { return false }
+    let codes: [Errno] = [
+      .permissionDenied, .notPermitted, .isDirectory, .notDirectory, .tooManySymbolicLinkLevels, .ioError,
+      .fileTooLarge,
+    ]
+    return codes.contains(Errno(rawValue: code))
+  }
+}

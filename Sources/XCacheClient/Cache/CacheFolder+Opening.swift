@@ -1,0 +1,44 @@
+import Manifests
+import System
+
+extension CacheFolder {
+  /// Makes the missing parts of the folder, and takes its lock.
+  /// - Throws: `inUse`, `file`.
+  func makeAndLock() throws(ClientError) -> FileLock {
+    try make()
+    let taken = try onDisk(lock) { () throws(SystemError) in
+      if try Kernel.status(lock, followLinks: false)?.kind == .folder {
+        try Self.clearing(lock, if: Self.folderThere) { () throws(SystemError) in try Kernel.remove(lock) }
+      }
+      return try FileLock.take(lock)
+    }
+    guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
+    return taken
+  }
+
+  /// Returns the bytes of `index.json`, and the index in them; nil if there is none or it isn't valid.
+  /// - Throws: `otherContents`, `file`.
+  func readIndex(
+    of owner: DeviceIndex.Owner, hosts: HostList
+  ) throws(ClientError) -> (bytes: [UInt8]?, held: DeviceIndex?) {
+    let bytes: [UInt8]?
+    do throws(ClientError) {
+      bytes = try onDisk(index) { () throws(SystemError) in try DurableFile.read(index, limit: 1 << 30) }
+    } catch  where error.isUnreadableFile {
+      // As if it were damaged: the next update writes it anew.
+      return ([], nil)
+    }
+    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }
+    guard held.owner == owner else {
+      throw .otherContents(folder: root, holds: held.owner.message, asked: owner.message)
+    }
+    return (bytes, held.index)
+  }
+
+  /// Whether everything exists that a device at `held` always has.
+  func isWhole(holding held: DeviceIndex) -> Bool {
+    let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
+    guard areThere else { return false }
+    return held.version.number == 0 || mark(index) != nil
+  }
+}

@@ -1,0 +1,83 @@
+import Manifests
+import System
+
+/// The requests of a poll, and what is remembered of them.
+extension Device {
+  /// Polls, and fetches the documents that the answer names: they count whatever its manifest is, so that the kill switch
+  /// always arrives.
+  func poll(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
+  ) throws(ClientError) -> Poller.Offer {
+    // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
+    let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
+    do throws(ClientError) {
+      let offer = try poller(source, documents).ask(source, holding: held, takesPacks: takesPacks)
+      policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
+      // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
+      if offer.pack == nil { succeeded(source, offer.extras) }
+      return offer
+    } catch {
+      failed(error, source, holding: held)
+      throw error
+    }
+  }
+
+  /// Sends the same request without `pack=1`.
+  func askWithoutPack(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
+  ) throws(ClientError) -> Poller.Offer {
+    do throws(ClientError) {
+      let offer = try poller(source, documents).ask(source, holding: held, takesPacks: false)
+      guard offer.pack == nil else {
+        throw ClientError.unreadable(
+          url: settings.server.text, reason: "it names a pack, and none was asked for")
+      }
+      succeeded(source, offer.extras)
+      return offer
+    } catch {
+      failed(error, source, holding: held)
+      throw error
+    }
+  }
+
+  private func poller(_ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>) -> Poller {
+    var poller = Poller(transport: transport(for: .document), settings: settings)
+    poller.folder = folder
+    poller.named = { [self] extras in follow(extras, from: source, documents) }
+    return poller
+  }
+
+  func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
+    policy.withLock { $0.answered(by: source, interval: extras.interval) }
+    reporter.wants(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
+  }
+
+  private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
+    if error.isStop { return }
+    let chance = Double.random(in: 0...1)
+    policy.withLock { $0.failed(source, at: now(), chance: chance) }
+    reporter.wants(nil)
+    report(error, from: source, holding: held)
+  }
+
+  /// Saves a poll that begins as one that has failed: a process that ends before the answer can't say so.
+  func notePollBegins(_ source: PollPolicy.Source) {
+    var failing = policy.withLock { $0 }
+    failing.failed(source, at: now(), chance: Double.random(in: 0...1))
+    save(failing)
+  }
+
+  /// Saves when the device polled last, and how that went.
+  func savePolicy() { save(policy.withLock { $0 }) }
+
+  /// If it can't be written, the only cost is an earlier poll after the next start.
+  private func save(_ policy: PollPolicy) {
+    guard savedPolicy.withLock({ $0 != policy }), cache.withLock({ $0.isOurs }) else { return }
+    do throws(ClientError) {
+      try folder.write(policy.saved(server: settings.server.text), to: folder.poll)
+      savedPolicy.withLock { $0 = policy }
+    } catch {
+      savedPolicy.withLock { $0 = nil }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Manifests
+import System
+
+/// A document as a server sent it.
+struct DocumentReply: Sendable {
+  let body: [UInt8]
+  /// The entity tag that it came with.
+  var tag: String?
+  /// Whether the device had kept it, so that it wasn't sent again.
+  var isKept = false
+}
+
+/// Fetches documents.
+struct DocumentFetcher: Sendable {
+  let transport: any Transport
+  /// The most bytes of a document, decoded.
+  let limit: Int64
+
+  private struct Failure: Error {
+    let error: ClientError
+    /// What came of the document before it broke off.
+    var body: [UInt8] = []
+
+    var mayBeCoding: Bool {
+      guard case .noAnswer(_, let error) = error else { return false }
+      return error.kind == .other || error.kind == .broken && !body.isEmpty
+    }
+  }
+
+  /// Returns a document; if it is cut short, or can't be decoded, it is requested once more without a coding.
+  /// - Parameters:
+  ///   - url: the document's URL.
+  ///   - kept: what the device has of it already.
+  ///   - partial: called with what came of a document that has no end, or is too long.
+  func get(
+    _ url: String, holding kept: KeptAnswer? = nil, partial: ([UInt8]) -> Void = { _ in }
+  ) throws(ClientError) -> DocumentReply {
+    do throws(Failure) {
+      return try attempt(url, holding: kept)
+    } catch {
+      partial(error.body)
+      guard error.mayBeCoding else { throw error.error }
+    }
+    return try getUncoded(url, partial: partial)
+  }
+
+  /// Returns a document, requested without a coding.
+  func getUncoded(
+    _ url: String, partial: ([UInt8]) -> Void = { _ in }
+  ) throws(ClientError) -> DocumentReply {
+    do throws(Failure) {
+      return try attempt(url, isUncoded: true)
+    } catch {
+      partial(error.body)
+      throw error.error
+    }
+  }
+
+  private func attempt(
+    _ url: String, holding kept: KeptAnswer? = nil, isUncoded: Bool = false
+  ) throws(Failure) -> DocumentReply {
+    var ask = TransportRequest(url, limit: limit, isUncoded: isUncoded)
+    ask.knownTag = kept?.tag
+    var body: [UInt8] = []
+    var tag: String?
+    let reply: TransportReply
+    do throws(TransportError) {
+      reply = try transport.get(ask) { head in
+        tag = head.entityTag
+        return true
+      } receive: { bytes in
+        bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+        return true
+      }
+    } catch {
+      throw Failure(error: .noAnswer(url: url, error), body: body)
+    }
+    if reply.status == 304, let kept { return DocumentReply(body: kept.body, tag: kept.tag, isKept: true) }
+    guard reply.status == 200 else {
+      let message = (try? JSONValue.parse(reply.failure))?["message"]?.string
+      throw Failure(error: .status(url: url, code: reply.status, message: message))
+    }
+    return DocumentReply(body: body, tag: tag)
+  }
+}

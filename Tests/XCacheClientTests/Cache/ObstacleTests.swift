@@ -1,0 +1,121 @@
+import Glibc
+import System
+import Testing
+
+@testable import XCacheClient
+
+private let page = "https://m.test/p"
+private let script = "https://m.test/a.js"
+
+/// What somebody or something left where a device's files belong: no update fails for ever because of it.
+@Suite struct ObstacleTests {
+  let bench: Bench
+  var origin: FakeOrigin { bench.origin }
+  private var folder: String { "\(bench.scratch.path)/device" }
+
+  init() throws {
+    bench = try Bench()
+    try origin.publish([page: bytes("one"), script: bytes("let one")])
+    origin.serve(
+      bytes(#"{"code":200,"data":{"version":"7","intercept":true,"bypass":[],"scripts":[]}}"#),
+      at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+    origin.say(#","policy":"7""#)
+  }
+
+  /// In place of a file.
+  enum Kind: String, CaseIterable, Sendable {
+    case emptyFolder, folder
+    /// A link to itself, which can't be opened, as a file without permission can't be by others than root.
+    case unreadable
+  }
+
+  private func put(_ kind: Kind, at path: String) throws {
+    Scratch.removeAll(path)
+    try? Kernel.remove(path)
+    switch kind {
+    case .emptyFolder: try Kernel.makeFolder(path)
+    case .folder: try Scratch.write("x", to: "\(path)/deep/x")
+    case .unreadable: #expect(symlink(path, path) == 0)
+    }
+  }
+
+  @Test(
+    arguments: ["index.json", "poll.json", "policy.json", "uses.json", "backlog.json", "lock"], Kind.allCases)
+  func inPlaceOfANote(name: String, kind: Kind) throws {
+    // A lock that is a link is nobody's folder.
+    if name == "lock", kind == .unreadable { return }
+    do { _ = try bench.device().update() }
+    let right = try bench.state()
+    try put(kind, at: "\(folder)/\(name)")
+    do {
+      let device = try bench.device()
+      _ = try device.update(force: true)
+      #expect(device.version == "1" && device.runtimePolicy.version == "7")
+      #expect(try device.page(for: page)?.read() == bytes("one"))
+      #expect(try bench.state() == right)
+    }
+    let device = try bench.device()
+    #expect(device.version == "1" && !device.wasDamaged && device.runtimePolicy.version == "7")
+  }
+
+  @Test(arguments: ["files", "staging", "aside"]) func aFileInPlaceOfAFolder(name: String) throws {
+    do { _ = try bench.device().update() }
+    Scratch.removeAll("\(folder)/\(name)")
+    try Scratch.write("x", to: "\(folder)/\(name)")
+    let device = try bench.device()
+    #expect(try device.page(for: page)?.read() == bytes("one"))
+    try origin.publish([page: bytes("two"), script: bytes("let one")])
+    #expect(try device.update(force: true).to == "2")
+    #expect(try device.page(for: page)?.read() == bytes("two"))
+    #expect(try device.resource(for: script)?.read() == bytes("let one"))
+  }
+
+  /// The page's file, and the place where the next update stages it or sets the old one aside.
+  enum Place: String, CaseIterable, Sendable {
+    case file, staged, aside
+  }
+
+  private func path(_ place: Place) throws -> String {
+    let next = SHA256.of(bytes("two")).hex
+    switch place {
+    case .file:
+      let names = try Folder.textNames("\(folder)/files")
+      return "\(folder)/files/\(try #require(names.first { $0.hasSuffix("p") }))"
+    case .staged: return "\(folder)/staging/\(next)"
+    case .aside: return "\(folder)/aside/\(SHA256.of(bytes("one")).hex)"
+    }
+  }
+
+  @Test(arguments: Place.allCases, Kind.allCases) func inPlaceOfAFile(place: Place, kind: Kind) throws {
+    for isOpen in [true, false] {
+      let device = try bench.device()
+      _ = try device.update(force: true)
+      let before = try bench.state()
+      _ = try device.update(force: true)
+      try put(kind, at: path(place))
+      if !isOpen { device.close() }
+      let current = isOpen ? device : try bench.device()
+      #expect(try current.page(for: page)?.read() == bytes("one"))
+      #expect(try bench.state() == before)
+      try put(kind, at: path(place))
+      try origin.publish([page: bytes("two"), script: bytes("let one")])
+      #expect(try current.update(force: true).to == "\(isOpen ? 2 : 4)")
+      #expect(try current.page(for: page)?.read() == bytes("two"))
+      #expect(try bench.state() == bench.fresh())
+      try origin.publish([page: bytes("one"), script: bytes("let one")])
+      _ = try current.update(force: true)
+      current.close()
+    }
+  }
+
+  /// A file that can't be read is as good as damaged: another URL's copy of its bytes isn't taken from it.
+  @Test(arguments: Kind.allCases) func aSourceThatCantBeRead(kind: Kind) throws {
+    let device = try bench.device()
+    _ = try device.update()
+    try put(kind, at: path(.file))
+    try origin.publish([page: bytes("one"), script: bytes("let one"), "https://m.test/q": bytes("one")])
+    #expect(try device.update(force: true).to == "2")
+    #expect(try device.resource(for: "https://m.test/q")?.read() == bytes("one"))
+    #expect(try device.page(for: page)?.read() == bytes("one"))
+  }
+}
