@@ -53,6 +53,10 @@ static const unsigned char m0013[] = {
 #embed "../../Migrations/0013_bounds.sql"
 };
 
+static const unsigned char m0014[] = {
+#embed "../../Migrations/0014_purge.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -67,6 +71,7 @@ static const xcache_asset migrations[] = {
     {"0011_devices.sql", m0011, sizeof m0011},
     {"0012_series.sql", m0012, sizeof m0012},
     {"0013_bounds.sql", m0013, sizeof m0013},
+    {"0014_purge.sql", m0014, sizeof m0014},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

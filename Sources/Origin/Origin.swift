@@ -173,6 +173,7 @@ extension Catalog {
     for (channel, extras) in try store.channelsWithExtras() {
       put(ChannelCatalog(channel: channel, documents: ChannelDocuments(extras)))
     }
+    for url in try store.publicURLs() { serve(url) }
   }
 }
 

@@ -105,27 +105,28 @@ extension Publisher {
     guard let preparation else { return nil }
     let end = Clock.monotonicNanoseconds() + Self.moment
     // The known state is from before the release; it may be complete by now.
-    return try wait(preparation, channel, pause: 0) {
+    return try wait(preparation, channel, pause: 0, longest: options.dryRun == true ? 500 : 50) {
       if $0.done { return true }
       if options.dryRun == true { return $0.late }
       return $0.late && options.now != true || Clock.monotonicNanoseconds() > end
     }
   }
 
-  /// How long a release waits, in nanoseconds.
-  private static let moment: UInt64 = 2_000_000_000
+  /// How long a release that is live waits for its cost, in nanoseconds.
+  private static let moment: UInt64 = 300_000_000
 
-  /// Polls a preparation until it has got far enough; `pause` is the time before the first request, in milliseconds.
+  /// Polls a preparation until it has got far enough; `pause` is the time before the first request, and `longest` that between two,
+  /// in milliseconds.
   private func wait(
     _ answer: OriginAnswer<PreparationAnswer>, _ channel: ChannelAddress, pause: UInt32 = 20,
-    until isFarEnough: (PreparationAnswer) -> Bool
+    longest: UInt32 = 500, until isFarEnough: (PreparationAnswer) -> Bool
   ) throws(PublishError) -> OriginAnswer<PreparationAnswer> {
     var answer = answer
     var pause = pause
     while !isFarEnough(answer.value) {
       progress(.preparing(done: answer.value.filesDone, of: answer.value.files))
       Clock.sleep(for: .milliseconds(pause))
-      pause = min(max(20, pause * 3 / 2), 500)
+      pause = min(max(20, pause * 3 / 2), longest)
       answer = try PublishError.asking { [id = answer.value.id] () throws(OriginError) in
         try api.preparation(id, in: channel)
       }

@@ -71,6 +71,7 @@ package final class Store: Sendable {
     }
     (connections, derived, blobs) = (parts.connections, parts.derived, parts.blobs)
     self.madeAdminToken = madeAdminToken
+    blobs.forbid(try purges())
     if options.keepsReserve { reserve.fill() }
   }
 

@@ -83,6 +83,15 @@ extension StoreError: CustomStringConvertible {
     case .foreignHosts(let foreign): Self.foreignMessage(foreign)
     case .missingBlobs(let digests):
       "the bytes of \(digests.count) files are not stored; upload them, then commit again"
+    case .purged(let purges): Self.purgedMessage(purges)
+    case .notPurged(let sha256): "\(sha256) isn't purged; `xcache purge list` shows what is"
+    case .stillLive(let sha256):
+      "\(sha256) was released again while it was being purged; run the same purge once more"
+    case .unknownContent(let name):
+      "nothing that is stored has the URL or sha256 \(name); give a URL as `xcache show` prints it, a download URL, or a sha256"
+    case .severalContents(let url, let contents):
+      "\(url) has had \(contents.count) contents: give the sha256 of the one to purge:"
+        + contents.map { "\n  \($0.0), last in version \($0.1)" }.joined()
     case .contentMismatch(let url, let claimed, let stored): Self.contentMessage(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(.none):
@@ -174,6 +183,17 @@ extension StoreError: CustomStringConvertible {
   /// The options that name a channel to any command; `online` is the default.
   private static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
     " --app \(app)\(channel == .online ? "" : " --channel \(channel)")"
+  }
+
+  private static func purgedMessage(_ purges: [Purge]) -> String {
+    let first = purges.first.map {
+      "\($0.sha256) was purged by \($0.author), \(Timestamp.words($0.at)): \($0.reason)"
+    }
+    let more = purges.count > 1 ? ", and \(purges.count - 1) more" : ""
+    let lift = purges.first.map {
+      "; an admin can allow these bytes again with `xcache purge lift \($0.sha256)`"
+    }
+    return "purged bytes aren't taken again: \(first ?? "")\(more)\(lift ?? "")"
   }
 
   private static func conflictMessage(_ conflicts: [URLConflict]) -> String {

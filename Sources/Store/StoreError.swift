@@ -55,6 +55,15 @@ package enum StoreError: Error, Sendable {
   case foreignHosts(ForeignURLs)
   /// Thrown when bytes that the release names aren't stored; the publisher sends them and tries again.
   case missingBlobs([SHA256])
+  /// Thrown when bytes that were purged are sent or released again.
+  case purged([Purge])
+  case notPurged(SHA256)
+  /// Thrown when bytes to be purged were released once more meanwhile.
+  case stillLive(SHA256)
+  /// Thrown when nothing stored has this URL or digest.
+  case unknownContent(String)
+  /// Thrown when a URL has had several contents: each with its newest version.
+  case severalContents(String, [(SHA256, ManifestVersion)])
   /// Thrown when a request's MD5 or size of a blob differs from the stored bytes.
   case contentMismatch(url: ResourceURL, claimed: FileDigest, stored: FileDigest)
   /// Thrown when a request names one bundle twice, or none.

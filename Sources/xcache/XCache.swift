@@ -13,7 +13,7 @@ enum XCache {
       [
         CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
         RollbackCommand.command,
-        PromoteCommand.command, WebCommand.command,
+        PromoteCommand.command, PurgeCommand.command, WebCommand.command,
       ]
     ),
     (

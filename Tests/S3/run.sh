@@ -95,7 +95,23 @@ if grep -q "it is missing" "$work/found.txt"; then fail "$(cat "$work/found.txt"
 "$xcache" mirror --to $place --prune --grace 0 | tail -1
 "$xcache" mirror verify $place --strict | tail -1 || fail "two channels"
 
-echo "8. an origin from the bucket alone"
+echo "8. a secret was published: purged at the origin, named by verify, gone with the next run, which doesn't prune"
+secret="not for the public, $RANDOM$RANDOM"
+mkdir -p "$work/three" && cp -r "$work/two/." "$work/three/" && echo "$secret" >"$work/three/notes.txt"
+"$xcache" publish "$work/three" --bundle main --base-url https://m.example.com/shop/ --now | tail -1
+"$xcache" mirror --to $place | tail -1
+download=$(curl -s "$XCACHE_SERVER/configure.json?app=shop" | grep -o '"download":"[^"]*notes[^"]*"' | grep -o 'xcache/[^"]*')
+key=mirror/${download//%25/%}
+"$python" "$here/bucket.py" get cdn "$key" | grep -q "$secret" || fail "the copy lacks what was published"
+"$xcache" purge https://m.example.com/shop/notes.txt --reason "internal notes" --yes | tail -1
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$XCACHE_SERVER/$download")" = 404 ] || fail "the origin still has it"
+if "$xcache" mirror verify $place >"$work/found.txt"; then fail "purged bytes went unseen"; fi
+grep -q "purged these bytes" "$work/found.txt" || fail "$(cat "$work/found.txt")"
+"$xcache" mirror --to $place | tail -1
+if "$python" "$here/bucket.py" get cdn "$key" 2>/dev/null | grep -q "$secret"; then fail "the copy still has it"; fi
+"$xcache" mirror verify $place --strict | tail -1 || fail "after the purge"
+
+echo "9. an origin from the bucket alone"
 "$xcache" restore --from $place --data "$work/restored" | tail -2
 cmp <(curl -s "$XCACHE_SERVER/configure.json?app=shop") <("$python" "$here/bucket.py" get cdn mirror/xcache/shop/configure.json)
 echo "all right"

@@ -26,6 +26,8 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case document(String)
     /// The origin has a channel that the copy doesn't.
     case notMirrored(MirroredChannel)
+    /// The origin purged the file's bytes, or what they were made of.
+    case purged
     /// The copy belongs to another origin than the one asked.
     case otherOrigin
     /// A run of a channel was interrupted, and there has been none since.
@@ -56,6 +58,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .document(let reason): reason
     case .notMirrored(let channel):
       "the origin has channel \(channel.channel) of app \(channel.app), and the copy doesn't"
+    case .purged: "the origin purged these bytes, and the copy still has them"
     case .otherOrigin: "it is a copy of another origin, not of the one that was asked"
     case .unfinished(let channel):
       "a run was ended before it was done with channel \(channel.channel) of app \(channel.app); the next run that "
@@ -76,6 +79,7 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .type: "make the host send the types in the manifests"
     case .notMirrored:
       "run `xcache mirror` without --channel and --app to add the missing channels"
+    case .purged: "run `xcache mirror`, which removes them, and purge the URL at the CDN in front of the copy"
     case .otherOrigin:
       "give verify the copy's own origin, or remove the copy's mirror.json and run xcache mirror to take it over"
     case .unfinished:

@@ -102,7 +102,8 @@ package struct Verification {
       let missing = there.filter {
         selection.contains($0) && !held.contains($0)
       }
-      return (state.readable, missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) }, there)
+      let found = missing.map { Divergence(path: $0.folder, kind: .notMirrored($0)) }
+      return (state.readable, try found + stragglers(index, state.purges), there)
     } catch {
       // A copy is needed most when the origin is lost, so that alone is no error.
       guard error.isOutage else { throw error }
@@ -110,6 +111,19 @@ package struct Verification {
         path: MirrorIndex.path, kind: .unasked(error.description), severity: .warning)
       return (nil, [unasked], [])
     }
+  }
+
+  /// Finds purged bytes that the copy still answers with.
+  private func stragglers(_ index: MirrorIndex, _ purges: [PurgedBytes]) throws(MirrorError) -> [Divergence] {
+    let taint = Taint(purges, lastRun: index.at, now: Clock.unixMilliseconds())
+    guard taint.isPossible else { return [] }
+    let named = index.channels.filter { selection.contains($0.name) }.flatMap(\.files).map(\.path).filter(
+      taint.isOf)
+    var found = named.map { Divergence(path: $0, kind: .purged) }
+    for path in index.leaving.keys.sorted() where taint.covers(path) {
+      if try reader.facts(path) != nil { found.append(Divergence(path: path, kind: .purged)) }
+    }
+    return found
   }
 
   private func checkAge(_ index: MirrorIndex) throws(MirrorError) -> [Divergence] {

@@ -59,6 +59,19 @@ package final class CDNPush: Sendable {
     try destination.sync()
   }
 
+  /// Removes pushed files by the URLs that devices download them from.
+  package func withdraw(_ urls: [String]) throws(MirrorError) {
+    let number = counter.add(1, ordering: .relaxed).newValue
+    let destination = try target.pushDestination(number)
+    defer { try? target.sweepPush(number) }
+    let paths = urls.compactMap { url in
+      DownloadPlace(url)?.path.filePath ?? DeltaPath(download: url)?.text ?? PackPath(download: url)?.text
+    }
+    let there = zip(paths, try destination.sizes(of: paths)).filter { $0.1 != nil }.map(\.0)
+    try destination.remove(there)
+    try destination.sync()
+  }
+
   private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
     var files: [String: Placement] = [:]
     for change in release.changes {

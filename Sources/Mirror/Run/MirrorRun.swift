@@ -225,7 +225,8 @@ package final class MirrorRun {
       index.leaving[path] = now
     }
     index.leaving = index.leaving.filter { !named.contains($0.key) }
-    let gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
+    var gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
+    gone = try Array(Set(gone).union(tainted(&index, old, origin, states, now))).sorted()
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
     // If a run is interrupted here, its mirror.json names what is there, and nothing else.
@@ -279,6 +280,25 @@ package final class MirrorRun {
     let (gone, leaving) = pruning.split(
       try destination.list(), named: named, leaving: index.leaving, now: now, grace: grace)
     index.leaving = leaving
+    for path in gone { index.leaving[path] = now }
+    return gone
+  }
+
+  /// Finds files with purged bytes, or made of them, that no kept version names; they don't wait for anything.
+  private func tainted(
+    _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
+    _ now: Int64
+  ) throws(MirrorError) -> [String] {
+    let taint = Taint(origin.purges, lastRun: old?.at, now: now)
+    guard taint.isPossible else { return [] }
+    var apps: [Int64: AppName] = [:]
+    for channel in (old?.channels ?? []) { apps[channel.appID] = channel.app }
+    for state in states { apps[state.appID] = state.app }
+    let pruning = Pruning(selections: selections(origin), apps: apps)
+    let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
+    let gone = try destination.list().filter {
+      !named.contains($0) && taint.covers($0) && pruning.mayRemove($0)
+    }
     for path in gone { index.leaving[path] = now }
     return gone
   }

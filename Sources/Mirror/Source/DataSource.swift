@@ -21,7 +21,9 @@ package final class DataSource: MirrorSource {
     try MirrorError.store { () throws(StoreError) in
       OriginState(
         id: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead(),
-        readable: .all)
+        readable: .all,
+        // An older server's database has no such table.
+        purges: ((try? store.purges()) ?? []).map { PurgedBytes(sha256: $0.sha256, at: $0.at) })
     }
   }
 

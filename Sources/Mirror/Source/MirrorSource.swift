@@ -29,6 +29,20 @@ package struct OriginState: Hashable, Sendable {
   package let audit: AuditHead?
   /// What may be read; the origin may have more.
   package let readable: ChannelSelection
+  /// What was purged: a copy removes it, and everything that was made of it.
+  package var purges: [PurgedBytes] = []
+}
+
+/// Bytes that an origin purged.
+package struct PurgedBytes: Hashable, Sendable {
+  package let sha256: SHA256
+  /// Milliseconds since 1970.
+  package let at: Int64
+
+  package init(sha256: SHA256, at: Int64) {
+    self.sha256 = sha256
+    self.at = at
+  }
 }
 
 /// A local file with a resource's bytes.

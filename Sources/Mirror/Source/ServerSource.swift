@@ -53,7 +53,8 @@ package final class ServerSource: MirrorSource {
       id: overview.origin, defaultApp: overview.defaultApp, audit: overview.audit.flatMap { AuditHead($0) },
       readable: ChannelSelection(
         apps: Set([overview.limits?.app].compactMap(\.self)),
-        channels: Set([overview.limits?.channel].compactMap(\.self))))
+        channels: Set([overview.limits?.channel].compactMap(\.self))),
+      purges: (overview.purges ?? []).map { PurgedBytes(sha256: $0.sha256, at: $0.at.milliseconds) })
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {

@@ -26,8 +26,7 @@ struct Catalog: Sendable {
   /// Adds a channel, or replaces the one with its id.
   mutating func put(_ channel: ChannelCatalog) {
     if defaultApp == nil { setDefault(channel.channel.app) }
-    let prefix = Array(channel.channel.publicURL.path.utf8)
-    if !prefix.isEmpty, !prefixes.contains(prefix) { prefixes.append(prefix) }
+    serve(channel.channel.publicURL)
     if let place = placesByID[channel.channel.id] {
       channels[place].held.retire()
       channels[place] = channel
@@ -41,9 +40,16 @@ struct Catalog: Sendable {
     channels.append(channel)
   }
 
+  /// Has requests answered below the path of a public URL. A channel that moves to another one leaves downloads there.
+  mutating func serve(_ publicURL: BaseURL) {
+    let prefix = Array(publicURL.path.utf8)
+    if !prefix.isEmpty, !prefixes.contains(prefix) { prefixes.append(prefix) }
+  }
+
   /// Removes a channel: its polls are no longer answered.
   mutating func remove(_ id: Int64) {
     var rest = Catalog(defaultApp: defaultApp)
+    rest.prefixes = prefixes
     for channel in channels where channel.channel.id != id { rest.put(channel) }
     self = rest
   }

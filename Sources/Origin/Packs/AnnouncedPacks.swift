@@ -118,7 +118,13 @@ extension AnswerBuilder {
   private func forgetDropped(_ report: CollectionReport) {
     for outcome in report.channels where !outcome.dropped.isEmpty {
       guard let channel = catalog.current.channel(outcome.app, outcome.name) else { continue }
-      let (id, bases) = (channel.channel.id, Set(outcome.dropped))
+      forget([(channel.channel.id, Set(outcome.dropped))])
+    }
+  }
+
+  /// Forgets what was made from versions that are no longer kept, by the channel's row.
+  func forget(_ dropped: [(channel: Int64, versions: Set<ManifestVersion>)]) {
+    for (id, bases) in dropped {
       packs.announced.forget(id, from: bases)
       patches.update { $0.forget(id, from: bases) }
     }

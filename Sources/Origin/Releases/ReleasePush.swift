@@ -11,14 +11,20 @@ package struct ReleasePush: Sendable {
   /// - Throws: `pushFailed`.
   package let pack: @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void
 
+  /// Removes what was uploaded under these URLs; those that aren't there don't matter.
+  /// - Throws: `pushFailed`.
+  package let withdraw: @Sendable ([String]) throws(StoreError) -> Void
+
   package init(
     names: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Set<String>,
     push: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Void,
-    pack: @escaping @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void = { _, _ in }
+    pack: @escaping @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void = { _, _ in },
+    withdraw: @escaping @Sendable ([String]) throws(StoreError) -> Void = { _ in }
   ) {
     self.names = names
     self.push = push
     self.pack = pack
+    self.withdraw = withdraw
   }
 
   /// How often files are pushed again because other releases, or new deltas, came meanwhile.

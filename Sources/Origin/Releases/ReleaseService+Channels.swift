@@ -16,6 +16,25 @@ extension ReleaseService {
       app, name, publicURL: publicURL ?? self.publicURL, by: actor, committed: show, record: record)
   }
 
+  /// Moves a channel to another public URL; once this returns, every new poll is told the new downloads, and the old ones go on
+  /// being answered.
+  func rebase(_ request: RebaseInput, by caller: AccessToken, record: AnswerRecord<ReleaseOutcome>? = nil)
+    throws(StoreError) -> ReleaseOutcome
+  {
+    let scope = StagedReleases.Scope(app: request.app, channel: request.channel, bundles: nil)
+    let outcome = try commit(scope, by: caller, isDryRun: request.dryRun, version: \.version) {
+      [store] (digest, committed) throws(StoreError) in
+      try store.rebase(request, digest: digest, committed: committed, record: record)
+    }
+    if !outcome.changed, !request.dryRun, let info = outcome.channel, info.version == .none {
+      catalog.update { catalog in
+        guard let before = catalog.channel(id: info.id) else { return }
+        catalog.put(ChannelCatalog(channel: info, map: .empty, documents: before.documents))
+      }
+    }
+    return outcome
+  }
+
   /// Removes an empty channel; once this returns, its polls are no longer answered.
   func remove(
     _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelInfo>? = nil

@@ -126,14 +126,14 @@ final class ReleaseService: Sendable {
   }
 
   /// An act of the store that makes a release: it calls `digest` inside its transaction and `committed` right after it.
-  private typealias StoreAct<Outcome> =
+  typealias StoreAct<Outcome> =
     @Sendable (
       _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
       _ committed: (ReleaseOutcome) -> Void
     ) throws(StoreError) -> Outcome
 
   /// Pushes the files that a release names, runs the act that makes it, and shows it to polls.
-  private func commit<Outcome>(
+  func commit<Outcome>(
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
     version: @escaping @Sendable (Outcome) -> ManifestVersion, _ act: @escaping StoreAct<Outcome>
   ) throws(StoreError) -> Outcome {

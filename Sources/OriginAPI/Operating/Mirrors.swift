@@ -11,6 +11,19 @@ package struct MirrorOverview: Codable, Sendable {
   /// What the token is limited to: distinguishes a removed channel from one that the token may not read.
   package var limits: Limits?
   package let channels: [Channel]
+  /// What was purged; nil from older origins.
+  package var purges: [Purged]?
+
+  /// Bytes that no copy may have.
+  package struct Purged: Codable, Sendable {
+    package let sha256: SHA256
+    package let at: Moment
+
+    package init(sha256: SHA256, at: Moment) {
+      self.sha256 = sha256
+      self.at = at
+    }
+  }
 
   package init(origin: String, defaultApp: AppName?, audit: String, limits: Limits, channels: [Channel]) {
     self.origin = origin

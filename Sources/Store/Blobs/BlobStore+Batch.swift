@@ -42,6 +42,7 @@ extension BlobStore {
     if files.isEmpty { return }
     try takeSpace(for: files.reduce(0) { $0 + Self.blockSize + $1.file.bytes.count })
     let digests = files.map(\.digest.sha256)
+    try refusePurged(digests)
     try reserve(digests)
     let rows = try connections.reading { (db) throws(StoreError) in
       try digests.map { (sha256) throws(StoreError) in try BlobRow.find(sha256, in: db)?.isQuarantined }

@@ -173,6 +173,7 @@ extension BlobStore {
   ) throws(StoreError) -> Survey {
     var seen: Set<SHA256> = []
     let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
+    try refusePurged(digests)
     let stamp = try reserve(digests)
     // A file that arrived a moment ago has no row, or has one from a release that was just made: then it is placed once more.
     var known = arrived(digests)

@@ -55,6 +55,8 @@ final class BlobStore: Sendable {
     /// Whether rows of blobs are being removed.
     var isRemoving = false
     var nextIncoming = 0
+    /// What was purged and isn't taken again.
+    var purged: [SHA256: Purge] = [:]
   }
 
   /// How long a received file waits for a release: 24 h, in milliseconds.

@@ -89,6 +89,7 @@ extension BlobStore {
   /// Takes over a checked file. It waits for its release; if its blob is quarantined, it replaces the bad file.
   func accept(_ digest: FileDigest, from path: String) throws(StoreError) -> IncomingBlob.Result {
     let sha256 = digest.sha256
+    try refusePurged([sha256])
     try reserve([sha256])
     let row = try row(of: sha256)
     if let row, !row.isQuarantined { return .alreadyThere }
@@ -119,6 +120,7 @@ extension BlobStore {
 
   /// Those of `digests` whose bytes must be sent before a release can name them, in order.
   func missing(of digests: [SHA256]) throws(StoreError) -> [SHA256] {
+    try refusePurged(digests)
     let stamp = try reserve(digests)
     let arrived = arrived(digests)
     let rest = digests.filter { arrived[$0] == nil }

@@ -48,6 +48,15 @@ package struct ChannelInfo: Hashable, Sendable {
       publicURLID: publicURLID, leastNext: leastNext)
   }
 
+  /// The channel at another public URL, whose row has this id.
+  func moved(to publicURL: BaseURL, id publicURLID: Int64) -> ChannelInfo {
+    ChannelInfo(
+      id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
+      digest: digest,
+      resources: resources, bytes: bytes, rollback: rollback, hosts: hosts, publicURLID: publicURLID,
+      leastNext: leastNext)
+  }
+
   /// The channel after its newest version, a rollback.
   func rolledBack() -> ChannelInfo {
     var channel = self

@@ -75,6 +75,9 @@ struct Invariant: Sendable {
         JOIN url AS u ON u.id = e.url_id
         WHERE b.quarantined_at IS NOT NULL LIMIT 5
         """),
+    Invariant(
+      code: "purged", message: "bytes that were purged are stored; purge them once more",
+      breaches: "SELECT lower(hex(sha256)) FROM purge WHERE sha256 IN (SELECT sha256 FROM blob) LIMIT 5"),
   ]
 
   private static let counters: [Invariant] = [

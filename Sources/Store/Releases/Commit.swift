@@ -135,7 +135,12 @@ extension Store {
 
   /// Refuses a frozen channel before the bytes are written to the disk; the transaction checks it again.
   func checkFreeze(of channel: ChannelInfo, _ request: ReleaseInput) throws(StoreError) {
-    guard request.breakGlass == nil else { return }
+    try checkFreeze(of: channel, breakGlass: request.breakGlass)
+  }
+
+  /// Refuses a frozen channel, unless there is a reason to override the freeze.
+  package func checkFreeze(of channel: ChannelInfo, breakGlass: String?) throws(StoreError) {
+    guard breakGlass == nil else { return }
     let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
     if let freeze { throw .frozen(channel.app, channel.name, freeze) }
   }

@@ -202,7 +202,8 @@ struct ReleaseWriter {
 }
 
 extension ChannelInfo {
-  fileprivate func entry(
+  /// The manifest entry of a content that a version brought in, below a public URL.
+  func entry(
     _ url: ResourceURL, _ content: ResourceContent, _ number: Int64, broughtIn: ManifestVersion,
     _ base: BaseURL
   ) -> Entry {

@@ -229,20 +229,27 @@ struct GarbageCollection {
   }
 
   private mutating func dropDerived() throws(StoreError) {
-    let sweep = DerivedSweep(store: store)
-    let unneeded = try sweep.unneeded()
+    for size in try store.removeUnneededDerived() { report.derived.add(size) }
+  }
+}
+
+extension Store {
+  /// Removes files under `derived/` whose blobs or versions are gone, and has those who hold them open close them.
+  /// - Returns: their sizes.
+  func removeUnneededDerived() throws(StoreError) -> [Int64] {
+    let unneeded = try DerivedSweep(store: self).unneeded()
     // Their digests first: a file without a recorded digest counts as missing.
-    try store.derived.forgetFiles(unneeded)
+    try derived.forgetFiles(unneeded)
+    var sizes: [Int64] = []
     for path in unneeded {
-      try store.step("gc")
-      let size = try StoreError.disk { () throws(SystemError) -> Int64 in
-        let size = try Kernel.status(path)?.size ?? 0
-        try store.derived.removeFile(path)
-        return size
+      try step("gc")
+      try StoreError.disk { () throws(SystemError) in
+        sizes.append(try Kernel.status(path)?.size ?? 0)
+        try derived.removeFile(path)
       }
-      report.derived.add(size)
     }
-    if !unneeded.isEmpty { store.changes.changed() }
+    if !unneeded.isEmpty { changes.changed() }
+    return sizes
   }
 }
 

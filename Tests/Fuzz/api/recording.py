@@ -221,6 +221,10 @@ def drive(run):
     run("mirror", "list")
     run("mirror", "forget", "s3://bucket/copy")
     run("pin", "remove", "2")
+    # Old origins don't have it.
+    if "purge" in run("--help"):
+        run("purge", "list")
+        run("purge", "0" * 64, "--dry-run", exit_code=1)
 
 
 # What devices ask beside what `pull` and `mirror` do.

@@ -37,6 +37,10 @@ import Testing
     ("resource-version", "UPDATE url SET versions = 1"),
     ("resource-future", "UPDATE resource SET brought_in = 9 WHERE id = 1"),
     ("blob-missing", "UPDATE blob SET quarantined_at = 1"),
+    (
+      "purged",
+      "INSERT INTO purge (sha256, at, author, reason) SELECT sha256, 1, 'lead', 'a key' FROM blob LIMIT 1"
+    ),
     ("release-time", "UPDATE release SET at = 1 WHERE version = 2"),
     ("release-total", "UPDATE release SET bytes = bytes + 1 WHERE version = 3"),
     ("bundle-total", "UPDATE bundle SET resources = 7"),

@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import Manifests
 import OriginAPI
@@ -60,6 +61,35 @@ struct ChannelHandler: APIHandler {
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`
+
+  /// `POST …/rebase`
+  func rebase(_ body: RebaseRequest) throws -> Response {
+    let names = try context.names
+    guard let text = body.publicURL else { throw Problem.badRequest("\"publicURL\" is required") }
+    let url: BaseURL
+    do {
+      url = try BaseURL(text)
+    } catch {
+      throw Problem.badRequest("\"publicURL\": \(error)")
+    }
+    var input = RebaseInput(app: names.app, channel: names.channel, publicURL: url, by: actor)
+    input.message = try HumanText.checked(body.message, member: "message", .message) ?? ""
+    input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    input.dryRun = body.dryRun ?? false
+    let (was, isDryRun) = (try context.channel().publicURL, input.dryRun)
+    return try context.answering { outcome in
+      let patch = JSONValue.object(
+        JSONObject(outcome.changes.map { .init(key: $0.url.text, value: $0.patch) })
+      ).canonical
+      let details = RebaseDetails(
+        publicURL: url, was: was, patchBytes: Int64(patch.count),
+        patchGzipBytes: Int64(outcome.changes.isEmpty ? 0 : Gzip.encode([patch]).count))
+      return APIAnswer(
+        RebaseAnswer(ReleaseAnswer(outcome, deltasStored: true), details), madeBy: outcome, dryRun: isDryRun)
+    } to: { [input] (record) in
+      try context.api.releases.rebase(input, by: caller, record: record)
+    }
+  }
 
   func create(_ body: ChannelRequest) throws -> Response {
     let names = try context.names

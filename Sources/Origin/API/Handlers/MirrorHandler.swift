@@ -30,10 +30,11 @@ struct MirrorHandler: APIHandler {
           version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
           extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
     }
-    return .json(
-      MirrorOverview(
-        origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,
-        limits: .init(app: caller.app, channel: caller.channel), channels: channels))
+    var overview = MirrorOverview(
+      origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,
+      limits: .init(app: caller.app, channel: caller.channel), channels: channels)
+    overview.purges = try store.purges().map { .init(sha256: $0.sha256, at: Moment(milliseconds: $0.at)) }
+    return .json(overview)
   }
 
   /// `GET /apps/{app}/channels/{channel}/mirror/document?kind=…`

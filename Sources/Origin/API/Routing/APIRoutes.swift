@@ -30,6 +30,9 @@ extension APIRoute {
         .post: .change(.scope(.read), limit: large, rejectsUnknown: false, MirrorHandler.register),
       ]),
     APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
+    APIRoute("purge", [.post: .change(.everything, PurgeHandler.purge)]),
+    APIRoute("purges", [.get: .reply(.everything, PurgeHandler.list)]),
+    APIRoute("purges/*", [.delete: .reply(.everything, PurgeHandler.lift)]),
     APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),
     APIRoute("mirrors/*", [.delete: .reply(.scope(.read), MirrorHandler.forget)]),
     APIRoute(
@@ -81,6 +84,7 @@ extension APIRoute {
     channel("/create", [.post: .change(.channel(.admin), ChannelHandler.create)]),
     channel("/freeze", [.post: .change(.channel(.admin), ChannelHandler.freeze)]),
     channel("/promote", [.post: .change(.channel(.publish), PromotionHandler.promote)]),
+    channel("/rebase", [.post: .change(.channel(.admin), ChannelHandler.rebase)]),
     channel("/remove", [.post: .change(.channel(.admin), ChannelHandler.remove)]),
     channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)]),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)]),

@@ -144,6 +144,16 @@ extension Problem {
       self.init(
         .unprocessableContent, "missing-blobs", words,
         [.init(key: "missing", value: .strings(digests.map(\.hex)))])
+    case .purged(let purges):
+      self.init(
+        .conflict, "purged", words, [.init(key: "sha256", value: .strings(purges.map(\.sha256.hex)))])
+    case .notPurged: self.init(.notFound, "not-purged", words)
+    case .stillLive: self.init(.conflict, "still-live", words)
+    case .unknownContent: self.init(.notFound, "unknown-content", words)
+    case .severalContents(_, let contents):
+      self.init(
+        .conflict, "several-contents", words,
+        [.init(key: "sha256", value: .strings(contents.map { $0.0.hex }))])
     // A status that makes publishers retry.
     case .system(let error) where error.isOutOfDescriptors:
       self.init(.serviceUnavailable, "descriptors", words)

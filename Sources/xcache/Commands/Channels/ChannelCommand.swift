@@ -13,6 +13,9 @@ enum ChannelCommand {
       .init("create test --app shop", "add a channel"),
       .init("freeze --reason 'sale' --app shop", "refuse releases until it is thawed"),
       .init("set --interval 120 --app shop", "make devices poll every two minutes"),
+      .init(
+        "set --public-url https://cdn.example.com/hxm --app shop",
+        "move downloads to a CDN: shows the cost, and asks"),
     ],
     notes: """
       freeze: releases are refused (exit code 3, with who froze the channel, when and why) until thaw; publish,
@@ -25,6 +28,9 @@ enum ChannelCommand {
       promote and prefetch push are refused (exit code 3) if they name others; unpublish never is, and live content
       stays. * lifts the limit. set --reports PERCENT sets the share of usage reports that devices send (see
       status): 100 by default; none resets it.
+      set --public-url URL makes a release in which all downloads are at another URL. Devices take the changed manifest and
+      fetch no file again. The URL before has to go on answering for devices that haven't polled since. It shows the cost
+      and asks; --yes does it without asking, --dry-run only shows it.
       default-app NAME sets the app that answers polls without an app: at first, the one created first. Without NAME
       it prints the current one.
       """,
@@ -46,6 +52,15 @@ enum ChannelCommand {
 /// `xcache channel set`: the poll interval, the hosts of releases, the share of reports.
 enum ChannelSet {
   static let options: [Option] = [
+    .value("public-url", "URL", "move downloads to this URL, by a release (set)").only("set"),
+    .value("message", "TEXT", "with --public-url: a message for the log (set)").only("set"),
+    .value(
+      "break-glass", "REASON",
+      "with --public-url: even if the channel is frozen; the reason is recorded (set)"
+    ).only(
+      "set"),
+    .flag("dry-run", "with --public-url: show the cost; change nothing (set)").only("set"),
+    .flag("yes", short: "y", "with --public-url: don't ask (set)").only("set"),
     .value("interval", "SECONDS", "seconds between a device's polls, 30 to 3600; none resets it (set)").only(
       "set"),
     .value("hosts", "NAMES", "the hosts that releases may use, separated by commas, or * for all (set)")
@@ -60,6 +75,16 @@ enum ChannelSet {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try ChannelActions.named(arguments)
+    if let text = try arguments.value("public-url") {
+      for other in ["interval", "hosts", "reports"] where arguments.isGiven(other) {
+        throw UsageError("--public-url makes a release of its own: give --\(other) in another command")
+      }
+      return try ChannelMove.run(
+        to: try SettingsValue.url(text, in: "--public-url"), remote, arguments, terminal)
+    }
+    for option in ["message", "break-glass", "dry-run", "yes"] where arguments.isGiven(option) {
+      throw UsageError("--\(option) can only be used with --public-url")
+    }
     var (request, words) = (ChannelSettingsRequest(), [String]())
     if let text = try arguments.value("interval") {
       let interval = try interval(text)

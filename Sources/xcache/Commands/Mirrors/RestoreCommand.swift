@@ -58,6 +58,9 @@ enum RestoreCommand {
       terminal.say(
         "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
           + "run it with 'xcache serve --data \(data)'")
+      terminal.remark(
+        "what was purged after this backup was made is back: purge it again; the URLs and reasons are in the old origin's "
+          + "`xcache audit log`")
       DamageOutput.tell(
         report.damaged, report.damagedURLs, "missing or damaged in the backup", arguments, terminal)
     }

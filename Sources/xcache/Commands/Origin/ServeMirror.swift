@@ -59,6 +59,12 @@ enum ServeMirror {
       } catch {
         throw .pushFailed(place: push.place, reason: error.description)
       }
+    } withdraw: { (urls) throws(StoreError) in
+      do throws(MirrorError) {
+        try push.withdraw(urls)
+      } catch {
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
     }
   }
 

@@ -100,6 +100,7 @@ enum PublishCommand {
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
     for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
+    if let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
     if arguments.has("json") {
       var document = result.json(dryRun: isDryRun).object ?? JSONObject()
       if let smoke { document["smoke"] = smoke.json }
@@ -108,6 +109,14 @@ enum PublishCommand {
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
     }
     return .done
+  }
+
+  /// Warns if devices are told to download from this machine: every download has the URL in it.
+  private static func loopbackWarning(_ remote: RemoteOrigin) throws -> String? {
+    let url = try remote.api.overview(of: try remote.address).value.publicURL
+    guard url.isLoopback else { return nil }
+    return "devices are told to download from \(url), which only this machine reaches; "
+      + "`xcache channel set --public-url URL` moves the channel to a URL that devices reach"
   }
 
   /// Returns the value of `--if-version`, a number or a time, in the API's format.

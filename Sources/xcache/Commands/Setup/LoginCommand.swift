@@ -135,8 +135,13 @@ extension BaseURL {
 
   /// Whether others may read the traffic: without TLS, and not on this machine.
   var isExposed: Bool {
-    guard text.hasPrefix("http://") else { return false }
-    let authority = text.dropFirst("http://".count).prefix { $0 != "/" }
-    return !["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
+    text.hasPrefix("http://") && !isLoopback
+  }
+
+  /// Whether the host is this machine.
+  var isLoopback: Bool {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+    let authority = text[start...].prefix { $0 != "/" }
+    return ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
   }
 }

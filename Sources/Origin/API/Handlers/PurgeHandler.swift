@@ -1,0 +1,119 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+import System
+
+/// `POST /purge` and `/purges…`
+struct PurgeHandler: APIHandler {
+  let context: RequestContext
+
+  /// How often bytes that are released again meanwhile are taken out.
+  private static let rounds = 5
+
+  /// `POST /purge`
+  func purge(_ body: PurgeRequest) throws -> Response {
+    guard let name = try HumanText.checked(body.content, member: "content", .line(bytes: 16_384)),
+      !name.isEmpty
+    else {
+      throw Problem.badRequest("\"content\" must be a sha256, the URL of a resource, or a download URL")
+    }
+    let sha256 = try store.content(named: name)
+    let plan = try store.purgePlan(sha256)
+    if plan.uses.isEmpty, plan.size == nil, try !store.purges().contains(where: { $0.sha256 == sha256 }) {
+      throw StoreError.unknownContent(name)
+    }
+    if body.dryRun == true { return Response.json(answer(plan, released: [:], receipt: nil)) }
+    guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
+      !reason.isEmpty
+    else { throw Problem.badRequest("\"reason\" is required, in 1 to 1024 bytes") }
+    let breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    // Before anything is done: a freeze of one channel must not leave the bytes in it and purged elsewhere.
+    for use in plan.uses where !use.live.isEmpty {
+      try store.checkFreeze(of: use.channel, breakGlass: breakGlass)
+    }
+    // From here on nobody can bring them back, so that the releases below get ahead of all others.
+    try store.forbid(sha256, reason: reason, by: actor)
+    for _ in 1..<Self.rounds {
+      if let response = try attempt(sha256, from: plan, reason, breakGlass) { return response }
+    }
+    throw StoreError.stillLive(sha256)
+  }
+
+  /// Makes the releases without the bytes, and removes them; returns nil if they were released once more meanwhile.
+  private func attempt(_ sha256: SHA256, from first: PurgePlan, _ reason: String, _ breakGlass: String?)
+    throws
+    -> Response?
+  {
+    var released: [Int64: ManifestVersion] = [:]
+    for use in try store.purgePlan(sha256).uses where !use.live.isEmpty {
+      released[use.channel.id] = try release(without: use, reason, breakGlass)
+    }
+    let plan = try store.purgePlan(sha256)
+    do {
+      let receipt = try store.erase(plan, reason: reason, by: actor)
+      context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
+      try withdraw(plan)
+      return Response.json(answer(plan, live: first, released: released, receipt: receipt.text))
+    } catch StoreError.stillLive {
+      return nil
+    }
+  }
+
+  private func release(without use: PurgePlan.Use, _ reason: String, _ breakGlass: String?) throws
+    -> ManifestVersion
+  {
+    var input = ReleaseInput(
+      app: use.channel.app, channel: use.channel.name, author: actor.name, message: "purge: \(reason)",
+      bundles: use.live.map { live in
+        BundleChange(live.bundle.name, .update(base: live.bundle.version, set: [:], remove: live.urls))
+      })
+    input.address = actor.address
+    input.breakGlass = breakGlass
+    return try context.api.releases.release(input, createsApp: false, by: caller).version
+  }
+
+  /// Removes what was pushed to where devices download from. The rest of what can be reached there is the answer's URLs.
+  private func withdraw(_ plan: PurgePlan) throws {
+    try context.api.releases.push?.withdraw(plan.uses.flatMap(\.downloads))
+  }
+
+  private func answer(
+    _ plan: PurgePlan, live: PurgePlan? = nil, released: [Int64: ManifestVersion], receipt: String?
+  ) -> PurgeAnswer {
+    let before = Dictionary(
+      (live ?? plan).uses.map { ($0.channel.id, $0) }, uniquingKeysWith: { first, _ in first })
+    return PurgeAnswer(
+      sha256: plan.sha256, size: plan.size, dryRun: receipt == nil,
+      channels: plan.uses.map { use in
+        .init(
+          app: use.channel.app, channel: use.channel.name, urls: use.urls.map(\.text),
+          bundles: (before[use.channel.id]?.live ?? []).map(\.bundle.name.text),
+          release: released[use.channel.id], dropped: use.versions, pinned: use.pinned)
+      }, urls: plan.uses.flatMap(\.downloads), receipt: receipt)
+  }
+
+  // MARK: - What was purged
+
+  /// `GET /purges`
+  func list() throws -> Response { .json(PurgeList(purges: try store.purges().map(PurgeInfo.init))) }
+
+  /// `DELETE /purges/{sha256}`
+  func lift() throws -> Response {
+    guard let sha256 = SHA256(hex: request.path[1]) else {
+      throw Problem.badRequest("the path must end with a sha256, in 64 hexadecimal digits")
+    }
+    return try context.answering {
+      APIAnswer(PurgeInfo($0))
+    } to: { (record) in
+      try store.liftPurge(sha256, by: actor, record: record)
+    }
+  }
+}
+
+extension PurgeInfo {
+  init(_ purge: Purge) {
+    self.init(
+      sha256: purge.sha256, at: Moment(milliseconds: purge.at), author: purge.author, reason: purge.reason)
+  }
+}

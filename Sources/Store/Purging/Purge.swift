@@ -1,0 +1,198 @@
+import Manifests
+import System
+
+/// Bytes that were purged: no file has them, and they aren't taken again.
+package struct Purge: Hashable, Sendable {
+  package let sha256: SHA256
+  /// Milliseconds since 1970.
+  package let at: Int64
+  package let author: String
+  package let reason: String
+}
+
+/// Where the bytes of a purge are.
+package struct PurgePlan: Sendable {
+  package let sha256: SHA256
+  /// The size in bytes; nil if no release ever had them.
+  package let size: Int64?
+  package let uses: [Use]
+
+  /// A channel with a kept version that has the bytes.
+  package struct Use: Sendable {
+    package let channel: ChannelInfo
+    /// Every URL that the bytes have had.
+    package let urls: [ResourceURL]
+    /// The URLs that devices get them under now, by bundle.
+    package let live: [(bundle: BundleInfo, urls: Set<ResourceURL>)]
+    /// The kept versions that have them, and can't be kept without them.
+    package let versions: [ManifestVersion]
+    /// Those of them that are pinned.
+    package let pinned: [ManifestVersion]
+    /// The URLs of files with the bytes, or with what was made of them.
+    package let downloads: [String]
+  }
+}
+
+extension Store {
+  /// What was purged, oldest first.
+  package func purges() throws(StoreError) -> [Purge] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all("SELECT sha256, at, author, reason FROM purge ORDER BY at, sha256") {
+        Purge(sha256: $0.get(0), at: $0.get(1), author: $0.get(2), reason: $0.get(3))
+      }
+    }
+  }
+
+  /// The digest of what is meant: a digest, the URL of a resource in any channel, or a download URL.
+  /// - Throws: `unknownContent`; `severalContents` if the URL has had others in kept versions.
+  package func content(named name: String) throws(StoreError) -> SHA256 {
+    if let sha256 = SHA256(hex: name.lowercased()) { return sha256 }
+    if let place = DownloadPlace(name), let resource = try resource(at: place.path) {
+      return resource.content.sha256
+    }
+    let contents = try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT b.sha256, max(coalesce(e.until - 1, (SELECT max(version) FROM release WHERE channel_id = u.channel_id)))
+        FROM url AS u
+        JOIN entry AS e ON e.url_id = u.id
+        JOIN resource AS r ON r.id = e.resource_id
+        JOIN blob AS b ON b.id = r.blob_id
+        WHERE u.text = ? GROUP BY b.sha256 ORDER BY 2 DESC
+        """, name
+      ) { (sha256: $0.get(0, as: SHA256.self), version: $0.version(1)) }
+    }
+    guard let first = contents.first else { throw .unknownContent(name) }
+    guard contents.count == 1 else { throw .severalContents(name, contents.map { ($0.sha256, $0.version) }) }
+    return first.sha256
+  }
+
+  /// Finds where bytes are.
+  package func purgePlan(_ sha256: SHA256) throws(StoreError) -> PurgePlan {
+    let packs = try derived.storedPacks()
+    let deltas = try derived.deltas(with: sha256)
+    return try connections.reading { (db) throws(StoreError) in
+      var uses: [PurgePlan.Use] = []
+      for channel in try db.channels() + db.channels(removed: true) {
+        if let use = try db.use(of: sha256, in: channel, packs: packs, deltas: deltas) { uses.append(use) }
+      }
+      return PurgePlan(sha256: sha256, size: try BlobRow.find(sha256, in: db)?.digest.size, uses: uses)
+    }
+  }
+
+  /// Refuses bytes from everybody from now on, before the releases without them are made. Asked again, it changes nothing.
+  package func forbid(_ sha256: SHA256, reason: String, by actor: Actor) throws(StoreError) {
+    let purge = Purge(sha256: sha256, at: clock(), author: actor.name, reason: reason)
+    let isNew = try connections.transaction { (db) throws(StoreError) in
+      let isNew =
+        try db.value(
+          Int64.self,
+          "INSERT INTO purge (sha256, at, author, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1",
+          sha256, purge.at, purge.author, reason) != nil
+      if isNew {
+        try db.audit(
+          AuditEvent(
+            "purge.begin", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)]), by: actor,
+          now: purge.at)
+      }
+      return isNew
+    }
+    if isNew { blobs.forbid([purge]) }
+  }
+
+  /// Allows purged bytes to be published again; they aren't back by that.
+  /// - Throws: `notPurged`.
+  package func liftPurge(_ sha256: SHA256, by actor: Actor, record: AnswerRecord<Purge>? = nil)
+    throws(StoreError)
+    -> Purge
+  {
+    let purge = try connections.transaction(keeping: record, now: clock()) {
+      (db) throws(StoreError) -> Purge in
+      let lifted = try db.first(
+        "DELETE FROM purge WHERE sha256 = ? RETURNING sha256, at, author, reason", sha256
+      ) { Purge(sha256: $0.get(0), at: $0.get(1), author: $0.get(2), reason: $0.get(3)) }
+      guard let lifted else { throw .notPurged(sha256) }
+      try db.audit(
+        AuditEvent(
+          "purge.lift", parameters: ["sha256": .string(sha256.hex)],
+          result: ["reason": .string(lifted.reason), "was": .string(lifted.author)]), by: actor, now: clock())
+      return lifted
+    }
+    blobs.allow(sha256)
+    return purge
+  }
+
+  /// Removes bytes that are forbidden and no longer live, with every version that has them and every file that was made of
+  /// them. Whoever reads under a lease has to start over.
+  /// - Returns: the row of the audit trail.
+  /// - Throws: `stillLive`, with nothing changed.
+  package func erase(_ plan: PurgePlan, reason: String, by actor: Actor) throws(StoreError) -> AuditHead {
+    let now = clock()
+    let receipt = try collecting.withLock { (_) throws(StoreError) -> AuditHead in
+      try connections.transaction { (db) throws(StoreError) in
+        // Mirrors and backups that are reading it start over: their lease has ended.
+        try db.deleteLeases()
+        try db.erase(plan)
+        return try db.audit(plan.act(reason), by: actor, now: now)
+      }
+    }
+    // Open files first: from here on, nothing is found under its URLs.
+    changes.changed()
+    lastPlan.drop()
+    try blobs.erase(plan.sha256)
+    _ = try removeUnneededDerived()
+    changes.changed()
+    return receipt
+  }
+}
+
+extension PurgePlan {
+  fileprivate func act(_ reason: String) -> AuditEvent {
+    AuditEvent(
+      "purge", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
+      result: [
+        "channels": .array(
+          uses.map { use in
+            [
+              "app": .string(use.channel.app.text), "channel": .string(use.channel.name.text),
+              "pinned": .strings(use.pinned.map(\.text)), "urls": .strings(use.urls.map(\.text)),
+              "versions": .strings(use.versions.map(\.text)),
+            ]
+          })
+      ])
+  }
+}
+
+extension BlobStore {
+  /// Refuses bytes from now on.
+  func forbid(_ purges: [Purge]) {
+    state.withLock { state in for purge in purges { state.purged[purge.sha256] = purge } }
+  }
+
+  func allow(_ sha256: SHA256) { state.withLock { $0.purged[sha256] = nil } }
+
+  /// - Throws: `purged`.
+  func refusePurged(_ digests: some Sequence<SHA256>) throws(StoreError) {
+    let purged = state.withLock { state in
+      state.purged.isEmpty ? [] : digests.compactMap { state.purged[$0] }
+    }
+    if !purged.isEmpty { throw .purged(purged) }
+  }
+
+  /// Removes every file that has bytes, wherever they wait. No row names them any more.
+  func erase(_ sha256: SHA256) throws(StoreError) {
+    state.withLock { state in
+      state.forgetWhole(sha256)
+      (state.placed[sha256], state.reserved[sha256], state.verified[sha256]) = (nil, nil, nil)
+    }
+    try StoreError.disk { () throws(SystemError) in
+      var paths = [folder.blob(sha256), folder.whole(sha256)]
+      for name in try Folder.textNames(folder.quarantine) where name.hasPrefix(sha256.hex) {
+        paths.append("\(folder.quarantine)/\(name)")
+      }
+      for path in paths where try Kernel.status(path, followLinks: false)?.kind == .file {
+        try Kernel.remove(path)
+      }
+    }
+  }
+}

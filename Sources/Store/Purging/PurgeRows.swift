@@ -1,0 +1,134 @@
+import Manifests
+import System
+
+// What a purge reads and deletes.
+extension Database {
+  /// What a channel has of some bytes; nil if nothing.
+  func use(
+    of sha256: SHA256, in channel: ChannelInfo, packs: [Int64: [StoredPack]],
+    deltas: [(target: SHA256, base: SHA256)]
+  ) throws(StoreError) -> PurgePlan.Use? {
+    var (urls, downloads): (Set<ResourceURL>, [String]) = ([], [])
+    try each(
+      """
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
+      FROM blob AS b
+      JOIN resource AS r ON r.blob_id = b.id
+      JOIN url AS u ON u.id = r.url_id
+      JOIN content_type AS t ON t.id = r.content_type_id
+      JOIN public_url AS p ON p.id = r.public_url_id
+      WHERE b.sha256 = ? AND u.channel_id = ? ORDER BY u.text, r.version
+      """, sha256, channel.id
+    ) { (row) throws(StoreError) in
+      let url = try Stored.url(row.get(0))
+      urls.insert(url)
+      downloads.append(try ManifestRow(row, from: 1).entry(url, in: channel).download)
+    }
+    guard !urls.isEmpty else { return nil }
+    let versions = try versions(with: sha256, in: channel.id)
+    downloads += deltas.map {
+      DeltaPath(channel: channel.name, target: $0.target, base: $0.base).url(publicURL: channel.publicURL)
+    }
+    let gone = Set(versions)
+    for pack in packs[channel.id] ?? [] where gone.contains(pack.version) || gone.contains(pack.base) {
+      downloads.append(pack.path(of: channel).url(publicURL: channel.publicURL))
+    }
+    downloads += versions.map {
+      "\(channel.publicURL)/\(channel.name.space)/\(channel.app)/\(BundleZip.whole($0))"
+    }
+    return PurgePlan.Use(
+      channel: channel, urls: urls.sorted { $0.text < $1.text },
+      live: try liveHolders(of: sha256, in: channel),
+      versions: versions, pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads)
+  }
+
+  private func versions(with sha256: SHA256, in channel: Int64) throws(StoreError) -> [ManifestVersion] {
+    try all(
+      """
+      SELECT v.version FROM release AS v WHERE v.channel_id = ?2 AND EXISTS (
+        SELECT 1 FROM blob AS b
+        JOIN resource AS r ON r.blob_id = b.id
+        JOIN entry AS e ON e.resource_id = r.id
+        JOIN url AS u ON u.id = e.url_id
+        WHERE b.sha256 = ?1 AND u.channel_id = ?2 AND e.since <= v.version AND (e.until IS NULL OR e.until > v.version))
+      ORDER BY v.version
+      """, sha256, channel
+    ) { $0.version(0) }
+  }
+
+  private func pinned(_ channel: Int64) throws(StoreError) -> [ManifestVersion] {
+    try all("SELECT version FROM pin WHERE channel_id = ? ORDER BY version", channel) { $0.version(0) }
+  }
+
+  private func liveHolders(of sha256: SHA256, in channel: ChannelInfo) throws(StoreError)
+    -> [(bundle: BundleInfo, urls: Set<ResourceURL>)]
+  {
+    var urls: [BundleName: Set<ResourceURL>] = [:]
+    try each(
+      """
+      SELECT n.name, u.text FROM blob AS b
+      JOIN resource AS r ON r.blob_id = b.id
+      JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL
+      JOIN bundle AS n ON n.id = e.bundle_id
+      JOIN url AS u ON u.id = e.url_id
+      WHERE b.sha256 = ? AND n.channel_id = ?
+      """, sha256, channel.id
+    ) { (row) throws(StoreError) in
+      urls[try Stored.bundle(row.get(0)), default: []].insert(try Stored.url(row.get(1)))
+    }
+    return try bundles(of: channel.id).compactMap { bundle in urls[bundle.name].map { (bundle, $0) } }
+  }
+
+  /// Deletes the versions that have the bytes, and the bytes' rows.
+  /// - Throws: `stillLive`.
+  func erase(_ plan: PurgePlan) throws(StoreError) {
+    let sha256 = plan.sha256
+    let isLive = try value(
+      Int64.self,
+      """
+      SELECT EXISTS (SELECT 1 FROM blob AS b JOIN resource AS r ON r.blob_id = b.id
+        JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL WHERE b.sha256 = ?)
+      """, sha256)
+    if isLive == 1 { throw .stillLive(sha256) }
+    for use in plan.uses {
+      for version in use.versions {
+        try run("DELETE FROM pin WHERE channel_id = ? AND version = ?", use.channel.id, version.number)
+        try ReleaseRow.delete(version, of: use.channel.id, in: self)
+      }
+    }
+    try run(
+      """
+      DELETE FROM entry WHERE resource_id IN
+        (SELECT r.id FROM resource AS r JOIN blob AS b ON b.id = r.blob_id WHERE b.sha256 = ?)
+      """, sha256)
+    try run("DELETE FROM resource WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
+    try run("DELETE FROM blob WHERE sha256 = ?", sha256)
+  }
+}
+
+extension DerivedStore {
+  /// Every stored pack, by the channel's row.
+  func storedPacks() throws(StoreError) -> [Int64: [StoredPack]] {
+    var packs: [Int64: [StoredPack]] = [:]
+    try work { (db) throws(StoreError) in
+      try db.each(
+        "SELECT channel_id, base, version, sha256, size, pushed FROM pack WHERE sha256 IS NOT NULL"
+      ) { row in
+        packs[row.get(0), default: []].append(
+          StoredPack(
+            base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
+            isPushed: row.get(5, as: Int64.self) != 0))
+      }
+    }
+    return packs
+  }
+
+  /// The stored deltas that lead to some bytes, or from them.
+  func deltas(with sha256: SHA256) throws(StoreError) -> [(target: SHA256, base: SHA256)] {
+    try work { (db) throws(StoreError) in
+      try db.all(
+        "SELECT target, base FROM delta WHERE size IS NOT NULL AND (target = ?1 OR base = ?1)", sha256
+      ) { (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self)) }
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import Manifests
+import Synchronization
+import System
+import Testing
+
+/// The drill of deploy/OPERATIONS.md, "A secret was published", with the real program.
+@Suite("A secret was published") struct PurgeTests {
+  private static let secret = "AWS_SECRET=" + String(repeating: "not for a browser, never; ", count: 200)
+  private static let url = "\(Site.base)/env.txt"
+
+  /// Three versions: the secret comes with the first, changes a little with the second, and is left as it is by the third.
+  private static func publishSecret(_ site: Site) throws -> (sha256: String, path: String) {
+    let page = (0..<3000).map { "a line of the page: \(SHA256.of(Array("\($0)".utf8)).hex)\n" }.joined()
+    try site.publish(["index.html": page, "env.txt": secret + "old"], "--wait-deltas")
+    try site.publish(["index.html": page + "2", "env.txt": secret], "--wait-deltas")
+    try site.publish(["index.html": page + "3", "env.txt": secret], "--wait-deltas")
+    return (SHA256.of(Array(secret.utf8)).hex, Site.path(of: try site.entry("env.txt")))
+  }
+
+  private static func files(with text: String, below folder: String) throws -> [String] {
+    let found = try Outcome(
+      try Child(["grep", "-rlaF", text, folder], environment: ["PATH": "/usr/bin:/bin"], in: "/"))
+    return found.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test("purge takes it back: origin under load, files, versions, copy, and it can't come again") func drill()
+    throws
+  {
+    try Site.with { site in
+      let (sha256, path) = try Self.publishSecret(site)
+      let copy = site.scratch.path + "/www"
+      let mirror = ["mirror", "--to", copy, "--name", "copy"]
+      #expect(try Outcome(try site.start(mirror)).exitCode == 0)
+      #expect(try site.run("pin", "2", "the app ships it", "--app", "shop").exitCode == 0)
+      #expect(try site.web.ask("/xcache/shop/bundle/3.zip").status == 200)
+
+      let several = try site.run("purge", Self.url, "--reason", "a key", "--yes")
+      #expect(several.exitCode == 3 && several.errors.contains(sha256), "\(several.errors)")
+      let dry = try site.run("purge", sha256, "--dry-run")
+      #expect(dry.exitCode == 0 && dry.output.contains("live in bundle main"), "\(dry.output)")
+      #expect(
+        dry.output.contains("versions 2, 3 would no longer be shown") || dry.output.contains("versions 2-3"),
+        "\(dry.output)")
+      #expect(try site.web.ask(path).status == 200, "a dry run changes nothing")
+      #expect(try site.run("purge", sha256, "--reason", "a key").exitCode == 2, "there is nobody to ask")
+
+      // Readers on every loop, all the time.
+      let isOver = Atomic<Bool>(false)
+      let lastGood = Locked<UInt64>(0)
+      let readers = try (0..<4).map { _ in
+        try OSThread(name: "reader") { [port = site.port] in
+          while !isOver.load(ordering: .relaxed) {
+            let begin = Clock.monotonicNanoseconds()
+            guard let answer = try? Web(port: port).ask(path) else { continue }
+            if answer.status == 200 { lastGood.withLock { $0 = max($0, begin) } }
+          }
+        }
+      }
+      let purged = try site.run("purge", sha256, "--reason", "a key was published", "--yes", "--json")
+      let done = Clock.monotonicNanoseconds()
+      Clock.sleep(for: .milliseconds(1200))
+      isOver.store(true, ordering: .relaxed)
+      for reader in readers { reader.join() }
+      let late = Int64(bitPattern: lastGood.withLock { $0 } &- done)
+      #expect(late < 0, "a request sent \(late) ns after purge was still answered with the secret")
+      #expect(purged.exitCode == 0, "\(purged.errors)")
+      let answer = try JSONValue.parse(Array(purged.output.utf8))
+      let channel = answer["channels"]?.array?.first
+      #expect(
+        channel?["dropped"]?.array?.compactMap(\.string) == ["2", "3"] && channel?["release"]?.string == "4")
+      #expect(channel?["pinned"]?.array?.compactMap(\.string) == ["2"])
+      let urls = answer["urls"]?.array?.compactMap(\.string) ?? []
+      #expect(
+        urls.contains { $0.hasSuffix(path) } && urls.contains { $0.contains("/delta/\(sha256)/") }, "\(urls)")
+      #expect(
+        urls.contains { $0.hasSuffix(".xpk") } && urls.contains { $0.hasSuffix("/bundle/3.zip") }, "\(urls)")
+
+      for coding in ["identity", "gzip", "zstd"] {
+        #expect(try site.web.ask(path, "GET", ["Accept-Encoding": coding]).status == 404)
+      }
+      for url in urls where !url.contains(".zip") {
+        #expect(try site.web.ask(Site.path(of: ["download": .string(url)])).status == 404, "\(url)")
+      }
+      #expect(try site.web.ask("/xcache/shop/bundle/3.zip").status == 404)
+      #expect(try Self.files(with: Self.secret, below: site.data) == [])
+      #expect(try Self.files(with: sha256.dropFirst(2).description, below: site.data + "/derived") == [])
+      #expect(try site.entry("env.txt") == nil && site.entry("index.html") != nil)
+      for words in [
+        ["show", "3"], ["rollback", "--all-bundles", "--to", "2"], ["pull", "--to", "d", "--version", "3"],
+      ] {
+        let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
+        #expect(
+          outcome.exitCode == 1 && outcome.errors.contains("no longer kept"), "\(words): \(outcome.errors)")
+      }
+      #expect(
+        try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0,
+        "1 has other bytes")
+
+      // It can't be published again, under no URL, until an admin says so.
+      let folder = try site.scratch.folder("again", ["other.txt": Self.secret])
+      let publish = [
+        "publish", folder, "--app", "shop", "--bundle", "more", "--base-url", Site.base + "/more", "--now",
+      ]
+      let again = try Outcome(try site.start(publish))
+      #expect(again.exitCode == 3 && again.errors.contains("a key was published"), "\(again.errors)")
+      #expect(Hint.all(in: again.errors).map(\.line) == ["purge lift \(sha256)"])
+
+      // The copy: named by verify, gone with the next run, though it doesn't prune.
+      let found = try site.run("mirror", "verify", copy)
+      #expect(
+        found.exitCode == 1 && found.output.contains("purged these bytes"), "\(found.output)\(found.errors)")
+      #expect(try !Self.files(with: Self.secret, below: copy).isEmpty)
+      #expect(try Outcome(try site.start(mirror)).exitCode == 0)
+      #expect(try Self.files(with: Self.secret, below: copy) == [])
+      let clean = try site.run("mirror", "verify", copy)
+      #expect(clean.exitCode == 0, "\(clean.output)\(clean.errors)")
+
+      // Purges survive a crash, and are in the trail.
+      try site.crash()
+      #expect(try site.web.ask(path).status == 404)
+      #expect(try Outcome(try site.start(publish)).exitCode == 3)
+      #expect(try site.run("audit", "log").output.contains("purge"))
+      #expect(try site.run("purge", "list").output.contains("a key was published"))
+      #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
+      #expect(try site.run("purge", "lift", sha256, "--reason", "it was a test key").exitCode == 0)
+      #expect(try Outcome(try site.start(publish)).exitCode == 0)
+    }
+  }
+
+  @Test("A frozen channel refuses it before anything is done; --break-glass overrides") func frozen() throws {
+    try Site.with { site in
+      let (sha256, path) = try Self.publishSecret(site)
+      #expect(try site.run("channel", "freeze", "--app", "shop", "--reason", "sale").exitCode == 0)
+      let refused = try site.run("purge", sha256, "--reason", "a key", "--yes")
+      #expect(refused.exitCode == 3 && refused.errors.contains("frozen"), "\(refused.errors)")
+      #expect(
+        try site.web.ask(path).status == 200
+          && site.run("purge", "list").output.contains("nothing was purged"))
+      let words = ["purge", sha256, "--reason", "a key", "--yes", "--break-glass", "secret"]
+      #expect(try Outcome(try site.start(words)).exitCode == 0)
+      #expect(try site.web.ask(path).status == 404)
+    }
+  }
+
+  @Test("Where files are pushed to, they are removed, too") func pushed() throws {
+    let place = try Scratch()
+    try Site.with(["--cdn", "push", place.path]) { site in
+      let (sha256, _) = try Self.publishSecret(site)
+      #expect(try !Self.files(with: Self.secret, below: place.path).isEmpty)
+      #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
+      // The first version's file has the same text, and other bytes.
+      let old = SHA256.of(Array((Self.secret + "old").utf8)).hex
+      #expect(try Self.files(with: Self.secret, below: place.path).count == 1)
+      #expect(try site.run("purge", old, "--reason", "a key", "--yes").exitCode == 0)
+      #expect(try Self.files(with: Self.secret, below: place.path) == [])
+    }
+  }
+
+  @Test("A backup from before brings it back, and says so; one from after doesn't have it") func backups()
+    throws
+  {
+    try Site.with { site in
+      let (sha256, _) = try Self.publishSecret(site)
+      let backup = site.scratch.path + "/backup"
+      #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
+      #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
+      let restored = try site.run("restore", "--from-backup", backup, "--data", "before")
+      #expect(restored.errors.contains("purge it again"), "\(restored.errors)")
+      let old = SHA256.of(Array((Self.secret + "old").utf8)).hex
+      #expect(try site.run("purge", old, "--reason", "a key", "--yes").exitCode == 0)
+      #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
+      #expect(try Self.files(with: Self.secret, below: backup) == [], "the same backup folder loses it")
+    }
+  }
+}

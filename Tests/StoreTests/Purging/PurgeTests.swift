@@ -1,0 +1,115 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Purged bytes are gone with every version that had them, and don't come back.
+@Suite struct PurgeTests {
+  private static let actor = Actor(name: "lead", address: "")
+  private static let secret = Sample("secret")
+
+  /// Versions 1 to 4; the secret is in 2 and 3.
+  private static func made(_ scratch: Scratch) throws -> Store {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("1")])
+    try store.publish(base: 1, set: ["a": secret])
+    try store.publish(base: 2, set: ["b": Sample("2")])
+    try store.publish(base: 3, set: ["a": Sample("3")])
+    return store
+  }
+
+  private static func digest() throws -> SHA256 { try secret.content.sha256 }
+
+  @Test func versionsAndFilesGo() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let sha256 = try Self.digest()
+    let channel = try store.channel(AppName("shop"), .online)
+    _ = try store.pin(ManifestVersion(3), of: channel, reason: "shipped", by: Self.actor)
+    _ = try store.acquireLease(holder: "a mirror", seconds: 600)
+    let plan = try store.purgePlan(sha256)
+    #expect(
+      plan.uses.count == 1 && plan.uses[0].versions.map(\.number) == [2, 3] && plan.uses[0].live.isEmpty)
+    #expect(plan.uses[0].pinned.map(\.number) == [3] && plan.size == 6)
+    try store.forbid(sha256, reason: "a key", by: Self.actor)
+    _ = try store.erase(plan, reason: "a key", by: Self.actor)
+    #expect(
+      try store.connections.reading { (db) throws(StoreError) in try db.versions(of: channel.id) }.map(
+        \.number) == [1, 4])
+    #expect(try store.leases().isEmpty && store.pins(of: channel).isEmpty)
+    #expect(throws: StoreError.self) { _ = try store.open(sha256) }
+    #expect(try Kernel.status(store.folder.blob(sha256)) == nil)
+    // What stays is as it was, and the way from one to the other, too.
+    #expect(
+      try store.manifest(channel, at: ManifestVersion(1)).map(\.entry.sha256) == [
+        try Sample("1").content.sha256
+      ])
+    let changes = try store.changes(
+      store.channel(AppName("shop"), .online), from: ManifestVersion(1), to: ManifestVersion(4))
+    #expect(changes.count == 2)
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
+  @Test func theyAreNotTakenAgainUntilThatIsLifted() throws {
+    let scratch = Scratch()
+    let sha256 = try Self.digest()
+    do {
+      let store = try Self.made(scratch)
+      try store.forbid(sha256, reason: "a key", by: Self.actor)
+      _ = try store.erase(try store.purgePlan(sha256), reason: "a key", by: Self.actor)
+    }
+    // Also after a restart, by every way in.
+    let store = try scratch.open()
+    func isPurged(_ body: () throws -> Void) -> Bool {
+      do { try body() } catch StoreError.purged(let purges) { return purges.map(\.sha256) == [sha256] } catch
+      {}
+      return false
+    }
+    #expect(isPurged { _ = try store.missing(of: [sha256]) })
+    #expect(isPurged { try store.send([Self.secret]) })
+    #expect(
+      isPurged { try store.receive([SmallFile(claim: Self.secret.claim, bytes: Self.secret.bytes[...])]) })
+    #expect(isPurged { try store.publish(base: 4, set: ["c": Self.secret], sends: false) })
+    #expect(isPurged { try store.publish(base: 4, set: ["c": Self.secret], dryRun: true, sends: false) })
+    _ = try store.liftPurge(sha256, by: Self.actor)
+    #expect(throws: StoreError.self) { try store.liftPurge(sha256, by: Self.actor) }
+    try store.publish(base: 4, set: ["c": Self.secret])
+  }
+
+  @Test func bytesThatAreLiveStay() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Self.secret, "b": Self.secret, "c": Sample("1")])
+    let plan = try store.purgePlan(Self.digest())
+    #expect(plan.uses[0].live.map(\.urls.count) == [2])
+    #expect {
+      _ = try store.erase(plan, reason: "a key", by: Self.actor)
+    } throws: { if case StoreError.stillLive = $0 { true } else { false } }
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
+  @Test func aRollbackCannotGetAheadOfIt() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    try store.forbid(Self.digest(), reason: "a key", by: Self.actor)
+    let input = RollbackInput(
+      app: try AppName("shop"), channel: .online, bundle: nil, to: .version(.number(ManifestVersion(3))),
+      by: Self.actor, message: "", ifVersion: nil, breakGlass: nil, dryRun: false)
+    #expect(throws: StoreError.self) { try store.rollback(input) }
+    #expect(try store.channel(AppName("shop"), .online).version.number == 4)
+  }
+
+  @Test func whatIsMeant() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let channel = try store.channel(AppName("shop"), .online)
+    let entry = try #require(try store.manifest(channel, at: ManifestVersion(3)).first)
+    #expect(try store.content(named: entry.entry.download) == Self.digest())
+    #expect(try store.content(named: Self.digest().hex) == Self.digest())
+    #expect { _ = try store.content(named: entry.url.text) } throws: {
+      if case StoreError.severalContents(_, let contents) = $0 { contents.count == 3 } else { false }
+    }
+    #expect(throws: StoreError.self) { try store.content(named: "https://m.example.com/none") }
+  }
+}
