@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a large pack over a large manifest, as a release that touches much of a channel does.
 
-    make_pack.py FOLDER      FOLDER/pack.json (the answer, both manifests' digests, the base's entries and files) and FOLDER/pack.xpk
+    make_pack.py FOLDER      FOLDER/pack.json (the answer, both manifests' digests, the base's entries and files) and FOLDER/pack.xpk;
+                             work.json and work.xpk, a pack that is small and means much work
 
 Needs the package zstandard (Debian: python3-zstandard).
 """
@@ -36,3 +37,16 @@ files = {entry["sha256"]: base64.b64encode(world.data[entry["download"]]).decode
 (folder / "pack.xpk").write_bytes(made)
 (folder / "pack.json").write_text(json.dumps({
     "answer": {"base": "1", "version": "2", "digest": world.digest(2)}, "digest": world.digest(1), "entries": world.maps[1], "files": files}))
+
+# A pack of few bytes and much work: 90 files of 6 MB that compress to nothing, each over its own.
+zeros = bytes(6_000_000)
+before = {f"{SITE}/zeros/{i:02}.bin": zeros + f"{i:02} one".encode() for i in range(90)}
+after = {url: data[:-3] + b"two" for url, data in before.items()}
+world = World()
+world.publish(before)
+world.publish(after)
+made, _ = pack(world, 1, 2)
+(folder / "work.xpk").write_bytes(made)
+(folder / "work.json").write_text(json.dumps({
+    "answer": {"base": "1", "version": "2", "digest": world.digest(2)}, "digest": world.digest(1), "entries": world.maps[1],
+    "ends": {entry["sha256"]: f"{i:02} one" for i, entry in enumerate(world.maps[1][url] for url in before)}}))

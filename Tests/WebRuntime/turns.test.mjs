@@ -43,6 +43,22 @@ test("no fetch waits over 50 ms beside a pack that is decoded", { skip: !folder 
   assert.ok(least <= MOST, `${least} ms of work between two turns`);
 });
 
+test("a small pack that means much work is refused in its middle", { skip: !folder && "XCACHE_FRAMES names no folder" }, async (t) => {
+  const { answer, digest, entries, ends } = JSON.parse(readFileSync(`${folder}/work.json`, "utf8"));
+  const pack = new Uint8Array(readFileSync(`${folder}/work.xpk`));
+  assert.ok(pack.length < 100_000, `${pack.length}`);
+  let kept = 0;
+  const file = async (sum) => {
+    const bytes = new Uint8Array(6_000_006);
+    bytes.set(new TextEncoder().encode(ends[sum]), 6_000_000);
+    return bytes;
+  };
+  const holder = { pause: async () => {}, limit: 64 << 20, file, keep: async () => void (kept += 1) };
+  await assert.rejects(applyPack(pack, answer, { map: new Map(Object.entries(entries)), digest }, holder), { name: "Error", reason: "manifest" });
+  assert.ok(kept > 10 && kept < 60, `${kept}`);
+  t.diagnostic(`${pack.length} bytes, ${kept} of 90 files`);
+});
+
 test("a pause behind a slice of work lets others in, and one within it doesn't", async (t) => {
   let now = 1000;
   t.mock.method(performance, "now", () => now);

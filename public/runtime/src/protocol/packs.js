@@ -16,6 +16,9 @@ import { checkURL, download } from "./urls.js";
  *   pause: () => Promise<void>, limit: number}} Holder
  */
 
+/** Bytes that a pack may have read and made: each record costs its whole base, however small it is. */
+const MOST_WORK = 512 << 20;
+
 /**
  * Bytes that a window may have (docs/protocol.md §7).
  * @param {number} base
@@ -75,6 +78,9 @@ export async function applyPack(pack, answer, held, holder) {
   for (const place of touched) map.delete(entries[place][0]);
   /** @type {Entry[]} */
   const made = [];
+  let work = 0;
+  /** @param {{length: number}} bytes */
+  const costs = ({ length }) => ((work += length) > MOST_WORK ? fault(/* more work than a release is worth */) : undefined);
   for (const arrival of arrivals) {
     const { source, other, form, url } = arrival;
     if (map.has(url)) fault(/* an arrival that is there already */);
@@ -84,6 +90,7 @@ export async function applyPack(pack, answer, held, holder) {
     let copied;
     if (source <= 4) {
       const over = source === 4 ? new Uint8Array(0) : (await holder.file(entries[other][1].sha256)) ?? fault(/* a base that isn't held */);
+      costs(over);
       const named = source === 1 || source === 3 ? await rename(over, pairs, holder.pause) : over;
       const length = reader.count();
       const recordCheck = reader.bytes(8);
@@ -103,6 +110,7 @@ export async function applyPack(pack, answer, held, holder) {
     made.push(entry);
     map.set(url, entry);
     const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);
+    costs(file);
     await holder.keep(url, entry, file);
     await holder.pause();
   }

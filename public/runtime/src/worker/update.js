@@ -342,12 +342,17 @@ class Update {
       report.bytes += bytes.length;
       const files = await this.holdings();
       const present = await runtime.files.present();
+      /** @type {{digest: string, bytes: Uint8Array} | undefined} what was read last: records over one base follow each other */
+      let last;
       const map = await applyPack(bytes, data, held, {
         pause: this.pause, limit: DOCUMENT_LIMIT,
         file: async (digest) => {
+          if (last?.digest === digest) return last.bytes;
           for (const entry of files.get(digest) ?? []) {
             const bytes = await runtime.files.bytes(entry);
-            if (bytes) return bytes;
+            if (!bytes) continue;
+            last = { digest, bytes };
+            return bytes;
           }
           return undefined;
         },
