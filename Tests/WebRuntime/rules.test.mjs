@@ -182,7 +182,7 @@ test("a poll in whose middle the device was ended counts as failed; one that end
     asked.push(policy.begin((now += 31_000)));
     saved = policy.saved;
   }
-  assert.deepEqual(asked, ["origin", "origin", "origin", "origin", "origin", "mirror", "origin"]);
+  assert.deepEqual(asked, ["origin", "origin", "origin", "origin", "origin", "origin", "mirror"]);
   const well = new PollPolicy({ server: "a", hasFallback: true });
   for (let poll = 0; poll < 20; poll++) {
     assert.equal(well.begin((now += 31_000)), "origin");

@@ -69,6 +69,7 @@ async function read(url, how) {
   await seen?.(data);
   // Whoever answers so again and again would be asked without end.
   if (data.pack && !mayPack) fault(`${url}: a pack that nobody asked for`);
+  if (data.rollback !== undefined && Number.isNaN(versionNumber(data.rollback))) fault(`${url}: a rollback of no version`);
   if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
   return data;
 }

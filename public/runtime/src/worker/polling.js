@@ -38,7 +38,7 @@ export class PollPolicy {
     const isEarly = saved.lastPoll <= now && now - saved.lastPoll < saved.interval * 1000;
     if (isEarly && !force) return undefined;
     // One in whose middle the device was ended failed, too: by an origin that hangs nobody would come to the copy.
-    if (saved.asked) this.failed(saved.asked, now, 0.5);
+    if (saved.asked) this.failed(saved.asked, saved.lastPoll, 0.5);
     saved.lastPoll = now;
     const isDue = now >= saved.originDue || saved.originDue - now > 2 * ORIGIN_WAITS[1];
     saved.asked = saved.source === "origin" || isDue ? "origin" : "mirror";
