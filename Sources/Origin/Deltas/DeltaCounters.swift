@@ -13,6 +13,9 @@ final class DeltaCounters: Sendable {
     bytes.add(count, ordering: .relaxed)
   }
 
+  /// How many deltas were made.
+  var made: Int { deltas.load(ordering: .relaxed) }
+
   func failed() { failures.add(1, ordering: .relaxed) }
   func worked(nanoseconds count: UInt64) { nanoseconds.add(count, ordering: .relaxed) }
   /// Counts a body sent with `Content-Encoding: dcz`.

@@ -32,7 +32,8 @@ struct DeltaSearch: Sendable {
     guard !candidates.isEmpty else { return (0, true) }
     let held = Set(older.indices.lazy.map { older.sha256(at: $0) })
     let facts = DerivedFacts(store: store)
-    let sketches = try facts.sketches(of: targets + candidates, threads: threads, isUrgent: isUrgent)
+    let sketches = try facts.sketches(
+      of: targets + candidates, threads: threads, isUrgent: isUrgent, shouldContinue: shouldContinue)
     let finder = Self.finder(targets, candidates, sketches)
     let state = Locked((made: 0, done: 0, isComplete: true))
     // The largest first, so that the last one is short.

@@ -25,22 +25,14 @@ final class DeltaService: Sendable {
   let backlog = Backlog()
   private let store: Store
   private let budget: MemoryBudget
-  private let preparations = Locked<[Preparation]>([])
   private let waiting = Atomic<Int>(0)
-  private let state = Monitor(State())
-
-  private struct State: Sendable {
-    /// The number of releases being prepared.
-    var preparing = 0
-    var isStopping = false
-  }
+  private let stopping = Atomic<Bool>(false)
+  private let preparations: PreparationQueue
 
   /// The memory, in bytes, for all threads that make deltas and packs. It suffices for a file and a base of the largest
   /// size.
   static let memory = 512 << 20
-  /// How many preparations are remembered, so that a publisher can ask for their progress.
-  private static let maxPreparations = 32
-  /// For how many of these the pack's coded files are kept for the release.
+  /// For how many preparations the pack's coded files are kept for the release.
   private static let maxDrafts = 4
   /// How many releases may wait on a worker thread at once; those of publishers that prepare first don't.
   private static let maxWaiting = 2
@@ -48,63 +40,58 @@ final class DeltaService: Sendable {
   init(store: Store, options: Options) {
     self.store = store
     self.options = options
-    budget = MemoryBudget(limit: Self.memory)
-    packs = PackBuilder(
+    let budget = MemoryBudget(limit: Self.memory)
+    let packs = PackBuilder(
       store: store, limits: options.packs, budget: budget, counters: PackCounters(),
       makesPackBeforeCommit: options.isPushing, log: options.log)
+    let search = DeltaSearch(
+      store: store, budget: budget, threads: Environment.cores, isUrgent: true, counters: counters)
+    preparations = PreparationQueue { $0.run(search, packs) }
+    self.budget = budget
+    self.packs = packs
   }
 
-  var isStopping: Bool { state.withLock { $0.isStopping } }
+  var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
   /// Waits, before work that isn't urgent, while releases are being prepared.
   /// - Returns: false if the work is to stop.
   func awaitPreparations() -> Bool {
-    state.waiting { state in state.isStopping ? false : state.preparing == 0 ? true : nil }
+    preparations.awaitIdle()
   }
 
   /// Stops the work at the next file.
   func stop() {
-    state.broadcasting { $0.isStopping = true }
-    for preparation in preparations.withLock({ $0 }) { preparation.abandon() }
+    stopping.store(true, ordering: .relaxed)
+    preparations.stop()
     backlog.stop()
   }
 
   // MARK: - Before a release
 
   /// Begins to prepare a release, or joins a preparation in progress.
-  func prepare(_ preview: ReleasePreview) -> Preparation {
-    let id = Self.id(preview)
-    let (preparation, isNew) = preparations.withLock { list -> (Preparation, Bool) in
-      if let known = list.first(where: { $0.id == id }) { return (known, false) }
-      let new = Preparation(id: id, preview)
-      list.append(new)
-      if list.count > Self.maxPreparations { list.removeFirst() }
-      for old in list.dropLast(Self.maxDrafts) { old.dropDrafts() }
-      return (new, true)
-    }
-    guard isNew else { return preparation }
-    let search = search(threads: Environment.cores, isUrgent: true)
-    state.withLock { $0.preparing += 1 }
-    // A thread of its own: a dispatch queue's manager would open descriptors of its own.
-    do throws(SystemError) {
-      _ = try OSThread(name: "prepare") { [self] in
-        preparation.run(search, packs) { !self.isStopping }
-        state.broadcasting { $0.preparing -= 1 }
-      }
-    } catch {
-      state.broadcasting { $0.preparing -= 1 }
-      preparation.giveUp()
+  /// - Parameters:
+  ///   - subject: whose it is; a later one of the same subject takes its place.
+  ///   - isUrgent: whether it doesn't wait for others, like that of a rollback.
+  func prepare(
+    _ preview: ReleasePreview, _ subject: Preparation.Subject? = nil, isUrgent: Bool = false
+  ) -> Preparation {
+    let new = Preparation(id: Self.id(preview), preview, subject)
+    let preparation = preparations.add(new, isUrgent: isUrgent)
+    if preparation === new {
+      for old in preparations.known.dropLast(Self.maxDrafts) { old.dropDrafts() }
     }
     return preparation
   }
 
   func preparation(_ id: String) -> Preparation? {
-    preparations.withLock { list in list.first { $0.id == id } }
+    preparations.known.first { $0.id == id }
   }
 
   /// Returns a preparation if `requester` had it begun; to anyone else there is none.
   func preparation(_ id: String, for requester: Preparation.Requester) -> Preparation? {
-    preparation(id).flatMap { $0.isOpen(to: requester) ? $0 : nil }
+    guard let known = preparation(id), known.isOpen(to: requester), known.checkIsWanted() else { return nil }
+    known.noteInterest()
+    return known
   }
 
   /// Whether the deltas of a release just made are stored: it was prepared, or needs none.
@@ -128,25 +115,25 @@ final class DeltaService: Sendable {
       """
   }
 
+  /// A text that changes when deltas or packs are made.
+  var edition: String { "\(counters.made) \(packs.counters.made)" }
+
   /// Returns the coded pack files of a channel's planned releases, newest first.
   func packDrafts(of channel: Int64) -> [PackDraft] {
-    preparations.withLock { list in
-      list.reversed().flatMap { $0.channel == channel ? $0.packDrafts : [] }
-    }
+    preparations.known.reversed().flatMap { $0.channel == channel ? $0.packDrafts : [] }
   }
 
   /// Drops the drafts of a channel once the version's packs are made, which frees disk space and descriptors.
   func dropPackDrafts(of channel: Int64, before version: ManifestVersion) {
-    let stale = preparations.withLock { list in
-      list.filter { $0.channel == channel && $0.base < version }
+    for preparation in preparations.known where preparation.channel == channel && preparation.base < version {
+      preparation.dropDrafts()
     }
-    for preparation in stale { preparation.dropDrafts() }
   }
 
   /// Drops old drafts of releases that were planned but not made, such as dry runs.
   /// - Parameter seconds: the minimum time since they were coded.
   func dropDrafts(olderThan seconds: Double = 600) {
-    for preparation in preparations.withLock({ $0 }) where preparation.isDone(since: seconds) {
+    for preparation in preparations.known where preparation.isDone(since: seconds) {
       preparation.dropDrafts()
     }
   }

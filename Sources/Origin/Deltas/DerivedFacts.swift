@@ -8,7 +8,11 @@ struct DerivedFacts: Sendable {
   let store: Store
 
   /// Returns the sketches of files, except those that can't be made.
-  func sketches(of files: [DeltaFile], threads: Int, isUrgent: Bool) throws(StoreError) -> [SHA256: Sketch] {
+  /// `shouldContinue` is asked before each file; false leaves out the rest.
+  func sketches(
+    of files: [DeltaFile], threads: Int, isUrgent: Bool,
+    shouldContinue: @escaping @Sendable () -> Bool = { true }
+  ) throws(StoreError) -> [SHA256: Sketch] {
     var sketches: [SHA256: Sketch] = [:]
     for cut in [Sketch.Cut.tokens, .chunks] {
       let group = files.filter { $0.cut.number == cut.number }
@@ -20,7 +24,8 @@ struct DerivedFacts: Sendable {
       Parallel.forEach(rest.count, threads: threads, priority: isUrgent ? nil : .background) {
         [store] index in
         let file = rest[index]
-        guard let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile) else { return }
+        guard shouldContinue(), let bytes = try? store.bytes(of: file.sha256, limit: DeltaTrial.largestFile)
+        else { return }
         let sketch = Sketch(bytes, cut)
         made.withLock { $0[file.sha256] = sketch }
       }

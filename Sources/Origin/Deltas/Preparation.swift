@@ -14,7 +14,7 @@ final class Preparation: Sendable {
     var isReady = false
     /// Whether the deltas from the other versions with a cost are made, too, and all costs are known.
     var isDone = false
-    /// Whether the origin is stopping: nobody waits for it any more.
+    /// Whether nobody waits for it any more, or the origin is stopping: it won't be completed.
     var isAbandoned = false
     /// Seconds from the start until it was ready.
     var readyAfter: Double?
@@ -37,6 +37,32 @@ final class Preparation: Sendable {
   private let state = Monitor(Status())
   private let drafts = Locked<[PackDraft]>([])
   private let requesters = Locked<Set<Requester>>([])
+  private let interest: Locked<Interest>
+  /// Whose it is; nil if it is nobody's in particular.
+  let subject: Subject?
+
+  /// The bundles of a channel that a token is about to change.
+  struct Subject: Hashable, Sendable {
+    /// The token's name.
+    let owner: String
+    let app: AppName
+    let channel: ChannelName
+    let bundles: [BundleName]
+  }
+
+  /// Who waits for it.
+  private struct Interest {
+    /// When somebody last asked for it, in monotonic nanoseconds.
+    var askedAt: UInt64
+    /// How many threads wait for it.
+    var waiting = 0
+    /// For how long after a question somebody still counts as waiting, in nanoseconds.
+    var patience: UInt64
+  }
+
+  static let patience: UInt64 = 30_000_000_000
+  /// As long as a publisher that is still there, though it has begun another one, takes to ask again.
+  private static let patienceIfSuperseded: UInt64 = 2_000_000_000
 
   /// Who had a release prepared and may ask for its progress: nobody else may learn its files and their cost.
   struct Requester: Hashable, Sendable {
@@ -48,8 +74,12 @@ final class Preparation: Sendable {
     let rights: String
   }
 
-  init(id: String, _ preview: ReleasePreview) {
+  init(
+    id: String, _ preview: ReleasePreview, _ subject: Subject? = nil, patience: UInt64 = Preparation.patience
+  ) {
     self.id = id
+    self.subject = subject
+    interest = Locked(Interest(askedAt: startedAt, patience: patience))
     channel = preview.channel?.id
     base = preview.channel?.version ?? .none
     self.preview = Locked(preview)
@@ -68,7 +98,12 @@ final class Preparation: Sendable {
   /// Waits until it is ready, for at most `seconds` after its start.
   /// - Returns: false if it isn't ready by then, or the origin is stopping.
   func awaitReady(within seconds: Double) -> Bool {
-    state.waiting(for: .seconds(seconds - self.seconds)) { status in
+    interest.withLock { $0.waiting += 1 }
+    defer {
+      interest.withLock { $0.waiting -= 1 }
+      noteInterest()
+    }
+    return state.waiting(for: .seconds(seconds - self.seconds)) { status in
       status.isReady ? true : status.isAbandoned ? false : nil
     } ?? false
   }
@@ -84,20 +119,41 @@ final class Preparation: Sendable {
   /// Drops the drafts and frees their disk space.
   func dropDrafts() { drafts.withLock { $0 = [] } }
 
-  /// Wakes everyone who waits for it, since the origin is stopping.
-  func abandon() { state.broadcasting { $0.isAbandoned = true } }
+  /// Records that somebody asks for it.
+  func noteInterest() { interest.withLock { $0.askedAt = Clock.monotonicNanoseconds() } }
+
+  /// Records that its token has begun another one for the same bundles.
+  func supersede() { interest.withLock { $0.patience = min($0.patience, Self.patienceIfSuperseded) } }
+
+  /// Returns whether somebody waits for it, or it is done. If not, it is abandoned for good.
+  func checkIsWanted() -> Bool {
+    let status = status
+    if status.isAbandoned || status.isDone { return !status.isAbandoned }
+    let now = Clock.monotonicNanoseconds()
+    let isWanted = interest.withLock { $0.waiting > 0 || now &- min($0.askedAt, now) < $0.patience }
+    if !isWanted { abandon() }
+    return isWanted
+  }
+
+  /// Wakes everyone who waits for it, and ends the work at the next file.
+  func abandon() {
+    state.broadcasting { if !$0.isDone { $0.isAbandoned = true } }
+    preview.withLock { $0 = nil }
+  }
 
   /// Ends the preparation, whatever is left to do.
   func giveUp() {
     becomeReady()
-    state.withLock { $0.isDone = true }
+    state.withLock { if !$0.isAbandoned { $0.isDone = true } }
     preview.withLock { $0 = nil }
   }
 
   /// Does all the work, on the calling thread and threads of its own.
-  func run(_ search: DeltaSearch, _ packs: PackBuilder, shouldContinue: @escaping @Sendable () -> Bool) {
+  func run(
+    _ search: DeltaSearch, _ packs: PackBuilder, shouldContinue: @escaping @Sendable () -> Bool = { true }
+  ) {
     do throws(StoreError) {
-      try work(search, packs, shouldContinue)
+      try work(search, packs) { shouldContinue() && self.checkIsWanted() }
     } catch {
       // What can't be prepared is fetched as a whole; the release itself reports what is wrong with the store.
       becomeReady()
@@ -253,6 +309,7 @@ final class Preparation: Sendable {
   private func becomeReady() {
     let seconds = seconds
     state.broadcasting { state in
+      guard !state.isAbandoned else { return }
       if !state.isReady { state.readyAfter = seconds }
       state.isReady = true
     }

@@ -18,6 +18,9 @@ final class PackCounters: Sendable {
     bytes.add(Int(clamping: count), ordering: .relaxed)
   }
 
+  /// How many packs were made.
+  var made: Int { packs.load(ordering: .relaxed) }
+
   /// Packs that were left out for one reason.
   final class LeftOut: Sendable {
     private let total = Atomic<Int>(0)

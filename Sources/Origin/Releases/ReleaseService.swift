@@ -47,7 +47,10 @@ final class ReleaseService: Sendable {
   func prepare(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Preparation {
     var request = request
     request.publicURLForNew = createsApp ? publicURL : nil
-    return deltas.prepare(try store.preview(request))
+    let subject = Preparation.Subject(
+      owner: request.author, app: request.app, channel: request.channel,
+      bundles: request.bundles.map(\.name).sorted())
+    return deltas.prepare(try store.preview(request), subject)
   }
 
   /// Returns what a release would cost devices on the version that it replaces; nil if that isn't worked out, e.g. because
@@ -81,7 +84,7 @@ final class ReleaseService: Sendable {
     // A rollback that will be refused waits for nothing.
     guard isDryRun || forecast.outcome.release.freeze == nil else { return forecast }
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
-    let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release))
+    let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release), isUrgent: true)
     forecast.preparation = preparation
     if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
     // An earlier dry run may already have worked it out.
