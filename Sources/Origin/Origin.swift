@@ -23,8 +23,8 @@ package final class Origin: Sendable {
   private let maintenance: MaintenanceService
   private let scrubber: Scrubber?
   let pages = Pages.embedded
-  /// Returns the text of `/metrics`.
-  let metrics: @Sendable () -> String
+  /// The text of `/metrics`.
+  let metrics: RecentText
   let openFiles: Int
   private let stopping = Atomic<Bool>(false)
 
@@ -114,7 +114,8 @@ package final class Origin: Sendable {
       largestUpload: options.largestUpload, log: options.log)
     self.adoption = adoption
     maintenance = MaintenanceService(
-      store: store, adoption: adoption, answers: builder, plans: api.plans, gc: options.gc, log: options.log)
+      store: store, adoption: adoption, answers: builder, plans: api.plans, shared: api.shared,
+      gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     self.service = service
@@ -129,7 +130,7 @@ package final class Origin: Sendable {
         service.backlog.add(channel.channel.id, at: channel.version, isStale: true)
       }
     }
-    metrics = { [attempts = api.attempts, metrics = options.metrics] in
+    metrics = RecentText { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
         + attempts.metrics + service.counters.prometheusText(pending: service.backlog.pending)
         + service.packs.counters.prometheusText + service.packBytesText + builder.prometheusText

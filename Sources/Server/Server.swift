@@ -66,9 +66,15 @@ package final class Server: Sendable {
     log.reopen(in: file)
   }
 
-  /// Stops the server: accepts no new connections and gives answers in flight `graceSeconds` to finish. Returns once
-  /// everything has ended.
-  package func stop(graceSeconds: Int = 10) {
+  /// How long work that can't be broken off, such as a release that is being committed, may go on after the grace period.
+  private static let workSeconds = 3
+
+  /// Stops the server: accepts no new connections and gives answers in flight `graceSeconds` to finish. Then work that
+  /// waits for a worker is dropped, reads are broken off, and anything else gets `workSeconds` more.
+  ///
+  /// - Returns: false if something was still running then.
+  @discardableResult
+  package func stop(graceSeconds: Int = 10) -> Bool {
     let threads: [OSThread]? = stage.withLock { stage in
       defer { stage = .stopped }
       return switch stage {
@@ -77,14 +83,13 @@ package final class Server: Sendable {
       case .stopped: nil
       }
     }
-    guard let threads else { return }
+    guard let threads else { return true }
     let grace = UInt64(max(graceSeconds, 0)) &* Timeouts.second
     for mailbox in context.mailboxes {
       mailbox.post(.stop(deadline: Clock.monotonicNanoseconds() &+ grace))
     }
     for thread in threads { thread.join() }
-    context.pool.stop()
-    context.reservedPool.stop()
+    return context.lanes.stop(within: .seconds(Self.workSeconds))
   }
 
   private func keep(_ threads: [OSThread]) {
@@ -114,9 +119,7 @@ final class ServerContext: Sendable {
   let configuration: ServerConfiguration
   let listener: Descriptor
   let admission: Admission
-  let pool: WorkerPool
-  /// For requests for which the handler asks for reserved workers.
-  let reservedPool: WorkerPool
+  let lanes: WorkerLanes
   let mailboxes: [Mailbox]
   let metrics: [LoopMetrics]
 
@@ -133,9 +136,7 @@ final class ServerContext: Sendable {
       for _ in 0..<max(configuration.loops, 1) { mailboxes.append(try Mailbox(listener: listener)) }
       self.mailboxes = mailboxes
       metrics = mailboxes.map { _ in LoopMetrics() }
-      pool = try WorkerPool(threads: configuration.workers, limit: configuration.workerQueue)
-      reservedPool = try WorkerPool(
-        threads: configuration.reservedWorkers, limit: configuration.workerQueue, name: "reserved")
+      lanes = try WorkerLanes(configuration)
     } catch {
       throw .resources(error)
     }

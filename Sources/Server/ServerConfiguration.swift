@@ -8,12 +8,9 @@ package struct ServerConfiguration: Sendable {
   package var address: SocketAddress
   /// The number of event loops, each on its own thread.
   package var loops = 1
-  /// The number of threads for answers that need blocking work.
+  /// The number of threads for blocking work that anyone may request.
   package var workers = 4
-  /// The number of additional threads for requests for which the handler reserves workers: of the origin's, four may wait
-  /// for long at a time (two for deltas, two for a push).
-  package var reservedWorkers = 6
-  /// How many answers may wait for a worker of either kind; further ones get 503.
+  /// How many answers may wait for a worker of each lane, a quarter of them for one holder; further ones get 503.
   package var workerQueue = 1_024
   /// The Server field of every answer; omitted if empty.
   package var name = ""
@@ -33,6 +30,19 @@ package struct ServerConfiguration: Sendable {
 
   /// Creates the configuration of a server with one loop on `address`.
   package init(address: SocketAddress) { self.address = address }
+
+  /// Returns the number of threads for a lane.
+  func workers(of lane: Scheduling.Lane) -> Int {
+    switch lane {
+    case .urgent: 2
+    // One waits for deltas, one for a push, and one is free.
+    case .recovery: 3
+    // Of the origin's acts, four may wait for long at a time: two for deltas, two for a push.
+    case .acts: 6
+    case .reads: 3
+    case .open: workers
+    }
+  }
 
   /// The rules for each of its connections.
   var rules: ConnectionRules {

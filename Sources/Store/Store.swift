@@ -128,6 +128,14 @@ package final class Store: Sendable {
   /// The current time by the store's clock, in milliseconds since 1970.
   package var now: Int64 { clock() }
 
+  /// A number that changes with every change of the database.
+  package var edition: Int { connections.edition }
+
+  /// - Throws: `cancelled` if nobody wants what the calling thread does any more.
+  package static func checkCancellation() throws(StoreError) {
+    if Cancellation.current?.isCancelled == true { throw .cancelled }
+  }
+
   /// Frees memory that only makes later reads faster; for quiet moments.
   package func releaseMemory() {
     lastPlan.drop()

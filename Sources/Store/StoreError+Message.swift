@@ -14,6 +14,7 @@ extension StoreError: CustomStringConvertible {
     case .foreignDatabase: "xcache.db is another program's database; choose another folder with --data"
     case .newerDatabase(let migration):
       "the database was made by a newer xcache (it has \(migration)); run that version or a later one"
+    case .cancelled: "the client went away before this was done"
     case .olderDatabase:
       "the database was made by an older xcache; start this version's `xcache serve` on it once, then try again"
     case .pushFailed(let place, let reason):

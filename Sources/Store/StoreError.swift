@@ -25,6 +25,8 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a copy of the database fails SQLite's checks or doesn't match its own releases; with the findings.
   case damagedDatabase(path: String, [String])
   case database(SQLiteError)
+  /// Thrown when a read was broken off, because nobody wants its result any more (`Cancellation`).
+  case cancelled
   case system(SystemError)
   /// Thrown when the disk or a quota is full; nothing partial is left behind.
   case diskFull(String)
@@ -143,6 +145,7 @@ package enum StoreError: Error, Sendable {
 
   init(_ error: SQLiteError) {
     switch error.primaryCode {
+    case SQLITE_INTERRUPT: self = .cancelled
     case SQLITE_FULL: self = .diskFull("the database")
     // "SQLITE_IOERR_SHMSIZE … indicates an I/O error within the xShmMap method on the sqlite3_io_methods object while
     // trying to enlarge a "shm" file": the disk has no space for it.

@@ -84,10 +84,14 @@ import Testing
       (.sends(get("/1")), "GET /1, send 10, wait 125"),
     ],
     [(.sends("\r"), "wait 15"), (.passes(10), "wait 15"), (.sends("\n"), "wait 85")],
-    // A half-closed client gets its answers.
+    // A half-closed client gets its answers, if they don't take long.
     [
-      (.sends(get("/1") + get("/later")), "GET /1, GET /later, send 10, wait"), (.ends, "wait"),
+      (.sends(get("/1") + get("/later")), "GET /1, GET /later, send 10, wait"), (.ends, "wait 2"),
       (.answers, "answer, send 10, close"),
+    ],
+    [
+      (.sends(get("/later")), "GET /later, wait"), (.ends, "wait 2"), (.passes(1), "wait 2"),
+      (.passes(1), "close"),
     ],
     [(.sends("GET /half"), "wait 15"), (.ends, "close")],
     [(.ends, "close")],
@@ -378,7 +382,7 @@ import Testing
       (.hasRoom(10), "send 10, shut, wait 2"),
     ],
     // Nobody lingers for a client that has closed.
-    [(.sends(get("/later")), "GET /later, wait"), (.ends, "wait"), (.answers, "answer, send 10, close")],
+    [(.sends(get("/later")), "GET /later, wait"), (.ends, "wait 2"), (.answers, "answer, send 10, close")],
   ]
 
   @Test(arguments: lingering) func aClosedConnectionLingers(_ exchange: Exchange) { expect(exchange) }

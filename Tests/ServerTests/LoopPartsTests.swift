@@ -138,13 +138,4 @@ import Testing
     #expect(time.common == "10/Oct/2000:13:55:36 +0000")
     #expect(time.iso == "2000-10-10T13:55:36Z")
   }
-
-  @Test func workersTakeWhatTheQueueHolds() throws {
-    let pool = try WorkerPool(threads: 1, limit: 500)
-    let events = Events()
-    for index in 0..<300 { #expect(pool.submit { events.add("\(index)") }) }
-    pool.stop()
-    #expect(events.all == (0..<300).map { "\($0)" })
-    #expect(!pool.submit {})
-  }
 }

@@ -126,7 +126,13 @@ final class TestHandler: Handler {
   /// A prime number of bytes, so that no power of two falls on the same place twice.
   private static let tile = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
 
-  func usesReservedWorkers(_ request: borrowing Request) -> Bool { request.path.starts(with: "/api/") }
+  func scheduling(of request: borrowing Request) -> Scheduling {
+    let path = request.path
+    if path.starts(with: "/urgent/") { return Scheduling(.urgent, holder: 0) }
+    let holder = request.field(.authorization)?.array.hashValue ?? 0
+    if path.starts(with: "/api/") { return Scheduling(.acts, holder: holder) }
+    return Scheduling(.open, holder: holder, isInterruptible: path.equals("/read"))
+  }
 
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
@@ -163,6 +169,22 @@ final class TestHandler: Handler {
         events.add("held")
         _ = events.has("release")
         return Response(.ok, contentType: "text/plain", "held")
+      }
+    }
+    if path.equals("/noted") {
+      var event = "noted"
+      if let query = request.query { event += " " + query.text }
+      return .later { [event] in
+        events.add(event)
+        return Response(.ok, contentType: "text/plain", event)
+      }
+    }
+    if path.equals("/read") {
+      return .later {
+        events.add("reading")
+        while Cancellation.current?.isCancelled == false { Clock.sleep(for: .milliseconds(1)) }
+        events.add("broken off")
+        return Response(.ok, contentType: "text/plain", "read")
       }
     }
     if path.equals("/api/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }

@@ -35,6 +35,9 @@ package struct Timeouts: Sendable, Equatable {
   package var minimumRate: UInt64 = 256
   /// How long to keep reading after the last answer of a closing connection, so that the client receives it.
   package var linger: UInt64 = 2 * second
+  /// How long the answer may still take once the client has ended its side. It may only have closed that half, but nearly
+  /// always it is gone, and TCP can't tell the two apart before something is sent.
+  package var leaving: UInt64 = 2 * second
 
   /// One second, in nanoseconds.
   package static let second: UInt64 = 1_000_000_000

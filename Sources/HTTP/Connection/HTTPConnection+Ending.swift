@@ -75,7 +75,10 @@ extension HTTPConnection {
     case .writing, .lingering:
       progressed(unacknowledged, now)
       return now >= deadline ? .close : .wait(until: deadline)
-    case .working, .closed: break
+    case .working:
+      // Nobody has waited for this answer for a while.
+      return .close
+    case .closed: break
     }
     return next(&workspace, now)
   }

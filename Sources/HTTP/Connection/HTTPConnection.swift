@@ -46,7 +46,8 @@ package struct HTTPConnection: ~Copyable, Sendable {
     case idle
     /// Part of a head has arrived.
     case head
-    /// A worker makes the answer, or takes the body more slowly than it arrives; no deadline applies.
+    /// A worker makes the answer, or takes the body more slowly than it arrives. No deadline applies, except that a client
+    /// that has ended its side doesn't get to wait long.
     case working
     /// A body is arriving.
     case body
@@ -81,7 +82,7 @@ package struct HTTPConnection: ~Copyable, Sendable {
   /// Whether the last read may have left something.
   var canRead = true
   /// Whether the client has ended its side; the rest is read up to the end.
-  private var peerIsDone = false
+  package private(set) var peerIsDone = false
   /// Whether the end of the input was read.
   private(set) var inputHasEnded = false
   /// Whether the parser has seen all input, which is the start of a head.
@@ -132,13 +133,19 @@ package struct HTTPConnection: ~Copyable, Sendable {
     case .idle, .head: nextRequest(&workspace, now)
     case .handshaking: nextOfHandshake(now)
     // Earlier answers may still be unsent while a worker or a body keeps the connection busy.
-    case .working: unsent > 0 && canWrite ? .flush : .wait(until: .max)
+    case .working: unsent > 0 && canWrite ? .flush : awaitAnswer(now)
     case .body: unsent > 0 && canWrite ? .flush : nextOfBody(&workspace, now)
     case .discarding: discard(&workspace, now)
     case .writing: canWrite ? .flush : .wait(until: deadline)
     case .lingering: dropInput(&workspace)
     case .closed: .close
     }
+  }
+
+  /// Waits for a worker, for a limited time if the client has ended its side and the answer is all that is left to do.
+  private mutating func awaitAnswer(_ now: UInt64) -> Action {
+    if peerIsDone, deadline == .max, body?.isComplete ?? true { deadline = now &+ rules.timeouts.leaving }
+    return .wait(until: deadline)
   }
 
   // MARK: Between answers

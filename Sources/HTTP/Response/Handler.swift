@@ -2,20 +2,22 @@
 package protocol Handler: AnyObject {
   /// Answers a request; must not block.
   func handle(_ request: borrowing Request) -> Answer
-  /// Whether the blocking work for a request runs on the reserved workers, which other requests can't keep busy.
-  func usesReservedWorkers(_ request: borrowing Request) -> Bool
+  /// Returns how the blocking work for a request is queued; called only for requests that need some.
+  func scheduling(of request: borrowing Request) -> Scheduling
 }
 
 extension Handler {
-  /// By default, no request uses the reserved workers.
-  package func usesReservedWorkers(_ request: borrowing Request) -> Bool { false }
+  /// By default, all requests are open to anyone, and addresses take turns.
+  package func scheduling(of request: borrowing Request) -> Scheduling {
+    Scheduling(.open, holder: request.peer.holder.hashValue)
+  }
 }
 
 /// A handler's answer to a request.
 package enum Answer: Sendable {
   /// The answer is ready.
   case now(Response)
-  /// The answer needs blocking work, which runs on the worker pool; the connection waits for it.
+  /// The answer needs blocking work, which runs on a worker (`Scheduling`); the connection waits for it.
   case later(@Sendable () -> Response)
   /// The answer comes from elsewhere. The closure starts that and returns at once; the callback it gets takes the answer, once,
   /// on any thread. The connection waits for it, and no worker does.

@@ -53,7 +53,7 @@ package final class MirrorMonitor: Sendable {
   }
 
   /// Stops checking, and waits until the thread has ended.
-  package func stop() { thread.stop() }
+  package func stop() { thread.stop(within: .seconds(1)) }
 
   /// Checks `mirror.json`, each channel's first documents, and some files chosen at random.
   package func look() {

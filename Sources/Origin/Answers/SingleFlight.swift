@@ -108,7 +108,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return true
     }
     guard isOwn else { return made.waiting { $0 } }
-    let value = make()
+    // Others may wait for it, too, so it is completed even if this thread's client goes away.
+    let value = Cancellation.$current.withValue(nil, operation: make)
     Self.complete(key, value, state)
     return value
   }

@@ -111,6 +111,7 @@ struct DiffTransfers: Sendable {
     let held = try facts.store.held(bases, channel, at: base)
     var sizes: [SHA256: (plain: Int64, delta: Int64?)] = [:]
     for (_, content) in new where sizes[content.sha256] == nil {
+      try Store.checkCancellation()
       let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
       let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
       // A device copies what it has under another URL.

@@ -24,6 +24,7 @@ final class MaintenanceService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
   private let plans: PlanCache
+  private let shared: SharedAnswers
   private let answers: AnswerBuilder
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
@@ -39,12 +40,14 @@ final class MaintenanceService: Sendable {
 
   init(
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
+    shared: SharedAnswers = SharedAnswers(),
     gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
     self.adoption = adoption
     self.plans = plans
+    self.shared = shared
     self.answers = answers
     self.gc = gc
     self.secondsBetweenSweeps = secondsBetweenSweeps
@@ -57,9 +60,9 @@ final class MaintenanceService: Sendable {
 
   func beginStopping() { thread.beginStopping() }
 
-  /// Stops the thread and writes the last counts.
+  /// Stops the thread, and writes the last counts even if a garbage collection is still running.
   func finish() {
-    thread.stop()
+    thread.stop(within: .seconds(1))
     adoption.flush()
   }
 
@@ -72,6 +75,7 @@ final class MaintenanceService: Sendable {
     recordDiskUse()
     while thread.pause(for: .seconds(1)) {
       second += 1
+      shared.dropOld()
       if second % Self.flushSeconds == 0 {
         adoption.flush()
         rollUp()

@@ -36,7 +36,7 @@ final class Scrubber: Sendable {
   func beginStopping() { thread.beginStopping() }
 
   /// Stops the thread; its progress is recorded.
-  func finish() { thread.stop() }
+  func finish() { thread.stop(within: .seconds(1)) }
 
   private func run() {
     OSThread.lowerDiskPriority()

@@ -18,8 +18,15 @@ final class OriginHandler: Handler {
     polls = origin.adoption.makeCounter()
   }
 
-  /// Publishers' requests have workers of their own, which polls can't keep busy.
-  func usesReservedWorkers(_ request: borrowing Request) -> Bool { request.path.starts(with: "/api/") }
+  /// Publishers' requests have workers of their own, which devices can't keep busy, and tokens take turns at them.
+  func scheduling(of request: borrowing Request) -> Scheduling {
+    let address = request.peer.holder.hashValue
+    guard request.path.starts(with: "/api/") else { return Scheduling(.open, holder: address) }
+    let lane = APIRoute.lane(of: request)
+    // Nobody has checked the token yet; a wrong one costs no more than finding that out.
+    let holder = request.field(.authorization)?.array.hashValue ?? address
+    return Scheduling(lane, holder: holder, isInterruptible: lane == .reads)
+  }
 
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
@@ -39,7 +46,7 @@ final class OriginHandler: Handler {
     }
     if path.equals("/metrics") {
       let metrics = origin.metrics
-      return answerRead(request) { _ in .later { Probe.metrics(metrics()) } }
+      return answerRead(request) { _ in .later { Probe.metrics(metrics.text) } }
     }
     if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
       return answerRead(request) { request in .now(page.response(to: request)) }

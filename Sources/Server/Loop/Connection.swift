@@ -23,6 +23,8 @@ final class Connection {
   /// Input that was read but not used yet.
   var savedInput: [UInt8] = []
   var upload: Upload?
+  /// What a worker does, or is going to do, for the current request.
+  var work: PendingWork?
   /// When the current request's head was complete.
   var start: UInt64 = 0
   /// The request's part of the access line, if there is an access log.
@@ -53,6 +55,12 @@ final class Connection {
 
   /// The number of bytes that the kernel has sent, or will send, and the client hasn't acknowledged.
   var unacknowledged: UInt64 { UInt64(Kernel.unacknowledged(descriptor.raw)) }
+}
+
+/// A job for a connection, and where it was submitted.
+struct PendingWork {
+  let job: WorkerJob
+  let pool: WorkerPool
 }
 
 /// What is still to be sent to a client, in order.

@@ -6,14 +6,15 @@ import System
 extension EventLoop {
   /// Begins to stream a request's body to a receiver.
   func receive(
-    _ request: borrowing Request, _ limit: UInt64, _ pool: WorkerPool,
+    _ request: borrowing Request, _ limit: UInt64, _ scheduling: Scheduling,
     _ make: @escaping @Sendable () -> any BodyReceiver, _ connection: Connection
   ) {
     guard connection.http.receiveBody(limit: limit, now) else {
       let refusal = error(.contentTooLarge, path: request.path.text)
       return respond(refusal, to: connection, closing: true)
     }
-    connection.upload = Upload(receiver: StreamingUpload(make, on: pool))
+    connection.upload = Upload(
+      receiver: StreamingUpload(make, on: context.lanes[scheduling.lane], for: scheduling.holder))
   }
 
   /// Reads a body of known length directly into the chunk.
@@ -49,11 +50,11 @@ extension EventLoop {
     guard let upload = connection.upload else { return close(connection) }
     let (receiver, chunk) = (upload.receiver, upload.filling)
     let (token, mailbox) = (connection.token, mailbox)
-    let taken = receiver.pool.submit(always: upload.wasBegun) {
+    let job = WorkerJob(holder: receiver.holder) {
       let response = receiver.consume(chunk, last: last)
       mailbox.post(.consumed(token: token, receiver, response))
     }
-    guard taken else {
+    guard submit(job, to: receiver.pool, for: connection, always: upload.wasBegun) else {
       // All workers are busy, and nothing of the body was used.
       connection.upload = nil
       return respond(overload(), to: connection, closing: true)
@@ -67,6 +68,7 @@ extension EventLoop {
       if response == nil { abort(receiver) }
       return
     }
+    connection.work = nil
     if let response {
       connection.upload = nil
       respond(response, to: connection)
@@ -97,11 +99,14 @@ extension EventLoop {
     guard let upload = connection.upload else { return }
     connection.upload = nil
     upload.receiver.cancel()
-    if !upload.isBusy, upload.wasBegun { abort(upload.receiver) }
+    // A piece that no worker has begun with is dropped.
+    let wasDropped = connection.work.take().map { $0.pool.cancel($0.job) } ?? false
+    if !upload.isBusy || wasDropped, upload.wasBegun { abort(upload.receiver) }
   }
 
   private func abort(_ receiver: StreamingUpload) {
     // A pool that has stopped takes no jobs: the receiver then aborts when it is deallocated.
-    _ = receiver.pool.submit(always: true) { receiver.abort() }
+    let job = WorkerJob(holder: receiver.holder) { receiver.abort() }
+    _ = receiver.pool.submit(job, always: true)
   }
 }

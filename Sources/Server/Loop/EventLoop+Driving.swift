@@ -128,33 +128,49 @@ extension EventLoop {
     let request = Request(workspace.parser.head, in: UnsafeRawBufferPointer(memory).bytes, from: peer)
     switch handler.handle(request) {
     case .now(let response): respond(response, to: connection)
-    case .later(let work): makeLater(work, pool(for: request), connection)
+    case .later(let work): makeLater(work, handler.scheduling(of: request), connection)
     case .deferred(let begin):
       connection.http.wait()
       let (token, mailbox) = (connection.token, mailbox)
       begin { mailbox.post(.answer(token: token, $0)) }
     case .receive(let limit, let make):
-      receive(request, limit, pool(for: request), make, connection)
+      receive(request, limit, handler.scheduling(of: request), make, connection)
     }
-  }
-
-  /// Returns the workers that do the blocking work for a request.
-  private func pool(for request: borrowing Request) -> WorkerPool {
-    handler.usesReservedWorkers(request) ? context.reservedPool : context.pool
   }
 
   /// Lets a worker make the answer.
   private func makeLater(
-    _ work: @escaping @Sendable () -> Response, _ pool: WorkerPool, _ connection: Connection
+    _ work: @escaping @Sendable () -> Response, _ scheduling: Scheduling, _ connection: Connection
   ) {
     let (token, mailbox) = (connection.token, mailbox)
-    let taken = pool.submit { mailbox.post(.answer(token: token, work())) }
-    guard taken else { return respond(overload(), to: connection) }
+    let job = WorkerJob(
+      holder: scheduling.holder, cancellation: scheduling.isInterruptible ? Cancellation() : nil
+    ) { mailbox.post(.answer(token: token, work())) }
+    guard submit(job, to: context.lanes[scheduling.lane], for: connection) else {
+      return respond(overload(), to: connection)
+    }
     connection.http.wait()
+  }
+
+  /// Gives a worker a job for a connection; false if too many wait already.
+  func submit(
+    _ job: WorkerJob, to pool: WorkerPool, for connection: Connection, always: Bool = false
+  ) -> Bool {
+    guard pool.submit(job, always: always) else { return false }
+    connection.work = PendingWork(job: job, pool: pool)
+    if connection.http.peerIsDone { pool.postpone(job) }
+    return true
+  }
+
+  /// Called when a client has ended its side: unless it has only closed that half, nobody waits for its answer.
+  func peerFinished(_ connection: Connection) {
+    connection.http.peerFinished()
+    if let work = connection.work { work.pool.postpone(work.job) }
   }
 
   /// Called when a worker has made the answer.
   func handleAnswer(_ response: Response, of connection: Connection) {
+    connection.work = nil
     respond(response, to: connection)
     drive(connection)
   }

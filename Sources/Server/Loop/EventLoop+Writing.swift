@@ -85,7 +85,7 @@ extension EventLoop {
   /// Tells the owner of an open file that it lacks bytes that its answer announced. The client sees the connection end
   /// early; nothing else would notice.
   func reportMissingBytes(of file: FileBody) {
-    _ = context.pool.submit(always: true) { file.owner.bytesAreMissing() }
+    _ = context.lanes[.open].submit(WorkerJob { file.owner.bytesAreMissing() }, always: true)
   }
 
   func sent(_ count: Int, _ connection: Connection) {

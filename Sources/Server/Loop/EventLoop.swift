@@ -155,7 +155,7 @@ final class EventLoop {
     if events.contains(.error) { return close(connection) }
     if events.contains(.hangUp), connection.http.endsWithHangUp { return close(connection) }
     if events.contains(.readable) { connection.http.becameReadable() }
-    if events.contains(.peerDone) || events.contains(.hangUp) { connection.http.peerFinished() }
+    if events.contains(.peerDone) || events.contains(.hangUp) { peerFinished(connection) }
     if events.contains(.writable) {
       connection.http.becameWritable()
       // A read under TLS may have waited for space to write.
@@ -215,6 +215,7 @@ final class EventLoop {
     connection.http.closed()
     conclude(connection)
     abandonUpload(of: connection)
+    if let work = connection.work.take() { work.pool.cancel(work.job) }
     connection.queue.removeAll()
     let slot = Int(connection.token & 0xFFFF_FFFF)
     connections[slot] = nil

@@ -52,10 +52,13 @@ final class StreamingUpload: @unchecked Sendable {
   private let cancelled = Atomic(false)
   /// The workers that it runs on.
   let pool: WorkerPool
+  /// On whose account.
+  let holder: Int
 
-  init(_ make: @escaping @Sendable () -> any BodyReceiver, on pool: WorkerPool) {
+  init(_ make: @escaping @Sendable () -> any BodyReceiver, on pool: WorkerPool, for holder: Int) {
     self.make = make
     self.pool = pool
+    self.holder = holder
   }
 
   /// Aborts a receiver that hasn't been ended otherwise.

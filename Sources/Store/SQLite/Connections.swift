@@ -85,6 +85,8 @@ final class Connections: Sendable {
   }
 
   /// Runs `body` over one snapshot of the database, concurrently with the writer and other readers.
+  ///
+  /// - Throws: `cancelled` once `Cancellation.current` is cancelled, besides the errors of `body`.
   func reading<Result>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let held: ConnectionBox
     if let rested = idle.withLock({ $0.popLast() }) {
@@ -94,7 +96,9 @@ final class Connections: Sendable {
       if isSecondary { held.database.keepLogOnClose() }
     }
     defer { idle.withLock { if $0.count < Self.maxIdle { $0.append(held) } } }
-    return try held.database.snapshot { () throws(StoreError) in try body(held.database) }
+    return try held.database.interruptible(by: Cancellation.current) { () throws(StoreError) in
+      try held.database.snapshot { () throws(StoreError) in try body(held.database) }
+    }
   }
 
   /// Frees the page caches of idle connections, up to 16 MB each; the system's cache still has the pages.

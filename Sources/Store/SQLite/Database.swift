@@ -1,4 +1,5 @@
 import CSQLite
+import System
 
 /// One connection to a SQLite database, used by one thread at a time.
 final class Database {
@@ -204,6 +205,28 @@ extension Database {
     try run("BEGIN")
     return try finishing(body)
   }
+
+  /// Runs `body`, whose statements fail once `cancellation` is cancelled.
+  ///
+  /// "If the progress callback returns non-zero, the operation is interrupted" (sqlite.org/c3ref/progress_handler.html).
+  func interruptible<Result>(
+    by cancellation: Cancellation?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let cancellation else { return try body() }
+    // This call's caller keeps it alive until the handler is removed.
+    let asked = Unmanaged.passUnretained(cancellation).toOpaque()
+    sqlite3_progress_handler(
+      handle, Self.stepsBetweenQuestions,
+      { asked in
+        guard let asked else { return 0 }
+        return Unmanaged<Cancellation>.fromOpaque(asked).takeUnretainedValue().isCancelled ? 1 : 0
+      }, asked)
+    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    return try withExtendedLifetime(cancellation) { () throws(StoreError) in try body() }
+  }
+
+  /// Steps of SQLite's virtual machine: about a millisecond.
+  private static let stepsBetweenQuestions: Int32 = 20_000
 
   private func finishing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     do {

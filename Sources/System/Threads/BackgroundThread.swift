@@ -2,6 +2,7 @@
 package final class BackgroundThread: Sendable {
   private struct State: Sendable {
     var thread: OSThread?
+    var isRunning = false
     var isStopping = false
   }
 
@@ -15,11 +16,18 @@ package final class BackgroundThread: Sendable {
   package func start(
     _ name: String, _ priority: OSThread.Priority? = .background, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
-    let thread = try OSThread(name: name) {
-      if let priority { OSThread.lowerPriority(to: priority) }
-      body()
+    state.withLock { $0.isRunning = true }
+    do throws(SystemError) {
+      let thread = try OSThread(name: name) { [state] in
+        if let priority { OSThread.lowerPriority(to: priority) }
+        body()
+        state.broadcasting { $0.isRunning = false }
+      }
+      state.withLock { $0.thread = thread }
+    } catch {
+      state.withLock { $0.isRunning = false }
+      throw error
     }
-    state.withLock { $0.thread = thread }
   }
 
   /// Whether the thread should end.
@@ -41,6 +49,16 @@ package final class BackgroundThread: Sendable {
     let thread = state.withLock { $0.thread.take() }
     thread?.join()
     state.withLock { $0.isStopping = false }
+  }
+
+  /// Tells the thread to end and waits until it has, but only so long.
+  /// - Returns: false if it is still running; it ends later, or with the process.
+  @discardableResult
+  package func stop(within duration: Duration) -> Bool {
+    beginStopping()
+    guard state.waiting(for: duration, { $0.isRunning ? nil : true }) ?? false else { return false }
+    stop()
+    return true
   }
 }
 

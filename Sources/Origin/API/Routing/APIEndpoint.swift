@@ -20,6 +20,8 @@ struct APIEndpoint: Sendable {
   /// The addresses that recently sent wrong tokens.
   let attempts = LoginAttempts()
   let running = RunningRequests()
+  /// Answers that equal requests share.
+  let shared = SharedAnswers()
   /// The documents that preparations were given.
   let plans = PlanCache()
   /// The memory for all documents received at once; it holds several of the largest that are published in practice.
@@ -81,6 +83,8 @@ struct APIEndpoint: Sendable {
       return try handle()
     } catch {
       let problem = Problem(error)
+      // Nobody is there to read about what was broken off.
+      if case StoreError.cancelled = error { return problem.response }
       if problem.status >= 500 { log("error: \(problem.detail ?? problem.title)") }
       return problem.response
     }

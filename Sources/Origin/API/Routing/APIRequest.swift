@@ -56,7 +56,8 @@ struct APIRequest: Sendable {
     length = if case .length(let length) = request.bodyLength { Int64(exactly: length) } else { nil }
   }
 
-  private static func segments(_ path: RawSpan) -> [String]? {
+  /// Returns the path's segments after `/api/v1`, percent-decoded; nil if one isn't text.
+  static func segments(_ path: RawSpan) -> [String]? {
     var walk = PathSegments(path)
     var segments: [String] = []
     while let segment = walk.next() {
@@ -78,6 +79,12 @@ struct APIRequest: Sendable {
       if pairs[name] == nil { pairs[name] = value }
     }
     return pairs
+  }
+
+  /// The path and the query, as a text that is equal for requests that ask for the same.
+  var target: String {
+    let items = query.map { "\($0.key)=\($0.value)" }.sorted()
+    return (path + items).map { "\($0.utf8.count):\($0)" }.joined()
   }
 
   /// The bearer token, or nil if there is none.

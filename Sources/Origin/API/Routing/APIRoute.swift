@@ -18,10 +18,19 @@ struct APIRoute: Sendable {
   /// The path's segments after `/api/v1`; `*` stands for any non-empty one.
   private let shape: [String]
   private let operations: [Method: Operation]
+  /// Where its acts wait for a worker.
+  private let lane: Scheduling.Lane
 
-  init(_ shape: String, _ operations: [Method: Operation]) {
+  init(_ shape: String, _ operations: [Method: Operation], _ lane: Scheduling.Lane = .acts) {
     self.shape = shape.split(separator: "/").map(String.init)
     self.operations = operations
+    self.lane = lane
+  }
+
+  /// Returns where a request to the API waits for a worker.
+  static func lane(of request: borrowing Request) -> Scheduling.Lane {
+    if request.method == .get || request.method == .head { return .reads }
+    return APIRequest.segments(request.path).flatMap(at)?.lane ?? .acts
   }
 
   /// Returns the route of a path; nil if the API has none.
@@ -48,6 +57,15 @@ extension APIRoute.Operation {
     _ requirement: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
   ) -> Self {
     .answer(requirement) { try method(Handler(context: $0))() }
+  }
+
+  /// Makes a read whose answer depends on nothing but the store: equal requests share it.
+  static func sharedReply<Handler: APIHandler>(
+    _ requirement: Requirement, _ method: @escaping @Sendable (Handler) -> () throws -> Response
+  ) -> Self {
+    .answer(requirement) { context in
+      try context.api.shared.answer(to: context.sharing) { try method(Handler(context: context))() }
+    }
   }
 
   /// Makes an act that gives a document of at most `limit` bytes, read whole, to a handler's method.

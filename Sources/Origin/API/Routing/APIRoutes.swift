@@ -38,17 +38,17 @@ extension APIRoute {
     APIRoute(
       "tokens",
       [.get: .reply(.everything, TokenHandler.list), .post: .change(.everything, TokenHandler.create)]),
-    APIRoute("tokens/*", [.delete: .reply(.everything, TokenHandler.revoke)]),
+    APIRoute("tokens/*", [.delete: .reply(.everything, TokenHandler.revoke)], .urgent),
     channel("", [.get: .reply(.channel(.read), ChannelHandler.overview)]),
-    channel("/log", [.get: .reply(.channel(.read), HistoryHandler.log)]),
-    channel("/diff", [.get: .reply(.channel(.read), HistoryHandler.diff)]),
-    channel("/manifest", [.get: .reply(.channel(.read), HistoryHandler.manifest)]),
-    channel("/mirror/resources", [.get: .reply(.channel(.read), MirrorHandler.resources)]),
-    channel("/mirror/document", [.get: .reply(.channel(.read), MirrorHandler.document)]),
+    channel("/log", [.get: .sharedReply(.channel(.read), HistoryHandler.log)]),
+    channel("/diff", [.get: .sharedReply(.channel(.read), HistoryHandler.diff)]),
+    channel("/manifest", [.get: .sharedReply(.channel(.read), HistoryHandler.manifest)]),
+    channel("/mirror/resources", [.get: .sharedReply(.channel(.read), MirrorHandler.resources)]),
+    channel("/mirror/document", [.get: .sharedReply(.channel(.read), MirrorHandler.document)]),
     channel("/releases", [.post: release(ReleaseHandler.release)]),
-    channel("/releases/*", [.get: .reply(.channel(.read), HistoryHandler.release)]),
+    channel("/releases/*", [.get: .sharedReply(.channel(.read), HistoryHandler.release)]),
     channel("/preparations", [.post: release(ReleaseHandler.prepare)]),
-    channel("/bundles/*/entries", [.get: .reply(.channel(.read), HistoryHandler.entries)]),
+    channel("/bundles/*/entries", [.get: .sharedReply(.channel(.read), HistoryHandler.entries)]),
     // A pin keeps a version of the whole channel, including the bundles of all teams.
     channel(
       "/pins",
@@ -59,7 +59,7 @@ extension APIRoute {
     channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), MaintenanceHandler.unpin)]),
     channel("/adoption", [.get: .reply(.channel(.read), MaintenanceHandler.adoption)]),
     channel("/adoption/series", [.get: .reply(.channel(.read), FleetHandler.series)]),
-    channel("/entry", [.get: .reply(.channel(.read), HistoryHandler.entry)]),
+    channel("/entry", [.get: .sharedReply(.channel(.read), HistoryHandler.entry)]),
     channel(
       "/prefetch",
       [
@@ -67,13 +67,14 @@ extension APIRoute {
         .post: .change(.wholeChannel(.publish), limit: large, PrefetchHandler.push),
       ]),
     channel("/prefetch/log", [.get: .reply(.channel(.read), DocumentHandler.prefetchLog)]),
-    channel("/prefetch/rollback", [.post: .change(.wholeChannel(.publish), PrefetchHandler.rollback)]),
+    channel(
+      "/prefetch/rollback", [.post: .change(.wholeChannel(.publish), PrefetchHandler.rollback)], .recovery),
     channel(
       "/policy",
       [
         .get: .reply(.channel(.read), DocumentHandler.policy),
         .post: .change(.wholeChannel(.publish), limit: large, PolicyHandler.change),
-      ]),
+      ], .urgent),
     channel("/policy/log", [.get: .reply(.channel(.read), DocumentHandler.policyLog)]),
     channel(
       "/settings",
@@ -82,12 +83,12 @@ extension APIRoute {
         .post: .change(.wholeChannel(.publish), DocumentHandler.changeSettings),
       ]),
     channel("/create", [.post: .change(.channel(.admin), ChannelHandler.create)]),
-    channel("/freeze", [.post: .change(.channel(.admin), ChannelHandler.freeze)]),
+    channel("/freeze", [.post: .change(.channel(.admin), ChannelHandler.freeze)], .urgent),
     channel("/promote", [.post: .change(.channel(.publish), PromotionHandler.promote)]),
     channel("/rebase", [.post: .change(.channel(.admin), ChannelHandler.rebase)]),
     channel("/remove", [.post: .change(.channel(.admin), ChannelHandler.remove)]),
-    channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)]),
-    channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)]),
+    channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)], .recovery),
+    channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 
   /// Bytes: room for a policy with a script of 1 MB, a prefetch config, or what a mirror of a thousand channels names.
@@ -97,9 +98,9 @@ extension APIRoute {
   /// Bytes; a release of 100,000 resources is about 30 MB of JSON.
   private static let largest = 256 << 20
 
-  private static func channel(_ rest: String, _ operations: [Method: Operation]) -> APIRoute {
-    APIRoute("apps/*/channels/*\(rest)", operations)
-  }
+  private static func channel(
+    _ rest: String, _ operations: [Method: Operation], _ lane: Scheduling.Lane = .acts
+  ) -> APIRoute { APIRoute("apps/*/channels/*\(rest)", operations, lane) }
 
   private static func release(
     _ method: @escaping @Sendable (ReleaseHandler) -> (ReleaseDocument) throws -> Response

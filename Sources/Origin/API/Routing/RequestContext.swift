@@ -22,6 +22,12 @@ struct RequestContext: Sendable {
     Actor(name: caller.name, address: request.address, reason: request.text(RequestContext.reason))
   }
 
+  /// What an answer made from the store alone depends on: the request, the caller's rights, and the state of the store and
+  /// of what is derived from it.
+  var sharing: SharedAnswers.Key {
+    [request.target, caller.rights, "\(store.edition)", "\(api.deltas.edition)"]
+  }
+
   /// The query parameter with the reason for an act that has no member for it.
   static let reason = "reason"
 

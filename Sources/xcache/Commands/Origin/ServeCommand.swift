@@ -128,7 +128,9 @@ enum ServeCommand {
     }
     log("stopping on \(end)")
     origin.beginStopping()
-    server.stop(graceSeconds: 10)
+    if !server.stop(graceSeconds: 10) {
+      log("warning: an act was still running and ends with the process; unless it had been committed, it is undone")
+    }
     watch?.stop()
     origin.finish()
     if let left = configuration.accessLog?.close(), left > 0 {

@@ -1,0 +1,113 @@
+import HTTP
+import Server
+import System
+import Testing
+
+/// Nobody keeps others waiting: work of clients that are gone isn't done, and holders take turns.
+@Suite struct FairnessTests {
+  private static func get(_ path: String, of holder: String = "a") -> String {
+    "GET \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(holder)\r\n\r\n"
+  }
+
+  /// A server with one common worker that is held.
+  private static func held() throws -> (TestServer, TestClient) {
+    let server = try TestServer { $0.workers = 1 }
+    let holding = server.client()
+    holding.send(get("/hold"))
+    #expect(server.events.has("held"))
+    return (server, holding)
+  }
+
+  @Test func workOfAClientThatIsGoneNeverBegins() throws {
+    let (server, holding) = try Self.held()
+    let gone = (0..<20).map { _ in server.client() }
+    for client in gone { client.send(Self.get("/noted")) }
+    #expect(server.reaches { $0.open == 21 })
+    for client in gone { client.reset() }
+    #expect(server.reaches { $0.open == 1 })
+    server.events.add("release")
+    #expect(holding.answer()?.text == "held")
+    let next = server.client()
+    next.send(Self.get("/later?x"))
+    #expect(next.answer()?.text == "x")
+    #expect(!server.events.all.contains("noted"))
+  }
+
+  /// Its client may only have closed the half that it sends by.
+  @Test func workOfAClientThatIsProbablyGoneComesLast() throws {
+    let (server, holding) = try Self.held()
+    let half = server.client()
+    half.send(Self.get("/noted"))
+    half.finishSending()
+    Clock.sleep(for: .milliseconds(100))
+    let next = server.client()
+    next.send(Self.get("/noted?next", of: "b"))
+    Clock.sleep(for: .milliseconds(100))
+    server.events.add("release")
+    #expect(holding.answer()?.text == "held")
+    #expect(next.answer()?.text == "noted next")
+    #expect(half.answer()?.text == "noted")
+    #expect(server.events.all.filter { $0.hasPrefix("noted") } == ["noted next", "noted"])
+  }
+
+  @Test func whoIsProbablyGoneIsntWaitedFor() throws {
+    let server = try TestServer {
+      $0.workers = 1
+      $0.timeouts.leaving = Timeouts.second / 10
+    }
+    let half = server.client()
+    half.send(Self.get("/read"))
+    #expect(server.events.has("reading"))
+    half.finishSending()
+    #expect(half.isClosedByServer())
+    #expect(server.events.has("broken off"))
+  }
+
+  @Test func holdersTakeTurns() throws {
+    let (server, holding) = try Self.held()
+    var clients: [TestClient] = []
+    for (count, holder) in [(10, "a"), (1, "b")] {
+      for _ in 0..<count {
+        let client = server.client()
+        client.send(Self.get("/noted?\(holder)", of: holder))
+        clients.append(client)
+        Clock.sleep(for: .milliseconds(5))
+      }
+    }
+    server.events.add("release")
+    #expect(holding.answer()?.text == "held")
+    for client in clients { #expect(client.answer()?.status == 200) }
+    let order = server.events.all.filter { $0.hasPrefix("noted") }
+    #expect(order.firstIndex(of: "noted b") ?? .max <= 2)
+  }
+
+  @Test func anUploadWhoseClientIsGoneIsAborted() throws {
+    let (server, holding) = try Self.held()
+    let uploader = server.client()
+    uploader.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789")
+    Clock.sleep(for: .milliseconds(100))
+    uploader.reset()
+    #expect(server.reaches { $0.open == 1 })
+    server.events.add("release")
+    #expect(holding.answer()?.text == "held")
+    let next = server.client()
+    next.send(Self.get("/later?x"))
+    #expect(next.answer()?.text == "x")
+    #expect(!server.events.all.contains("finish"))
+  }
+
+  @Test func stoppingDropsWhatWaitsAndBreaksOffReads() throws {
+    let server = try TestServer { $0.workers = 3 }
+    let reader = server.client()
+    reader.send(Self.get("/read"))
+    #expect(server.events.has("reading"))
+    let slow = (0..<40).map { _ in server.client() }
+    for client in slow { client.send(Self.get("/slow")) }
+    #expect(server.reaches { $0.open == 41 })
+    let start = Clock.monotonicNanoseconds()
+    // 40 times 0.3 s of work by two workers would take 6 s.
+    #expect(server.server.stop(graceSeconds: 1))
+    #expect(Double(Clock.monotonicNanoseconds() - start) / 1e9 < 3)
+    #expect(server.events.all.contains("broken off"))
+  }
+}
