@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-fairness test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -115,6 +115,10 @@ test-deb: build webkit ## install, upgrade and remove the packages in a fresh De
 test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients and new certificates among them: nothing is kept
 	@.ci/packages python3 openssl
 	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
+
+test-fairness: build ## 34 kinds of costly requests, 200 in flight, abandoned, slow, repeated: what others notice (6 minutes; KINDS="diff log")
+	@command -v python3 >/dev/null || .ci/packages python3
+	Tests/Fairness/fairness.py $(XCACHE) $(KINDS)
 
 test-container: deb-webkit ## run the steps of both Containerfiles in chroots, then the images' commands; needs root (about 15 minutes; BUILT=1 uses the program that is built)
 	@.ci/packages debootstrap python3 rsync
