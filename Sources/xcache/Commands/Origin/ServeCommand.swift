@@ -129,7 +129,7 @@ enum ServeCommand {
     log("stopping on \(end)")
     origin.beginStopping()
     if !server.stop(graceSeconds: 10) {
-      log("warning: an act was still running and ends with the process; unless it had been committed, it is undone")
+      log("warning: an act was still running; unless it had been committed, it is undone")
     }
     watch?.stop()
     origin.finish()
