@@ -84,7 +84,7 @@ final class ReleaseService: Sendable {
     // A rollback that will be refused waits for nothing.
     guard isDryRun || forecast.outcome.release.freeze == nil else { return forecast }
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
-    let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release), isUrgent: true)
+    let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release), isUrgent: !isDryRun)
     forecast.preparation = preparation
     if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
     // An earlier dry run may already have worked it out.
