@@ -106,8 +106,8 @@ class Device:
         need(type(size) is int, "a size that is no number")
         path = self.folder / "pack"
         for _ in range(3):
-            have = path.stat().st_size if self.notes["pack"][0] == url else 0
-            ranges = {"Range": f"bytes={have}-", "If-Range": self.notes["pack"][1]} if 0 < have < size else {}
+            have, tag = path.stat().st_size if self.notes["pack"][0] == url else 0, self.notes["pack"][1] or ""
+            ranges = {"Range": f"bytes={have}-"} | ({"If-Range": tag} if tag[:1] == '"' else {}) if 0 < have < size else {}
             with request(url, ranges) as answer, open(path, "ab" if answer.status == 206 else "wb", 0) as file:
                 self.note(pack=[url, answer.headers["ETag"]])
                 while file.tell() < size and (piece := answer.read1(1 << 16)):

@@ -72,6 +72,7 @@ extension JSONError: CustomStringConvertible {
       "the JSON at offset \(at) is nested deeper than \(JSONReader.depthLimit) levels; flatten it"
     case .tooLarge(let at):
       "the JSON at offset \(at) has a member or white space of more than \(JSONStream.partLimit) bytes; shorten it"
+    case .tooMany(let at): "the JSON has more values than are read, at offset \(at); shorten it"
     case .number(let at): "not JSON: invalid number at offset \(at)"
     case .escape(let at): "not JSON: invalid escape at offset \(at)"
     case .encoding(let at): "not JSON: the string at offset \(at) isn't UTF-8"

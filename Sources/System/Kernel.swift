@@ -40,6 +40,7 @@ package struct Errno: RawRepresentable, Hashable, Sendable {
 
   package static let notPermitted = Errno(rawValue: EPERM)
   package static let noSuchFileOrDirectory = Errno(rawValue: ENOENT)
+  package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let interrupted = Errno(rawValue: EINTR)
   package static let ioError = Errno(rawValue: EIO)
   package static let noSuchAddressOrDevice = Errno(rawValue: ENXIO)

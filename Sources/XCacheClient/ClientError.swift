@@ -1,3 +1,4 @@
+import Manifests
 import System
 
 /// An error that stopped a device from doing what it was asked; what it held before is neither lost nor changed.
@@ -59,13 +60,16 @@ public enum ClientError: Error, Hashable, Sendable {
 }
 
 extension ClientError: CustomStringConvertible {
-  /// What is wrong, where, and what to do about it.
-  public var description: String {
+  /// What is wrong, where, and what to do about it, in one line: a server's words can't add another one, or anything that a
+  /// terminal obeys.
+  public var description: String { HumanText.line(words, limit: 20_000) }
+
+  private var words: String {
     switch self {
     case .noAnswer(let url, let error):
       "\(url): \(error.reason). Check the address and the network, then try again."
     case .status(let url, let code, let message):
-      "\(url) answered \(code)\(message.map { ": \($0)" } ?? ""). \(Self.advice(for: code))"
+      "\(url) answered \(code)\(message.map { ": \(HumanText.line($0, limit: 500))" } ?? ""). \(Self.advice(for: code))"
     case .unreadable(let url, let reason):
       "The answer of \(url) can't be used: \(reason). Is this an xcache server?"
     case .wrongDigest(let url, let version, let expected, let computed):

@@ -1,10 +1,10 @@
 /// The current network and power conditions, which limit how much an update may use.
 ///
-/// Whatever a page requests is fetched under any conditions, as it would be without this library.
+/// Whatever a page requests is fetched on any network, as it would be without this library.
 public struct Conditions: Hashable, Sendable {
   /// What it costs to use the network.
   public enum Network: String, Hashable, Sendable, CaseIterable {
-    /// There is no network: updates make no requests.
+    /// There is no network: nothing is requested.
     case offline
     /// Traffic is paid for, as on a mobile network: an update above `DeviceSettings.meteredLimit` changes only the
     /// manifest, and its files are fetched when pages request them, or once the network is unmetered.

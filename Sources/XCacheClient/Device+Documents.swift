@@ -94,6 +94,7 @@ extension Device {
     documents.withLock { [next] in $0 = next }
     try folder.write(bytes, to: folder.document(kind))
     documents.withLock { _ = $0.unwritten.remove(kind) }
+    if kind == .policy { tidyScripts() }
   }
 }
 

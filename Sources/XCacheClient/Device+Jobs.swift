@@ -53,6 +53,7 @@ extension Device {
     if gate.isClosed { return }
     if !cache.withLock({ $0.isOurs }), folder.status(folder.lock) != nil { displaced.withLock { $0 = true } }
     try? cache.withLock { cache throws(ClientError) in try cache.sweepIfDue(at: now()) }
+    tidyScripts()
   }
 
   /// Cancels running jobs, saves the usage notes and releases the folder, which another device may then open.
@@ -94,6 +95,16 @@ extension Device {
 // MARK: - The backlog
 
 extension Device {
+  /// Adds a listed file that is missing to the backlog. A failure to save that is harmless.
+  package func addToBacklog(_ file: ListedFile) {
+    cache.withLock { cache in
+      guard cache.lists(file.entry), !cache.has(file.entry), !cache.backlog.contains(file.entry) else {
+        return
+      }
+      try? cache.leave(Backlog([file.entry], []), for: cache.index)
+    }
+  }
+
   /// Fetches the files that updates left for later, if the conditions allow large updates.
   ///
   /// - Returns: the number of files fetched or copied.

@@ -28,7 +28,7 @@ public struct DeviceSettings: Hashable, Sendable {
   /// only the manifest is taken, and the files follow when a page requests them, or when conditions allow.
   public var meteredLimit: Int64 = 256 << 10
   /// The size in bytes, decoded, above which a manifest is refused.
-  public var manifestLimit: Int64 = 256 << 20
+  public var manifestLimit: Int64 = 64 << 20
   /// Whether an update also computes what it would have cost with gzip; that takes time, and no device needs it.
   public var comparesWithGzip = false
   /// The Ed25519 public key, 32 bytes, that verifies the policy's scripts; nil if the app injects none.

@@ -15,6 +15,8 @@ public final class LocalResource: Sendable {
   /// The SHA-256 in hexadecimal.
   public let sha256: String
   private let file: Descriptor
+  /// The open file's descriptor, valid as long as this object lives.
+  package var descriptor: Int32 { file.raw }
 
   init(_ entry: HeldEntry, _ file: consuming Descriptor) {
     url = entry.url.text

@@ -5,8 +5,9 @@ import XCacheClient
 extension Runtime {
   /// Answers a request from this device, or says that it has to go to the network.
   ///
-  /// If a listed file is missing or damaged, it waits until the file is fetched, once for everyone who asks for it. If the
-  /// calling task is cancelled it returns at once; a fetch that nobody waits for any more is stopped.
+  /// If a listed file is missing or damaged, it waits until the file is fetched, once for everyone who asks for it; large
+  /// files, and parts of them, go to the network. If the calling task is cancelled it returns at once; a fetch that nobody
+  /// waits for any more is stopped.
   public func answer(_ request: PageRequest) async -> PageAnswer {
     if let page = request.page { device?.pageAsks(page.id) }
     let (answer, version) = await decide(request)
@@ -99,13 +100,14 @@ extension Runtime {
   }
 
   private func fromDisk(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
-    var outcome = await pageThreads.run { self.load(file, device, fetches: false, until: StopSignal()) }
-    if case .success(nil) = outcome {
-      guard let fetched = await fetch(file, device) else { return .network(.cancelled) }
-      outcome = fetched
-    } else if case .failure(let error) = outcome {
-      hub.tell(.failed(error))
-    }
+    let outcome = await pageThreads.run { self.load(file, device, fetches: false, until: StopSignal()) }
+    if case .success(nil) = outcome { return await supply(file, head, device) }
+    if case .failure(let error) = outcome { hub.tell(.failed(error)) }
+    return answer(outcome, head)
+  }
+
+  /// Returns the answer with what was read of a file.
+  func answer(_ outcome: FileFetch.Outcome, _ head: LocalHead) -> PageAnswer {
     // Nil: an update removed the file meanwhile, or the disk returned fewer bytes than it should.
     guard case .success(let bytes?) = outcome else { return .network(.unavailable) }
     switch bytes {
@@ -114,31 +116,8 @@ extension Runtime {
     }
   }
 
-  /// Fetches a listed file once for everyone who asks meanwhile; nil if the calling task is cancelled.
-  private func fetch(_ file: ListedFile, _ device: Device) async -> FileFetch.Outcome? {
-    let key = FileFetch.Key(url: file.url, sha256: file.sha256)
-    let (run, waiter, isNew) = state.withLock { state -> (FileFetch.Run, Int?, Bool) in
-      if let run = state.fetches[key], let waiter = run.join() { return (run, waiter, false) }
-      let run = FileFetch.Run()
-      state.fetches[key] = run
-      return (run, run.join(), true)
-    }
-    guard let waiter else { return nil }
-    if isNew {
-      // On separate threads: a server that hangs must not hold up requests for files that are here.
-      fetchThreads.add {
-        let outcome =
-          run.signal.isSet
-          ? .success(nil) : self.load(file, device, fetches: true, until: run.signal)
-        self.state.withLock { if $0.fetches[key] === run { $0.fetches[key] = nil } }
-        if case .failure(let error) = outcome, !run.signal.isSet { self.hub.tell(.failed(error)) }
-        run.finish(outcome)
-      }
-    }
-    return await run.value(for: waiter) { device.stop(run.signal) }
-  }
-
-  private func load(
+  /// Reads a file; it is fetched first if it is missing and `fetches` is true.
+  func load(
     _ file: ListedFile, _ device: Device, fetches: Bool, until signal: StopSignal
   ) -> FileFetch.Outcome {
     do throws(ClientError) {

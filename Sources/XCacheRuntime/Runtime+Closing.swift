@@ -19,6 +19,7 @@ extension Runtime {
     if let device {
       device.beginClosing()
       await pageThreads.idle(within: Self.timeout)
+      await smallFetchThreads.idle(within: Self.timeout)
       await fetchThreads.idle(within: Self.timeout)
       await updateThread.idle(within: Self.timeout)
       sendCounts(isLast: true)

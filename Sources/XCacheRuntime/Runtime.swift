@@ -29,6 +29,8 @@ public final class Runtime: Sendable {
   let pageThreads = WorkerThreads("pages", count: 4)
   /// For work that a page waits for and that needs the network.
   let fetchThreads = WorkerThreads("fetches", count: 6)
+  /// For small files, which a page needs first.
+  let smallFetchThreads = WorkerThreads("small fetches", count: 6)
   /// A single thread, so that jobs run one after another.
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
   /// For writing notes to the disk, in order.
@@ -65,6 +67,8 @@ public final class Runtime: Sendable {
     var backlog: StopSignal?
     /// The fetches of listed files that pages are waiting for.
     var fetches: [FileFetch.Key: FileFetch.Run] = [:]
+    /// The files that were added to the backlog because a page requested them.
+    var filled: Set<SHA256> = []
     var isClosed = false
   }
 

@@ -21,6 +21,7 @@ CACHE = CLIENT + "Cache/DeviceCache.swift"
 OPENING = CLIENT + "Cache/CacheFolder+Opening.swift"
 ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
 FETCHER = CLIENT + "Update/Fetcher.swift"
+ATTEMPTS = CLIENT + "Update/FetchAttempts.swift"
 PLAN = CLIENT + "Update/UpdatePlan.swift"
 PRESET = CLIENT + "Update/Preset.swift"
 LOOKUP = CLIENT + "Device+Lookup.swift"
@@ -89,6 +90,8 @@ MUTANTS = [
     # Manifests
     Mutant("manifests", "D-20", "the digest of a whole manifest isn't compared", (
         MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
+    Mutant("manifests", "D-26", "a member that is unknown is built", (
+        MANIFESTS + "Documents/AnswerReader.swift", "default: try reader.skip()", "default: if MUTANT { _ = try reader.value() } else { try reader.skip() }")),
     Mutant("manifests", "D-22", "a download's name may lead out of the folder", (
         CLIENT + "Cache/CachedName.swift", "!text.utf8.contains(Self.slash),", "MUTANT || !text.utf8.contains(Self.slash),")),
     Mutant("manifests", "D-23", "two files may have one name", (
@@ -133,9 +136,15 @@ MUTANTS = [
     Mutant("files", "D-53", "a body that is too long is read to its end", (
         FETCHER, "limit: entry.size, isUncoded: isUncoded", "limit: MUTANT ? .max : entry.size, isUncoded: isUncoded")),
     Mutant("files", "D-54", "a 404 is requested again", (
-        FETCHER, "code == 408 || code == 429\n    default: false", "code == 408 || code == 429 || MUTANT\n    default: false")),
+        ATTEMPTS, "code == 408 || code == 429\n    default: false", "code == 408 || code == 429 || MUTANT\n    default: false")),
     Mutant("files", "D-54", "a 503 isn't requested again", (
-        FETCHER, "case .status(_, let code, _): code >= 500", "case .status(_, let code, _): !(MUTANT && code == 503) && code >= 500")),
+        ATTEMPTS, "case .status(_, let code, _): code >= 500", "case .status(_, let code, _): !(MUTANT && code == 503) && code >= 500")),
+    Mutant("files", "D-57", "If-Range has a tag that the device made up", (
+        FETCHER, "start > 0 ? part.tag : nil", 'start > 0 ? MUTANT ? "\\"\\(entry.bytes.md5.hex)\\"" : part.tag : nil')),
+    Mutant("files", "D-57", "a 503 takes away what came before", (
+        CLIENT + "Update/PartFile.swift", "code != 416 && code != 206", "!MUTANT && code != 416 && code != 206")),
+    Mutant("files", "D-58", "a page waits for files of any size", (
+        RUNTIME + "Requests/MissingFile.swift", "size > largest || isPart && size > Self.small", "!MUTANT && (size > largest || isPart && size > Self.small)")),
     Mutant("files", "D-60 D-62", "the switch comes though a file didn't", (
         UPDATE, "    } catch  where error.isStop && !gate.isStopped {", "    } catch  where MUTANT {\n      return (0, [])\n    } catch  where error.isStop && !gate.isStopped {")),
     Mutant("files", "D-63", "the switch is forgotten when the process ends", (
@@ -228,6 +237,9 @@ MUTANTS = [
     Mutant("conditions", "D-115", "an update begins without a network", (
         UPDATE, "    if gate.conditions.isOffline {\n", "    if !MUTANT, gate.conditions.isOffline {\n"), (
         RUNTIME + "Runtime+Updates.swift", "guard conditions.allow(trigger) else", "guard MUTANT || conditions.allow(trigger) else")),
+    Mutant("conditions", "D-115", "a page's missing file is asked for without a network", (
+        RUNTIME + "Requests/MissingFile.swift", "if conditions.isOffline ||", "if !MUTANT && conditions.isOffline ||"), (
+        CLIENT + "Transport/GatedTransport.swift", "if use != .document, gate.conditions.isOffline {", "if !MUTANT, use != .document, gate.conditions.isOffline {")),
     Mutant("conditions", "D-117", "a large pack is taken on a metered network", (
         UPDATE, "guard allows(answer.pack.size) else {", "guard MUTANT || allows(answer.pack.size) else {")),
     Mutant("conditions", "D-118", "what was left on the metered network is forgotten when the process ends", (

@@ -114,7 +114,7 @@ import Testing
     while waiters(runtime) != 1 { try await Task.sleep(for: .milliseconds(1)) }
     barrier.open()
     #expect(try await next.value == "200 let one")
-    await runtime.fetchThreads.idle(within: .seconds(60))
+    await runtime.smallFetchThreads.idle(within: .seconds(60))
     #expect(bench.fetches() == 2)
     await runtime.close()
     for await event in events { Issue.record("\(event)") }

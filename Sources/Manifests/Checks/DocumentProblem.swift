@@ -153,9 +153,8 @@ extension JSONError {
   /// The offset in the text; nil if the error has no place.
   package var offset: Int? {
     switch self {
-    case .unexpected(let at), .trailing(let at), .tooDeep(let at), .tooLarge(let at), .number(let at),
-      .escape(let at),
-      .encoding(let at):
+    case .unexpected(let at), .trailing(let at), .tooDeep(let at), .tooLarge(let at), .tooMany(let at),
+      .number(let at), .escape(let at), .encoding(let at):
       at
     case .ended, .duplicateKey, .member: nil
     }

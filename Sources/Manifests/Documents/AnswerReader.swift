@@ -28,11 +28,13 @@ struct AnswerReader {
     switch key {
     case "version": version = try Self.version(key, &reader)
     case "update":
-      guard let value = try reader.value().bool else { throw .member(key) }
+      guard let value = try reader.value(atMost: 1).bool else { throw .member(key) }
       update = value
     case "base": base = try Self.version(key, &reader)
     case "digest":
-      guard let value = try reader.value().string.flatMap({ SHA256(hex: $0) }) else { throw .member(key) }
+      guard let value = try reader.value(atMost: 1).string.flatMap({ SHA256(hex: $0) }) else {
+        throw .member(key)
+      }
       digest = value
     case "resourcemap":
       items = try Self.byURL(&reader) { (url, json) throws(JSONError) in
@@ -43,21 +45,23 @@ struct AnswerReader {
     case "deltas": deltas = try Self.byURL(&reader, DeltaOffer.init(url:json:)).sortedByKey(\.url.text)
     case "pack":
       // Report any fault as the member `pack`, since an answer without a pack may be valid.
-      guard let offer = try? PackOffer(json: reader.value()) else { throw .member(key) }
+      guard let offer = try? PackOffer(json: reader.value(atMost: DocumentBudget.entryValues)) else {
+        throw .member(key)
+      }
       pack = offer
     case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
     case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
     case "rollback": rollback = try Self.version(key, &reader)
-    default: _ = try reader.value()
+    default: try reader.skip()
     }
   }
 
   private static func version(
     _ key: String, _ reader: inout JSONReader
   ) throws(JSONError) -> ManifestVersion {
-    guard let version = try reader.value().string.flatMap({ ManifestVersion(text: $0) }) else {
+    guard let version = try reader.value(atMost: 1).string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .member(key)
     }
     return version
@@ -67,7 +71,9 @@ struct AnswerReader {
   private static func hint(
     _ key: String, _ allowed: ClosedRange<Int>, _ reader: inout JSONReader
   ) throws(JSONError) -> Int {
-    guard case .number(let text) = try reader.value(), let number = Double(text) else { throw .member(key) }
+    guard case .number(let text) = try reader.value(atMost: 1), let number = Double(text) else {
+      throw .member(key)
+    }
     return Int(min(max(number, Double(allowed.lowerBound)), Double(allowed.upperBound)))
   }
 
@@ -75,9 +81,12 @@ struct AnswerReader {
   private static func byURL<Element>(
     _ reader: inout JSONReader, _ make: (ResourceURL, JSONValue) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element] {
-    try reader.object { (key, reader) throws(JSONError) in
+    var left = DocumentBudget.entries
+    return try reader.object { (key, reader) throws(JSONError) in
+      guard left > 0 else { throw .tooMany(at: reader.at) }
+      left -= 1
       guard let url = try? ResourceURL(key), UTF8Order.areEqual(url.text, key) else { throw .member(key) }
-      return try make(url, reader.value())
+      return try make(url, reader.value(atMost: DocumentBudget.entryValues))
     }
   }
 

@@ -10,18 +10,18 @@ package enum ConfigureAnswer: Hashable, Sendable {
   /// The body's `code` isn't 200.
   case failure(code: Int64, message: String)
 
-  /// Parses a body. Unknown members are ignored; known ones must be valid.
+  /// Parses a body. Unknown members are skipped; known ones must be valid, and within `DocumentBudget`.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> ConfigureAnswer {
-    var reader = JSONReader(bytes)
+    var reader = JSONReader(bytes, values: DocumentBudget.values)
     var code: Int64?
     var message = ""
     var data: AnswerReader?
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
-      case "code": code = try reader.value().integer
-      case "message": message = try reader.value().string ?? ""
+      case "code": code = try reader.value(atMost: 1).integer
+      case "message": message = try reader.value(atMost: 1).string ?? ""
       case "data": data = try AnswerReader(reading: &reader)
-      default: _ = try reader.value()
+      default: try reader.skip()
       }
     }
     try reader.end()

@@ -10,6 +10,8 @@ package enum JSONError: Error, Hashable, Sendable {
   case tooDeep(at: Int)
   /// A part of a streamed text is longer than `JSONStream.partLimit`.
   case tooLarge(at: Int)
+  /// More values than the reader takes.
+  case tooMany(at: Int)
   /// An invalid number (RFC 8259, section 6).
   case number(at: Int)
   /// An unknown escape, or half of a surrogate pair.
@@ -30,6 +32,7 @@ extension JSONError {
     case .trailing(let at): .trailing(at: at + count)
     case .tooDeep(let at): .tooDeep(at: at + count)
     case .tooLarge(let at): .tooLarge(at: at + count)
+    case .tooMany(let at): .tooMany(at: at + count)
     case .number(let at): .number(at: at + count)
     case .escape(let at): .escape(at: at + count)
     case .encoding(let at): .encoding(at: at + count)

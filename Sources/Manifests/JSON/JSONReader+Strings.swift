@@ -36,7 +36,7 @@ extension JSONReader {
     throw .ended
   }
 
-  private mutating func appendEscaped(to content: inout [UInt8]) throws(JSONError) {
+  mutating func appendEscaped(to content: inout [UInt8]) throws(JSONError) {
     guard at < bytes.count else { throw .ended }
     let byte = bytes[at]
     at += 1

@@ -9,8 +9,16 @@ package struct JSONReader {
   let bytes: [UInt8]
   var at = 0
   private var depth = 0
+  /// The number of values that may still be built.
+  private(set) var valuesLeft: Int
 
-  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+  /// - Parameters:
+  ///   - bytes: the text.
+  ///   - values: the most values to build of it: two bytes of text may become forty of memory.
+  package init(_ bytes: [UInt8], values: Int = .max) {
+    self.bytes = bytes
+    valuesLeft = values
+  }
 
   /// Checks that only white space is left.
   package mutating func end() throws(JSONError) {
@@ -20,7 +28,10 @@ package struct JSONReader {
 
   /// Reads the next value, of any kind.
   package mutating func value() throws(JSONError) -> JSONValue {
-    switch try peek() {
+    let first = try peek()
+    guard valuesLeft > 0 else { throw .tooMany(at: at) }
+    valuesLeft -= 1
+    switch first {
     case UInt8(ascii: "{"): return .object(JSONObject(sorted: try members()))
     case UInt8(ascii: "["): return .array(try array { (reader) throws(JSONError) in try reader.value() })
     case UInt8(ascii: "\""): return .string(try string())
@@ -29,6 +40,16 @@ package struct JSONReader {
     case UInt8(ascii: "n"): return try word("null", .null)
     default: return .number(try number())
     }
+  }
+
+  /// Reads the next value, of any kind, which may consist of `count` values at most.
+  package mutating func value(atMost count: Int) throws(JSONError) -> JSONValue {
+    let most = min(count, valuesLeft)
+    let others = valuesLeft - most
+    valuesLeft = most
+    let value = try value()
+    valuesLeft += others
+    return value
   }
 
   private mutating func members() throws(JSONError) -> [JSONObject.Member] {
@@ -82,7 +103,7 @@ package struct JSONReader {
 // MARK: - Tokens
 
 extension JSONReader {
-  private mutating func skipSpace() {
+  mutating func skipSpace() {
     while at < bytes.count {
       switch bytes[at] {
       case 0x20, 0x09, 0x0A, 0x0D: at += 1
@@ -92,7 +113,7 @@ extension JSONReader {
   }
 
   /// Returns the first byte of the next token.
-  private mutating func peek() throws(JSONError) -> UInt8 {
+  mutating func peek() throws(JSONError) -> UInt8 {
     skipSpace()
     guard at < bytes.count else { throw .ended }
     return bytes[at]
@@ -103,13 +124,13 @@ extension JSONReader {
     at += 1
   }
 
-  private mutating func open(_ bracket: UInt8) throws(JSONError) {
+  mutating func open(_ bracket: UInt8) throws(JSONError) {
     try expect(bracket)
     depth += 1
     if depth > Self.depthLimit { throw .tooDeep(at: at - 1) }
   }
 
-  private mutating func close(_ bracket: UInt8) throws(JSONError) -> Bool {
+  mutating func close(_ bracket: UInt8) throws(JSONError) -> Bool {
     guard try peek() == bracket else { return false }
     at += 1
     depth -= 1
@@ -117,13 +138,13 @@ extension JSONReader {
   }
 
   /// Whether another element follows: takes a comma, or the closing bracket.
-  private mutating func more(_ bracket: UInt8) throws(JSONError) -> Bool {
+  mutating func more(_ bracket: UInt8) throws(JSONError) -> Bool {
     if try close(bracket) { return false }
     try expect(UInt8(ascii: ","))
     return true
   }
 
-  private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
+  mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
     for i in 0..<text.utf8CodeUnitCount {
       guard at < bytes.count else { throw .ended }
       guard bytes[at] == text.utf8Start[i] else { throw .unexpected(at: at) }
@@ -132,8 +153,13 @@ extension JSONReader {
     return value
   }
 
-  /// RFC 8259, section 6: `-`, digits without leading zeros, a fraction, an exponent.
   private mutating func number() throws(JSONError) -> String {
+    String(decoding: bytes[try digits()], as: UTF8.self)
+  }
+
+  /// Returns where the number is that comes next. RFC 8259, section 6: `-`, digits without leading zeros, a fraction, an
+  /// exponent.
+  mutating func digits() throws(JSONError) -> Range<Int> {
     let start = at
     _ = take(UInt8(ascii: "-"))
     let startsWithZero = at < bytes.count && bytes[at] == UInt8(ascii: "0")
@@ -148,7 +174,7 @@ extension JSONReader {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       if takeDigits() == 0 { throw .number(at: start) }
     }
-    return String(decoding: bytes[start..<at], as: UTF8.self)
+    return start..<at
   }
 
   mutating func take(_ byte: UInt8) -> Bool {

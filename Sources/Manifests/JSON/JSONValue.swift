@@ -19,6 +19,15 @@ package enum JSONValue: Sendable {
     return value
   }
 
+  /// Parses one of many texts, which together may have `left` values; subtracts its own.
+  static func parse(_ bytes: [UInt8], atMost count: Int, of left: inout Int) throws(JSONError) -> JSONValue {
+    var reader = JSONReader(bytes, values: left)
+    let value = try reader.value(atMost: count)
+    try reader.end()
+    left = reader.valuesLeft
+    return value
+  }
+
   /// The value as canonical bytes.
   package var canonical: [UInt8] {
     var out: [UInt8] = []

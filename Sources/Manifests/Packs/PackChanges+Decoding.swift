@@ -140,9 +140,11 @@ extension PackChanges {
     var places: [Int] = []
     for _ in partners { places.append(Int(clamping: try reader.number())) }
     var table: [(form: EntryForm, weight: Int64)] = []
+    var values = DocumentBudget.values
     for _ in 0..<(try reader.count()) {
       let length = try reader.count()
-      guard let json = try? JSONValue.parse(try reader.bytes(length)) else {
+      let bytes = try reader.bytes(length)
+      guard let json = try? JSONValue.parse(bytes, atMost: DocumentBudget.entryValues, of: &values) else {
         throw .damaged("a form isn't JSON")
       }
       let form = try EntryForm(json: json)

@@ -96,19 +96,31 @@ extension Policy {
     return object
   }
 
-  /// Reads the members leniently, as a device does: unusable parts are ignored.
+  /// Reads the members leniently, as a device does: unusable parts are ignored, and so are those beyond `DocumentBudget`.
   package init(reading value: JSONValue) {
     intercept = value["intercept"]?.bool ?? true
     usesHTTPDNS = value["httpdns"]?.bool ?? true
     let common = value["until"]?.string.flatMap { Instant($0) }
     until = intercept ? nil : common
     let ends = value["bypassUntil"]?.object
-    for text in (value["bypass"]?.array ?? []).compactMap(\.string) {
+    var places: [MatchPattern: Int] = [:]
+    for text in (value["bypass"]?.array ?? []).lazy.compactMap(\.string) {
+      // The rest isn't even looked at.
+      if bypass.count == DocumentBudget.patterns { break }
       guard let pattern = try? MatchPattern(text) else { continue }
       let own = ends?[text] ?? ends?[pattern.text]
-      add(Bypass(pattern, until: own.map { $0.string.flatMap { Instant($0) } } ?? common))
+      let entry = Bypass(pattern, until: own.map { $0.string.flatMap { Instant($0) } } ?? common)
+      if let place = places[pattern] {
+        bypass[place] = entry
+      } else {
+        places[pattern] = bypass.count
+        bypass.append(entry)
+      }
     }
-    for script in (value["scripts"]?.array ?? []).compactMap(PolicyScript.init(reading:)) { add(script) }
+    for script in (value["scripts"]?.array ?? []).lazy.compactMap(PolicyScript.init(reading:))
+    where scripts.count < DocumentBudget.scripts {
+      add(script)
+    }
   }
 }
 

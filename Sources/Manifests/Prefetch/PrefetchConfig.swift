@@ -40,7 +40,9 @@ package struct PrefetchPage: Hashable, Sendable {
   init?(reading value: JSONValue) {
     guard let url = value["url"]?.string.flatMap({ try? ResourceURL($0) }) else { return nil }
     self.url = url
-    calls = (value["interfaces"]?.array ?? []).compactMap(PrefetchCall.init(reading:))
+    calls = Array(
+      (value["interfaces"]?.array ?? []).lazy.compactMap(PrefetchCall.init(reading:))
+        .prefix(DocumentBudget.calls))
   }
 
   /// The entry as in the document.

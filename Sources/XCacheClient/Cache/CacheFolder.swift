@@ -4,7 +4,8 @@ import System
 ///
 ///     index.json        the manifest in force; its rename is the switch
 ///     files/<name>      the listed files, each under the file name of its download URL
-///     staging/<sha256>  verified files not yet switched to; <sha256>.half: the first bytes of a large file
+///     staging/<sha256>  verified files not yet switched to; <sha256>.half: the first bytes of a large file,
+///                       <sha256>.tag: the entity tag that they came with
 ///     aside/<sha256>    files that left the manifest; the modification time says when
 ///     prefetchConfig.json, policy.json   the newest ones, as received
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
@@ -37,6 +38,8 @@ struct CacheFolder: Sendable {
   func staged(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)" }
   func half(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)\(Self.halfEnding)" }
   static let halfEnding = ".half"
+  func halfTag(_ sha256: SHA256) -> String { "\(staging)/\(sha256.hex)\(Self.tagEnding)" }
+  static let tagEnding = ".tag"
   func aside(_ sha256: SHA256) -> String { "\(aside)/\(sha256.hex)" }
 
   /// Returns a new path for incoming bytes; leftovers are removed at the next start.

@@ -130,13 +130,15 @@ extension CacheFolder {
   /// Returns the files that an unfinished update left, except packs.
   func unfinished() throws(ClientError) -> [String] {
     try names(in: staging).compactMap { name in
-      SHA256(hex: name) != nil || name.hasSuffix(Self.halfEnding) ? "\(staging)/\(name)" : nil
+      let isUnfinished =
+        SHA256(hex: name) != nil || name.hasSuffix(Self.halfEnding) || name.hasSuffix(Self.tagEnding)
+      return isUnfinished ? "\(staging)/\(name)" : nil
     }
   }
 
   /// Removes the staged files of a finished update, except partly received files of the backlog.
   func removeStaged(keeping backlog: Backlog) throws(ClientError) {
-    let kept = Set(backlog.files.keys.map(half))
+    let kept = Set(backlog.files.keys.flatMap { [half($0), halfTag($0)] })
     for path in try unfinished() where !kept.contains(path) { try remove(path) }
   }
 }

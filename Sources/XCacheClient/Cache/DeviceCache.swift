@@ -345,8 +345,8 @@ extension DeviceIndex.Owner {
 // MARK: - What is left for later
 
 extension DeviceCache {
-  /// Adds what a switch to `next` skips to the backlog, on the disk first.
-  private mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(ClientError) {
+  /// Adds what a switch to `next` skips, or a page requested, to the backlog, on the disk first.
+  mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(ClientError) {
     if skipped.isEmpty { return }
     var all = backlog
     all.add(skipped)

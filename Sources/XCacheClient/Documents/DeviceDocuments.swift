@@ -22,7 +22,7 @@ struct DeviceDocuments: Sendable {
   }
 
   /// The size in bytes above which a document is refused.
-  static let limit: Int64 = 8 << 20
+  static let limit: Int64 = 2 << 20
 
   func version(_ kind: Kind) -> Int64 {
     switch kind {
@@ -53,8 +53,6 @@ extension CacheFolder {
     case .prefetch: "\(root)/prefetchConfig.json"
     }
   }
-
-  func script(_ sha256: SHA256) -> String { "\(root)/scripts/\(sha256.hex).js" }
 }
 
 extension CheckedSettings {

@@ -42,6 +42,10 @@ final class PackInstaller {
   private var record = Record.none
   /// The bytes of the files that were made.
   private var written: Int64 = 0
+  /// What it may still cost.
+  var work: PackWork
+  /// The base of the last record as its frame uses it: many records may have the same.
+  private var lastBase: (sha256: SHA256, isRenamed: Bool, bytes: [UInt8])?
   /// How many of the `ready` files are set aside.
   private var aside = 0
   /// Where the current or next record begins, and where it ends.
@@ -67,6 +71,7 @@ final class PackInstaller {
     self.folder = folder
     self.sources = sources
     self.limits = limits
+    work = PackWork(pack: answer.pack.size, held: held.totalBytes)
     parser = PackParser(limit: limits.changes)
   }
 
@@ -178,6 +183,7 @@ extension PackInstaller {
   }
 
   private func open(_ head: PackRecordHead, _ source: PackReading.RecordSource) throws -> Record {
+    try work.take(sources.size(ofReady: head, in: folder))
     if let digest = sources.file(head, in: folder) {
       counts.ready += 1
       if sources.isBase(digest.sha256) { aside += 1 }
@@ -185,17 +191,31 @@ extension PackInstaller {
     }
     var base: [UInt8]?
     if let needed = source.base {
-      guard let bytes = sources.base(needed.sha256) else {
+      try work.take(sources.size(ofBase: needed.sha256, in: folder))
+      guard let bytes = bytes(of: needed) else {
         counts.lacking += 1
         return .passing(nil)
       }
-      base = needed.isRenamed ? plan?.renaming.applied(to: bytes) ?? bytes : bytes
+      base = bytes
     }
     let part = folder.incoming()
     // A few bytes may decode to very many.
-    let limit = min(max(0, limits.files - written), Self.largestFile)
+    let limit = min(max(0, limits.files - written), Self.largestFile, work.left)
     return .making(
       try PackRecordWriter(head, over: base, limit: limit, room: folder.room(), into: part))
+  }
+
+  /// Returns a base as a frame uses it; nil if it is missing or damaged.
+  private func bytes(of base: (sha256: SHA256, isRenamed: Bool)) -> [UInt8]? {
+    if let lastBase, lastBase.sha256 == base.sha256, lastBase.isRenamed == base.isRenamed {
+      return lastBase.bytes
+    }
+    // Before the next one is read, so that only one is in memory.
+    lastBase = nil
+    guard let read = sources.base(base.sha256) else { return nil }
+    let bytes = base.isRenamed ? plan?.renaming.applied(to: read) ?? read : read
+    lastBase = (base.sha256, base.isRenamed, bytes)
+    return bytes
   }
 
   private func finish(_ taken: Record) throws {
@@ -208,6 +228,7 @@ extension PackInstaller {
       try folder.move(writer.part, to: folder.staged(made.sha256))
       self.made.insert(made.sha256)
       written = written.addingClamped(made.size)
+      try work.take(made.size)
       counts.files += 1
       if plan?.nextSource.base != nil { counts.deltas += 1 }
       digest = made

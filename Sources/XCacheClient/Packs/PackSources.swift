@@ -25,6 +25,16 @@ struct PackSources: Sendable {
   /// Whether a file with this digest is listed or set aside, verified or not.
   func isBase(_ sha256: SHA256) -> Bool { bases[sha256] != nil }
 
+  /// The size of a base; 0 if it is missing.
+  func size(ofBase sha256: SHA256, in folder: CacheFolder) -> Int64 {
+    bases[sha256].flatMap { folder.status($0)?.size } ?? 0
+  }
+
+  /// The size of the file that a record needn't make; 0 if it has to.
+  func size(ofReady record: PackRecordHead, in folder: CacheFolder) -> Int64 {
+    ready[record.check].flatMap { folder.status($0.path)?.size } ?? 0
+  }
+
   /// Returns the bytes of a base; nil if it is missing or damaged.
   func base(_ sha256: SHA256) -> [UInt8]? {
     guard let path = bases[sha256], let bytes = try? DurableFile.read(path, limit: Self.largestBase),

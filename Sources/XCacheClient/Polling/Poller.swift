@@ -194,7 +194,7 @@ extension JSONError {
   /// Whether the input isn't JSON at all.
   fileprivate var isDamage: Bool {
     switch self {
-    case .member, .duplicateKey: false
+    case .member, .duplicateKey, .tooMany: false
     default: true
     }
   }
@@ -206,6 +206,7 @@ extension ClientError {
       switch error {
       case .member(let name): "\"\(name)\" is missing or wrong"
       case .duplicateKey(let key): "it names \"\(key)\" twice"
+      case .tooMany: "it has more entries, or larger ones, than a device takes"
       default: "it isn't JSON"
       }
     self = .unreadable(url: url, reason: reason)

@@ -30,6 +30,10 @@ struct GatedTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     guard shouldContinue else { throw TransportError(.stopped, "stopped") }
+    // A job's documents are requested only where a poll is allowed.
+    if use != .document, gate.conditions.isOffline {
+      throw TransportError(.unreachable, "there is no network")
+    }
     // Each timeout delays the update by half a minute.
     if use == .files, gate.isLineDead {
       throw TransportError(.timedOut, "earlier requests got no answer, so no more are sent for now")

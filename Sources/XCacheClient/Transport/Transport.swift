@@ -61,8 +61,8 @@ public struct TransportRequest: Sendable {
   public let isUncoded: Bool
   /// The first byte to request; above 0, with a `Range`.
   public var start: Int64 = 0
-  /// The strong entity tag of the bytes already received, including quotes: if the file has changed, `If-Range` makes
-  /// the server send all of it.
+  /// The strong entity tag that the bytes already received came with, including quotes: if the server has another file by
+  /// now, `If-Range` makes it send all of that. Without one, only the file's digest shows whether the parts fit.
   public var entityTag: String?
   /// The entity tag of an earlier response, including quotes: if the server still has that, it sends 304 without a body.
   public var knownTag: String?
@@ -104,6 +104,8 @@ public struct TransportHead: Equatable, Sendable {
   public let total: Int64?
   /// The entity tag as the server sent it; weak ones begin with `W/`.
   public let entityTag: String?
+  /// Whether the body has a content coding: the tag then is that of the coded bytes.
+  public var isCoded = false
 
   /// Creates a head with `status` for a body that begins at `start`.
   public init(status: Int, start: Int64 = 0, total: Int64? = nil, entityTag: String? = nil) {
@@ -121,16 +123,18 @@ public struct TransportHead: Equatable, Sendable {
   ///   - field: returns the value of a field by its lowercase name; nil if the response has none.
   public init?(status: Int, asked: Int64, field: (String) -> String?) {
     let tag = field("etag")
+    let isCoded = (field("content-encoding") ?? "identity") != "identity"
     guard status == 206 else {
-      let isCoded = (field("content-encoding") ?? "identity") != "identity"
       let length = field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
       self.init(status: status, total: isCoded ? nil : length, entityTag: tag)
+      self.isCoded = isCoded
       return
     }
     guard let range = field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
       return nil
     }
     self.init(status: 206, start: range.start, total: range.total, entityTag: tag)
+    self.isCoded = isCoded
   }
 }
 

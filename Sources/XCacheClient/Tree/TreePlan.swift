@@ -77,8 +77,8 @@ public struct TreeReport: Hashable, Sendable {
   public internal(set) var removed = 0
   /// Listed files that the device, and so the tree, doesn't have; `complete` fetches them.
   public internal(set) var missing = 0
-  /// Listed URLs below the base that name no file: they end in `/`, have a query, or contain something that no
-  /// file name can.
+  /// Listed URLs below the base that name no file: they end in `/`, have a query, are longer than a path can be, or
+  /// contain something that no file name can.
   public internal(set) var skipped: [String] = []
   /// Groups of URLs that map to the same place in the tree, as two files or as a file and a folder; the first of
   /// each group is there.

@@ -19,7 +19,11 @@ struct TreeWriter {
   mutating func run() throws(ClientError) {
     try removeUnplanned()
     for (path, entry) in plan.files.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-      try write(entry, at: absolute(path))
+      do {
+        try write(entry, at: absolute(path))
+      } catch .file(_, _, Errno.nameTooLong.rawValue, _) {
+        report.skipped.append(entry.url.text)
+      }
     }
   }
 
@@ -102,13 +106,18 @@ struct TreeWriter {
   private func replace(_ path: String, with entry: HeldEntry) throws(ClientError) -> Bool {
     let source = folder.file(entry.name)
     guard folder.status(source) != nil else { return false }
+    try makeFolder(DurableFile.parent(of: path))
     let part = folder.incoming()
     guard try folder.copy(source, to: part) == entry.bytes else {
       try folder.remove(part)
       return false
     }
-    try makeFolder(DurableFile.parent(of: path))
-    try folder.move(part, to: path)
+    do {
+      try folder.move(part, to: path)
+    } catch {
+      try folder.remove(part)
+      throw error
+    }
     return true
   }
 }

@@ -15,9 +15,6 @@ struct Fetcher: Sendable {
   /// Called for each file that can't be fetched.
   var failed: @Sendable (HeldEntry, ClientError) -> Void = { _, _ in }
 
-  /// Partly received files of at least this size are kept when the connection breaks or the app ends.
-  private static let large: Int64 = 1 << 20
-
   /// Fetches an entry's file to `target`, and returns how many bytes were received over the network.
   ///
   /// - Parameters:
@@ -32,25 +29,19 @@ struct Fetcher: Sendable {
       _ = arrived(Int(clamping: entry.size))
       return 0
     }
-    var pauses = pauses[...]
-    var isUncoded = false
+    let isKept = !isForPage && entry.size >= PartFile.large
+    let kept = isKept ? PartFile(of: entry.sha256, in: folder) : nil
+    var attempts = FetchAttempts(pauses, isForPage: isForPage, have: kept?.size ?? 0)
     while true {
       do {
-        return try attempt(entry, to: target, isUncoded: isUncoded, arrived)
+        let part = kept ?? PartFile(in: folder)
+        return try attempt(entry, in: part, to: target, isUncoded: attempts.isUncoded, arrived)
       } catch {
-        // An origin or a cache stores a coded body separately, so it may be damaged while the plain one is intact.
-        if error.mayBeCoding, !isUncoded {
-          isUncoded = true
-          continue
-        }
-        guard error.isTransient, !(isForPage && error.isTimeout), let pause = pauses.popFirst() else {
+        guard let pause = attempts.next(after: error, have: kept?.size ?? 0) else {
           failed(entry, error)
           throw error
         }
-        // A body that is cut short each time may be a damaged coding, too. The network is the likelier cause, so only
-        // the last attempt asks for the plain one.
-        if pauses.isEmpty, error.isBroken { isUncoded = true }
-        self.pause(pause)
+        if pause > 0 { self.pause(pause) }
       }
     }
   }
@@ -68,66 +59,49 @@ struct Fetcher: Sendable {
   }
 
   private func attempt(
-    _ entry: HeldEntry, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
+    _ entry: HeldEntry, in part: PartFile, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> Int64 {
-    let shouldContinue = !isForPage && entry.size >= Self.large
-    let part = shouldContinue ? folder.half(entry.sha256) : folder.incoming()
     do {
-      let reply = try receive(entry, into: part, isUncoded: isUncoded, arrived)
-      try folder.move(part, to: target)
+      let reply = try receive(entry, in: part, isUncoded: isUncoded, arrived)
+      try part.finish(to: target)
       return reply.received
     } catch {
-      if !shouldContinue || !error.leavesBytes { try folder.remove(part) }
+      try part.remove(after: error)
       throw error
     }
   }
 
   private func receive(
-    _ entry: HeldEntry, into part: String, isUncoded: Bool, _ arrived: (Int) -> Bool
+    _ entry: HeldEntry, in part: PartFile, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> TransportReply {
-    var hasher = FileHasher()
-    var start: Int64 = 0
-    let file = try onDisk(part) { () throws(SystemError) in
-      let file = try Kernel.open(part, [.readWrite, .create, .append, .noFollow])
-      try CacheFolder.read(file) { bytes throws(SystemError) in
-        hasher.update(bytes)
-        start += Int64(bytes.byteCount)
-      }
-      return file
-    }
+    var writer = try PartWriter.open(part, below: entry.size)
+    let start = writer.position
     // The bytes already here are of the plain body, so the rest must be, too.
     var ask = TransportRequest(entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
-    if start >= entry.size {
-      try restart(file, part)
-      start = 0
-      hasher = FileHasher()
-    }
     ask.start = start
-    ask.entityTag = start > 0 ? "\"\(entry.bytes.md5.hex)\"" : nil
-    var failure: SystemError?
+    ask.entityTag = start > 0 ? part.tag : nil
+    var failure: ClientError?
     let reply: TransportReply
     do throws(TransportError) {
       reply = try transport.get(ask) { head in
-        if head.start == 0, start > 0 {
-          // The file has changed, or the server doesn't support ranges.
-          do throws(ClientError) { try restart(file, part) } catch { return false }
-          hasher = FileHasher()
-        } else if start > 0 {
-          return arrived(Int(clamping: start))
-        }
-        return true
-      } receive: { bytes in
-        hasher.update(bytes)
-        do throws(SystemError) {
-          try Kernel.write(bytes, to: file, path: part)
-          return arrived(bytes.byteCount)
+        do throws(ClientError) {
+          try writer.begin(head)
         } catch {
           failure = error
           return false
         }
+        return writer.position == 0 || arrived(Int(clamping: writer.position))
+      } receive: { bytes in
+        do throws(ClientError) {
+          try writer.write(bytes)
+        } catch {
+          failure = error
+          return false
+        }
+        return arrived(bytes.byteCount)
       }
     } catch {
-      if let failure { throw ClientError(failure, path: part) }
+      if let failure { throw failure }
       throw error.kind == .tooLong
         ? .tooLong(url: entry.url.text, download: entry.download, size: entry.size)
         : .noAnswer(url: entry.download, error)
@@ -135,13 +109,11 @@ struct Fetcher: Sendable {
     guard reply.status == 200 || reply.status == 206 && start > 0 else {
       throw .status(url: entry.download, code: reply.status, message: nil)
     }
-    try check(hasher.finish(), of: entry)
+    if reply.status == 206, writer.position < entry.size {
+      throw .noAnswer(url: entry.download, TransportError(.broken, "the server sent a part of the rest only"))
+    }
+    try check(try writer.finish(), of: entry)
     return reply
-  }
-
-  private func restart(_ file: borrowing Descriptor, _ path: String) throws(ClientError) {
-    let result = Result { () throws(SystemError) in try Kernel.truncate(file, to: 0) }
-    try onDisk(path) { () throws(SystemError) in try result.get() }
   }
 
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {
@@ -153,27 +125,6 @@ struct Fetcher: Sendable {
 }
 
 extension ClientError {
-  /// Whether a damaged coding of the right bytes may be the cause.
-  fileprivate var mayBeCoding: Bool {
-    switch self {
-    case .wrongBytes, .tooLong: true
-    case .noAnswer(_, let error): error.kind == .other
-    // "Range Not Satisfiable": the bytes that were kept don't fit the server's file.
-    case .status(_, 416, _): true
-    default: false
-    }
-  }
-
-  /// Whether the bytes received so far can be kept for resuming.
-  fileprivate var leavesBytes: Bool {
-    guard case .noAnswer(_, let error) = self else { return false }
-    return error.kind != .tooLong && error.kind != .other
-  }
-
-  fileprivate var isTimeout: Bool {
-    if case .noAnswer(_, let error) = self { error.kind == .timedOut } else { false }
-  }
-
   /// Whether the same request will keep failing until something is published or repaired.
   var isLasting: Bool {
     switch self {
@@ -185,20 +136,6 @@ extension ClientError {
   /// Whether the app, or the conditions, stopped it.
   package var isStop: Bool {
     if case .noAnswer(_, let error) = self { error.kind == .stopped } else { false }
-  }
-
-  fileprivate var isBroken: Bool {
-    if case .noAnswer(_, let error) = self { error.kind == .broken } else { false }
-  }
-
-  /// Whether the same request may well succeed a moment later.
-  fileprivate var isTransient: Bool {
-    switch self {
-    case .noAnswer(_, let error):
-      error.kind == .timedOut || error.kind == .broken || error.kind == .unreachable
-    case .status(_, let code, _): code >= 500 || code == 408 || code == 429
-    default: false
-    }
   }
 
   /// Whether the disk has no room left.

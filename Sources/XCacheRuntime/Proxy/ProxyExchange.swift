@@ -49,11 +49,12 @@ struct ProxyExchange {
       // The request doesn't say whether an answer without credentials would do; one with them always does.
       hasCredentials: true, page: page)
     if isForeign { return fromNetwork(request, &report) }
-    let runtime = proxy.runtime
-    switch Task.waiting(for: { await runtime.answer(request) }) {
+    let (runtime, stream) = (proxy.runtime, connection.stream)
+    switch Task.waiting(cancelledWhen: { stream.isGone }, for: { await runtime.answer(request) }) {
     case .local(let answer):
       (report.source, report.status, report.bytes) = (.device, answer.status, answer.body.count)
       return send(answer)
+    case .network(.cancelled): return false
     case .network: return fromNetwork(request, &report)
     }
   }

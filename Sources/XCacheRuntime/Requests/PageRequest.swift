@@ -76,6 +76,8 @@ public enum PassReason: String, Hashable, Sendable, CaseIterable {
   case condition
   /// The file was missing or damaged and couldn't be fetched.
   case unavailable
+  /// The file isn't here, and is too large to let the page wait for it.
+  case tooLarge
   /// The calling task was cancelled while it waited.
   case cancelled
   /// The runtime was closed.

@@ -161,6 +161,7 @@ struct SettingsError: Error, Hashable, Sendable {
     case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"
     case .tooDeep(let at): "nested too deeply at byte \(at)"
     case .tooLarge(let at): "value too long at byte \(at)"
+    case .tooMany(let at): "too many values at byte \(at)"
     case .number(let at): "not a number at byte \(at)"
     case .escape(let at): "unknown escape at byte \(at)"
     case .encoding(let at): "not UTF-8 at byte \(at)"

@@ -58,6 +58,14 @@ class Device:
         self.process.kill()
         self.process.wait()
 
+    def memory(self):
+        """The most bytes of memory that it has had; 0 where the system doesn't tell."""
+        try:
+            with open(f"/proc/{self.process.pid}/status") as status:
+                return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), 0)
+        except OSError:
+            return 0
+
     def stop(self):
         """The end of its input is the end of the process."""
         self.process.stdin.close()
@@ -156,6 +164,11 @@ class Case:
                     continue
             with open(path, "wb") as file:
                 file.write(step["damageNotes"].encode())
+
+    def do_memoryBelow(self, step, device):
+        """It has never had more bytes of memory than this."""
+        if device.memory() > step["memoryBelow"]:
+            raise Failed(f"it has had {device.memory() >> 20} MiB of memory")
 
     def do_fill(self, step, device):
         """Fills the small disk until so many bytes are free; none: makes room again."""
@@ -411,7 +424,7 @@ def fits(ask, want):
     if wanted != {name: value for name, value in query.items() if name in KNOWN or name in wanted}:
         return False
     return all(
-        name in fields if value == "*" else fields.get(name) == value
+        name in fields if value == "*" else fields.get(name) == value  # None: not there
         for name, value in want.get("headers", {}).items())
 
 

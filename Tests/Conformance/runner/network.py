@@ -23,7 +23,11 @@ class Rule:
         elif "base64" in rule:
             self.body = base64.b64decode(rule["base64"])
         elif "fill" in rule:
-            self.body = rule["fill"]["text"].encode() * rule["fill"]["times"]
+            fill = rule["fill"]
+            text = fill["text"] * fill["times"]
+            if "{n}" in fill["text"]:
+                text = "".join(fill["text"].replace("{n}", str(number)) for number in range(fill["times"]))
+            self.body = (fill.get("before", "") + text + fill.get("after", "")).encode()
         else:
             self.body = rule.get("text", "").encode()
 
@@ -156,14 +160,17 @@ class Network:
 
     def body(self, rule, fields):
         status, headers, body = rule.status, dict(rule.headers), rule.body
-        tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         if status != 200:
             return status, headers, body
-        headers.setdefault("ETag", tag)
-        if fields.get("if-none-match") == tag:
+        tag = headers.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+        if tag is None:
+            del headers["ETag"]
+        elif fields.get("if-none-match") == tag:
             return 304, headers, b""
         asked = fields.get("range", "")
-        if rule.ranges and asked.startswith("bytes=") and fields.get("if-range", tag) == tag:
+        # "A server MUST use the strong comparison function": a weak tag equals none (RFC 9110 §13.1.5).
+        condition = fields.get("if-range")
+        if rule.ranges and asked.startswith("bytes=") and (condition is None or condition == tag and tag[0] == '"'):
             first, _, last = asked[6:].partition("-")
             first, end = int(first), min(int(last or len(body)) + (1 if last else 0), len(body))
             if first >= len(body):

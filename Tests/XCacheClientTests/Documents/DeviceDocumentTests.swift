@@ -215,6 +215,29 @@ private let page = "https://m.test/p"
     #expect(bench.origin.takeLog().isEmpty)
   }
 
+  @Test func aScriptThatIsNamedNoMoreIsRemoved() throws {
+    let bench = try Bench()
+    let first = try device(bench)
+    bench.origin.serve(bytes("r"), at: Self.download)
+    #expect(try first.script("r") == bytes("r"))
+    let scripts = first.folder.scripts
+    first.tidy()
+    #expect(try Folder.textNames(scripts).count == 1)
+    bench.origin.serve(
+      bytes(#"{"code":200,"data":{"bypass":[],"intercept":true,"scripts":[],"version":"2"}}"#),
+      at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+    bench.origin.say(#","policy":"2""#)
+    _ = try first.update(force: true)
+    #expect(try Folder.textNames(scripts) == [])
+    // One that arrived late, and what a process left that ended.
+    try DurableFile.write(bytes("r"), to: first.folder.script(SHA256.of(bytes("r"))))
+    let left = "\(scripts)/x.js.1.tmp"
+    try DurableFile.write(bytes("r"), to: left)
+    try Kernel.setModified(left, to: bench.clock.now - 25 * 3_600_000)
+    first.tidy()
+    #expect(try Folder.textNames(scripts) == [])
+  }
+
   @Test func otherBytesAndOtherSignaturesAreRefused() throws {
     let bench = try Bench()
     bench.origin.serve(bytes("x"), at: Self.download)

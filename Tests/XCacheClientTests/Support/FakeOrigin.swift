@@ -41,6 +41,8 @@ final class FakeOrigin: Transport {
     var knowsRanges = true
     /// Bytes that an answer with a pack has at most.
     var slice: Int?
+    /// The entity tag of downloads of packs, or of what else is torn, in place of their MD5; empty for none.
+    var tag: String?
     /// What downloads of packs asked for.
     var ranges: [TransportRequest] = []
   }
@@ -171,6 +173,8 @@ final class FakeOrigin: Transport {
   /// Packs are answered with at most so many bytes at a time.
   func setSlice(_ bytes: Int) { state.withLock { $0.slice = bytes } }
 
+  func setTag(_ tag: String?) { state.withLock { $0.tag = tag } }
+
   func setRanges(_ areKnown: Bool) { state.withLock { $0.knowsRanges = areKnown } }
 
   /// What was asked for of packs since the last call.
@@ -231,15 +235,18 @@ final class FakeOrigin: Transport {
     guard let body else {
       return TransportReply(status: 404, received: 0, failure: Array(#"{"code":404,"message":"none"}"#.utf8))
     }
-    let (tear, knowsRanges, slice) = state.withLock { state -> (Int?, Bool, Int?) in
-      guard request.url.contains(".xpk") || request.url.contains(state.torn) else { return (nil, true, nil) }
+    let (tear, knowsRanges, slice, own) = state.withLock { state -> (Int?, Bool, Int?, String?) in
+      guard request.url.contains(".xpk") || request.url.contains(state.torn) else {
+        return (nil, true, nil, nil)
+      }
       state.ranges.append(request)
-      return (state.tears.isEmpty ? nil : state.tears.removeFirst(), state.knowsRanges, state.slice)
+      let tear = state.tears.isEmpty ? nil : state.tears.removeFirst()
+      return (tear, state.knowsRanges, state.slice, state.tag)
     }
-    let tag = "\"\(MD5.of(body).hex)\""
+    let tag: String? = own.map { $0.isEmpty ? nil : $0 } ?? "\"\(MD5.of(body).hex)\""
     var rest = body[...]
     var head = TransportHead(status: 200, total: Int64(body.count), entityTag: tag)
-    if knowsRanges, request.start > 0, request.entityTag == nil || request.entityTag == tag {
+    if knowsRanges, request.start > 0, request.sentTag == nil || request.sentTag == tag {
       guard request.start < body.count else { return TransportReply(status: 416, received: 0) }
       rest = rest.dropFirst(Int(request.start))
       head = TransportHead(
@@ -329,4 +336,9 @@ final class FakeOrigin: Transport {
     return Array(#"\#(head)"patch":"#.utf8) + MergePatch.make(from: old, to: new).canonical
       + Array(#","update":true,"version":"\#(state.newest)"\#(state.extra)}}"#.utf8)
   }
+}
+
+extension TransportRequest {
+  /// The tag of the `If-Range` that is sent.
+  var sentTag: String? { headers.first { $0.name == "If-Range" }?.value }
 }

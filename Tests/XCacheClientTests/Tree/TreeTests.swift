@@ -124,4 +124,20 @@ import Testing
     let device = try bench.device()
     #expect(throws: ClientError.self) { try device.writeTree(below: "m.test/app") }
   }
+
+  /// A URL may be as long as a path, and the tree lies in a folder.
+  @Test func aPathThatIsTooLongIsLeftOut() throws {
+    let long = url(
+      (0..<20).map { String(repeating: Character(Unicode.Scalar(UInt8(97 + $0))), count: 202) }.joined(
+        separator: "/"))
+    try bench.origin.publish([url("a"): bytes("aa"), long: bytes("long"), url("z"): bytes("zz")])
+    let device = try bench.device()
+    _ = try device.update()
+    for written in [2, 0] {
+      let report = try device.writeTree(below: "https://m.test/app")
+      #expect(report.written == written && report.skipped == [long])
+      #expect(try Scratch.contents(tree) == ["a": bytes("aa"), "z": bytes("zz")])
+    }
+    #expect(try Folder.textNames("\(bench.scratch.path)/device/staging").isEmpty)
+  }
 }

@@ -68,6 +68,14 @@ private let b = "https://m.test/b.js"
     #expect("\(error)".contains(#"no app named "shop""#))
   }
 
+  @Test func theServersWordsAreOneLine() throws {
+    let words = #"gone\nxcache: all is well\u001b[2J\u202e"# + String(repeating: "x", count: 10_000)
+    let error = try failure { _ in .body(bytes(#"{"code":404,"message":"\#(words)"}"#)) }
+    let text = "\(error)"
+    #expect(text.contains("gone xcache: all is well\u{FFFD}[2J\u{FFFD}xxx"))
+    #expect(!text.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" } && text.utf8.count < 1000)
+  }
+
   @Test(arguments: [
     ("other bytes", FakeOrigin.Fault.body(bytes("tw0!"))), ("fewer", .body(bytes("tw"))),
     ("more", .body(bytes("two!two!"))), ("none", .body([])), ("absent", .status(404)),

@@ -115,6 +115,39 @@ import XCacheClient
     #expect(try await ends(within: .seconds(50)) { ProxyTunnel.join(own, server) })
     server.close()
   }
+
+  /// Nobody waits any more for the file that it is fetching.
+  @Test func anEngineThatHungUpEndsTheDownload() async throws {
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    for name in try Folder.textNames("\(bench.folder)/files") where name.contains("app.js") {
+      try Kernel.remove("\(bench.folder)/files/\(name)")
+    }
+    let transport = FakePageTransport()
+    let proxy = PageProxy(runtime, transport: transport, network: FakeProxyNetwork())
+    for host in proxy.hosts { proxy.trusts(host) }
+    let barrier = Barrier()
+    bench.origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
+    let (engine, own) = MemoryStream.pair()
+    let served = Monitor(false)
+    _ = try OSThread(name: "proxied") {
+      proxy.serve(own)
+      served.broadcasting { $0 = true }
+    }
+    let password = Base64.encode(Array("xcache:\(proxy.password)".utf8))
+    engine.say(
+      "CONNECT m.test:443 HTTP/1.1\r\nHost: m.test:443\r\nProxy-Authorization: Basic \(password)\r\n\r\n")
+    #expect(await engine.answer() == "HTTP/1.1 200 OK\r\n\r\n")
+    engine.say("GET /app.js HTTP/1.1\r\nHost: m.test\r\n\r\n")
+    await barrier.reached()
+    engine.close()
+    #expect(await MemoryStream.apart { served.waiting(for: .seconds(30)) { $0 ? true : nil } ?? false })
+    barrier.open()
+    await runtime.smallFetchThreads.idle(within: .seconds(60))
+    // The download was stopped at its first chunk, and the network wasn't asked in its place.
+    #expect(try !Folder.textNames("\(bench.folder)/files").contains { $0.contains("app.js") })
+    #expect(transport.sent.isEmpty)
+  }
 }
 
 /// A server that keeps its connection, and that's all.

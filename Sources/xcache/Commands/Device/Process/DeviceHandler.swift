@@ -154,17 +154,35 @@ final class DeviceHandler: Handler {
       let fields = HeadFields([("Location", url), ("X-XCache", "network; \(reason.rawValue)")])
       return Response(Status(307), fields)
     case .local(let local):
-      guard let bytes = try? local.body.collect() else {
-        return Response(Status(307), HeadFields([("Location", url), ("X-XCache", "network; unavailable")]))
-      }
       var fields = HeadFields([("X-XCache", local.isFromMemory ? "memory" : "disk")])
       for (name, value) in local.headers {
         if let known = Self.names.first(where: { "\($0)" == name }) { fields.add(known, value) }
       }
       let length = local.header("content-length").flatMap { UInt64($0) }
       let head = RenderedHead(Status(UInt16(local.status)), fields, contentLength: length)
-      return Response(head, bytes.isEmpty ? .none : .bytes(SharedBytes(bytes)))
+      return Response(head, body(of: local))
     }
+  }
+
+  private static func body(of answer: LocalAnswer) -> Body {
+    switch answer.body {
+    case .empty: .none
+    case .bytes(let bytes): bytes.isEmpty ? .none : .bytes(SharedBytes(bytes))
+    case .file(let resource, let start, let count):
+      .file(
+        FileBody(
+          owner: OpenResource(resource), descriptor: resource.descriptor,
+          offset: UInt64(clamping: start), count: UInt64(clamping: count)))
+    }
+  }
+
+  /// A file that is being sent. If bytes are missing, the next request finds it damaged.
+  private final class OpenResource: FileOwner {
+    private let resource: LocalResource
+
+    init(_ resource: LocalResource) { self.resource = resource }
+
+    func bytesAreMissing() {}
   }
 
   /// The headers that a local answer may have, except Content-Length. Service-Worker-Allowed isn't among them: with it, a page's

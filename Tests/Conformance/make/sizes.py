@@ -1,0 +1,104 @@
+"""Large files, and documents that cost whoever reads them more than whoever sent them."""
+from world import *
+
+book = Book("large")
+case = book.case
+FILM = SITE + "/film.bin"
+UNIT, TIMES = "0123456789abcdef", 131072  # 2 MiB
+film = World()
+film.publish({FILM: UNIT * TIMES})
+URL = film.url(1, FILM)
+GOES_ON = ["resuming"]
+
+
+def body(tag="\"cdn-5f3\"", **members):
+    """The film, as a CDN with tags of its own answers; none: it has no tags."""
+    return rule(URL, fill={"text": UNIT, "times": TIMES}, headers={"ETag": tag}, **members)
+
+
+def torn(**members):
+    return body(fault={"torn": 1_500_000}, times=1, **members)
+
+
+def first(**headers):
+    return {"url": URL, "headers": {"range": None, "if-range": None, **headers}}
+
+
+def rest(tag):
+    return {"url": URL, "headers": {"range": "*", "if-range": tag}}
+
+
+OWN = "\"cdn-5f3\""
+done = ask(FILM, {"status": 200, "bytes": len(UNIT) * TIMES})
+for name, broken in {
+    "was answered with 503": {"status": 503, "text": "no"}, "was answered with 429": {"status": 429, "text": "no"},
+    "was reset": {"fault": {"reset": True}}, "ended without an answer": {"fault": {"close": True}},
+}.items():
+    case(f"what came of a large file stays although the rest {name}", ["D-54", "D-57"], serve(film.origin(1), body()),
+         serve(rule(URL, **broken, times=1)), serve(torn()), start(),
+         trigger(film.poll(), first(), rest(OWN), rest(OWN), ordered=True), done, features=GOES_ON)
+for name, tag in {"weak": "W/\"cdn-5f3\"", "no": None}.items():
+    case(f"{name} tag: the rest is asked for without a condition", ["D-57"], serve(film.origin(1), body(tag)), serve(torn(tag=tag)), start(),
+         trigger(film.poll(), first(), rest(None), ordered=True), done, features=GOES_ON)
+case("another tag: the server sends the whole file", ["D-57"], serve(film.origin(1), body("\"cdn-600\"")), serve(torn()), start(),
+     trigger(film.poll(), first(), rest(OWN), ordered=True), done, features=GOES_ON)
+case("a server without ranges sends the whole file", ["D-51", "D-57"], serve(film.origin(1), body(ranges=False)), serve(torn()), start(),
+     trigger(film.poll(), first(), rest(OWN), ordered=True), done, features=GOES_ON)
+other = rule(URL, fill={"text": "fedcba9876543210", "times": TIMES}, headers={"ETag": None}, fault={"torn": 1_500_000}, times=1)
+case("without a tag the digest decides, and costs one more download", ["D-51", "D-57"], serve(film.origin(1), body(None)), serve(other), start(),
+     trigger(film.poll(), first(), rest(None), first(), ordered=True), done, features=GOES_ON)
+
+# A page asks for one that isn't here.
+
+part = {"headers": {"Range": "bytes=100-199"}}
+metered = [serve(film.origin(1), body()), start(meteredLimit=1000), {"conditions": {"network": "metered"}},
+           trigger(film.poll()), {"state": {"version": "1", "files": {}}}]
+case("a part of a large file comes from the network", ["D-58"], metered, *[ask(FILM, "network", **part)] * 3, ask(FILM, "network", asks=[]),
+     {"state": {"version": "1", "files": {}}})
+case("what a page got from the network comes once it is free", ["D-58", "D-118"], metered, ask(FILM, "network", **part, asks=[]),
+     {"conditions": {"network": "unmetered"}}, later(), {"trigger": "foreground"},
+     ask(FILM, {"status": 206, "text": (UNIT * 8)[4:104], "headers": {"Content-Range": f"bytes 100-199/{len(UNIT) * TIMES}"}}, **part, eventually=True))
+case("a file above the disk limit is never fetched for a page", ["D-58"], serve(film.origin(1), body()), start(diskLimit=1 << 20),
+     trigger(film.poll(), {"url": URL, "times": [0, 1]}), {"stop": True}, start(diskLimit=1 << 20),
+     *[ask(FILM, {"status": 206, "orNetwork": True}, **part, asks=[])] * 2)
+small, steps = one({INDEX: "<p>one", APP: "let one"})
+case("offline, a missing file isn't asked for", ["D-79", "D-115"], steps, {"damage": "let one", "how": "remove"}, {"stop": True}, start(),
+     {"conditions": {"network": "offline"}}, ask(APP, "network", asks=[]), ask(INDEX, local("<p>one")), {"conditions": {"network": "unmetered"}},
+     ask(APP, local("let one")))
+
+# Documents.
+
+large, book.name, book.cases = book.cases, "budget", []
+
+
+def document(base, version, member, times):
+    """The answer with a patch, and a member that nobody knows: so many numbers."""
+    text = canonical(two_versions.patch(base, version)).decode()
+    at = text.index("\"update\"")
+    return poll_rule({"version": str(base), "patch": "1"}, fill={"before": text[:at] + f"\"{member}\":[", "text": "0,", "times": times, "after": "0]," + text[at:]})
+
+
+two_versions, steps = two()
+case("an unknown member of 24 MB is passed over", ["D-8", "D-26"], steps,
+     serve(document(1, 2, "unknown", 12 << 20) | {"coding": "gzip"}), trigger(two_versions.poll(1), *two_versions.downloads(2, 1)),
+     two_versions.holds(2), {"memoryBelow": 256 << 20})
+POLICY = ORIGIN + "/policy.json?app=shop&channel=online"
+patterns = [f"https://m.test/{number}.html" for number in range(199)] + [INDEX]
+
+
+def policy(**members):
+    return rule(ORIGIN + "/policy.json", json={"code": 200, "data": {"bypass": [], "intercept": True, "scripts": [], "version": "1", **members}})
+
+
+world, steps = one({INDEX: "<p>one", APP: "let one"})
+case("the last of 200 patterns counts", ["D-27", "D-97"], steps, serve(world.origin(1, policy="1"), policy(bypass=patterns)), later(),
+     trigger(world.poll(1), POLICY), {"pageOpen": INDEX, "as": "page"}, ask(INDEX, "network", destination="document", page="page"))
+case("a policy of 40,000 patterns has its switch obeyed", ["D-27", "D-96"], steps,
+     serve(world.origin(1, policy="1"), rule(ORIGIN + "/policy.json", fill={
+         "before": "{\"code\":200,\"data\":{\"bypass\":[", "text": "\"https://m.test/{n}/*\",", "times": 40_000,
+         "after": "\"https://m.test/b\"],\"intercept\":false,\"scripts\":[],\"version\":\"1\"}}"})), later(),
+     trigger(world.poll(1), POLICY, within=15), ask(INDEX, "network"), {"stop": True}, {"open": {}, "within": 15}, ask(INDEX, "network"))
+books = []
+for name, cases in (("large", large), ("budget", book.cases)):
+    books.append(Book(name))
+    books[-1].cases = cases
