@@ -98,10 +98,12 @@ extension Device {
   /// Adds a listed file that is missing to the backlog. A failure to save that is harmless.
   package func addToBacklog(_ file: ListedFile) {
     cache.withLock { cache in
-      guard cache.lists(file.entry), !cache.has(file.entry), !cache.backlog.contains(file.entry) else {
-        return
-      }
-      try? cache.leave(Backlog([file.entry], []), for: cache.index)
+      let entry = file.entry
+      guard cache.lists(entry), !cache.backlog.contains(entry) else { return }
+      // Whoever clears caches doesn't tell this process.
+      if cache.has(entry), folder.status(folder.file(entry.name)) == nil { try? cache.discard(entry) }
+      if cache.has(entry) { return }
+      try? cache.leave(Backlog([entry], []), for: cache.index)
     }
   }
 

@@ -37,7 +37,7 @@ private let small = "https://m.test/small.js"
   }
 
   private func remove(_ part: String) throws {
-    for name in try Folder.textNames("\(bench.folder)/files") where name.contains(part) {
+    for name in try Folder.textNames("\(bench.folder)/files") where part.isEmpty || name.contains(part) {
       try Kernel.remove("\(bench.folder)/files/\(name)")
     }
   }

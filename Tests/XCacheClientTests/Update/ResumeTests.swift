@@ -15,6 +15,8 @@ private let megabyte = 1 << 20
 
   init() throws {
     bench = try Bench()
+    // What an earlier process kept is as old as the file system says.
+    bench.clock.advance(seconds: (Clock.unixMilliseconds() - bench.clock.now) / 1000)
     try bench.origin.publish([large: content])
   }
 
