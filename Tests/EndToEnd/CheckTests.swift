@@ -46,7 +46,7 @@ struct CheckTests {
       try DurableFile.write(Array(settings.utf8), to: "\(site.scratch.path)/xcache.json")
       try DurableFile.write(Array("<html><link rel=icon href=y.ico>".utf8), to: "\(folder)/index.html")
       let second = try Outcome(try site.start(words))
-      #expect(second.exitCode == 0 && second.errors.isEmpty, "\(second.errors)")
+      #expect(second.exitCode == 0 && second.remarks.isEmpty, "\(second.errors)")
     }
   }
 
@@ -117,7 +117,7 @@ struct CheckTests {
       let outcome = try Self.publish(site, "main", ["index.html": Self.page("2")], base: base)
       #expect(outcome.exitCode == 0)
       #expect(outcome.errors.contains("names the page \(base)/gone.html, which is in no bundle"))
-      #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+      #expect(outcome.remarks.split(separator: "\n").count == 1, "\(outcome.errors)")
     }
   }
 
@@ -147,14 +147,14 @@ struct CheckTests {
       #expect(checked.output == (lines + ["0 errors, 2 warnings in 2 files", ""]).joined(separator: "\n"))
       for _ in 0..<2 {
         let published = try site.run("publish", "--json")
-        #expect(published.exitCode == 0 && published.errors == lines.map { $0 + "\n" }.joined())
+        #expect(published.exitCode == 0 && published.remarks == lines.map { $0 + "\n" }.joined())
         let findings = try JSONValue.parse(Array(published.output.utf8))["check"]?["findings"]?.array ?? []
         #expect(findings.map { $0["rule"]?.string } == ["pattern", "pattern"])
         #expect(findings.first?["file"]?.string == path && findings.first?["severity"]?.string == "warning")
       }
       try write(#", "check": {"off": ["pattern"]}"#)
       #expect(
-        try site.run("publish").errors.isEmpty && site.run("check").output.hasPrefix("0 errors, 0 warn"))
+        try site.run("publish").remarks.isEmpty && site.run("check").output.hasPrefix("0 errors, 0 warn"))
     }
   }
 

@@ -231,11 +231,11 @@ struct DiskTests {
       end 0
       is full; publishing is refused
       has free space again
-      xcache:
+
       """
     #expect(outcome.output.hasPrefix(expected), "\(outcome.output) \(outcome.errors)")
     #expect(outcome.output.contains("no space left on the disk"), "\(outcome.output)")
-    #expect(outcome.output.contains("run `xcache gc`"), "\(outcome.output)")
+    #expect(outcome.output.contains("run `xcache gc --server "), "\(outcome.output)")
   }
 
   @Test(

@@ -5,13 +5,15 @@ import Testing
 
 /// The drill of deploy/OPERATIONS.md, "A secret was published", with the real program.
 @Suite("A secret was published") struct PurgeTests {
-  private static let secret = "AWS_SECRET=" + String(repeating: "not for a browser, never; ", count: 200)
+  /// On one line, and not to be compressed: a delta of it is worth keeping.
+  private static let secret = "AWS_SECRET=" + (0..<80).map { SHA256.of(Array("key \($0)".utf8)).hex }.joined()
+  private static let before = secret.replacing("AWS_SECRET=", with: "AWS_KEY_OLD=")
   private static let url = "\(Site.base)/env.txt"
 
   /// Three versions: the secret comes with the first, changes a little with the second, and is left as it is by the third.
   private static func publishSecret(_ site: Site) throws -> (sha256: String, path: String) {
     let page = (0..<3000).map { "a line of the page: \(SHA256.of(Array("\($0)".utf8)).hex)\n" }.joined()
-    try site.publish(["index.html": page, "env.txt": secret + "old"], "--wait-deltas")
+    try site.publish(["index.html": page, "env.txt": before], "--wait-deltas")
     try site.publish(["index.html": page + "2", "env.txt": secret], "--wait-deltas")
     try site.publish(["index.html": page + "3", "env.txt": secret], "--wait-deltas")
     return (SHA256.of(Array(secret.utf8)).hex, Site.path(of: try site.entry("env.txt")))
@@ -39,7 +41,7 @@ import Testing
       let dry = try site.run("purge", sha256, "--dry-run")
       #expect(dry.exitCode == 0 && dry.output.contains("live in bundle main"), "\(dry.output)")
       #expect(
-        dry.output.contains("versions 2, 3 would no longer be shown") || dry.output.contains("versions 2-3"),
+        dry.output.contains("versions 2–3 would no longer be shown or rolled back to, although 2 was pinned"),
         "\(dry.output)")
       #expect(try site.web.ask(path).status == 200, "a dry run changes nothing")
       #expect(try site.run("purge", sha256, "--reason", "a key").exitCode == 2, "there is nobody to ask")
@@ -82,7 +84,8 @@ import Testing
         #expect(try site.web.ask(Site.path(of: ["download": .string(url)])).status == 404, "\(url)")
       }
       #expect(try site.web.ask("/xcache/shop/bundle/3.zip").status == 404)
-      #expect(try Self.files(with: Self.secret, below: site.data) == [])
+      let left = try Self.files(with: Self.secret, below: site.data)
+      #expect(left == [], "\(left)")
       #expect(try Self.files(with: sha256.dropFirst(2).description, below: site.data + "/derived") == [])
       #expect(try site.entry("env.txt") == nil && site.entry("index.html") != nil)
       for words in [
@@ -90,7 +93,7 @@ import Testing
       ] {
         let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
         #expect(
-          outcome.exitCode == 1 && outcome.errors.contains("no longer kept"), "\(words): \(outcome.errors)")
+          outcome.exitCode == 1 && outcome.errors.contains("kept"), "\(words): \(outcome.errors)")
       }
       #expect(
         try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0,
@@ -111,7 +114,8 @@ import Testing
         found.exitCode == 1 && found.output.contains("purged these bytes"), "\(found.output)\(found.errors)")
       #expect(try !Self.files(with: Self.secret, below: copy).isEmpty)
       #expect(try Outcome(try site.start(mirror)).exitCode == 0)
-      #expect(try Self.files(with: Self.secret, below: copy) == [])
+      let copied = try Self.files(with: Self.secret, below: copy)
+      #expect(copied == [], "\(copied)")
       let clean = try site.run("mirror", "verify", copy)
       #expect(clean.exitCode == 0, "\(clean.output)\(clean.errors)")
 
@@ -148,11 +152,9 @@ import Testing
       let (sha256, _) = try Self.publishSecret(site)
       #expect(try !Self.files(with: Self.secret, below: place.path).isEmpty)
       #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
-      // The first version's file has the same text, and other bytes.
-      let old = SHA256.of(Array((Self.secret + "old").utf8)).hex
-      #expect(try Self.files(with: Self.secret, below: place.path).count == 1)
-      #expect(try site.run("purge", old, "--reason", "a key", "--yes").exitCode == 0)
-      #expect(try Self.files(with: Self.secret, below: place.path) == [])
+      let left = try Self.files(with: Self.secret, below: place.path)
+      #expect(left == [], "\(left)")
+      #expect(try !Self.files(with: Self.before, below: place.path).isEmpty, "the first version has other bytes")
     }
   }
 
@@ -166,8 +168,6 @@ import Testing
       #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
       let restored = try site.run("restore", "--from-backup", backup, "--data", "before")
       #expect(restored.errors.contains("purge it again"), "\(restored.errors)")
-      let old = SHA256.of(Array((Self.secret + "old").utf8)).hex
-      #expect(try site.run("purge", old, "--reason", "a key", "--yes").exitCode == 0)
       #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
       #expect(try Self.files(with: Self.secret, below: backup) == [], "the same backup folder loses it")
     }

@@ -13,8 +13,10 @@ extension CacheFolder {
     do {
       try body()
     } catch {
-      let isFolder = try Kernel.status(path, followLinks: false)?.kind == .folder
-      guard codes.contains(error.code), isFolder || codes.contains(.notDirectory) else { throw error }
+      // Nothing at the path itself: what is in the way is above it, and isn't the device's.
+      guard codes.contains(error.code), let there = try Kernel.status(path, followLinks: false),
+        there.kind == .folder || codes.contains(.notDirectory)
+      else { throw error }
       try removeAll(path)
       try body()
     }

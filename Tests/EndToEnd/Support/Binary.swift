@@ -13,6 +13,12 @@ enum Binary {
 
 /// What a command did.
 struct Outcome: Sendable {
+  /// `errors` without what `publish` says of a public URL on this machine, which every test's origin has.
+  var remarks: String {
+    errors.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !$0.hasPrefix("devices are told to download from ") }.joined(separator: "\n")
+  }
+
   let exitCode: Int32
   let output: String
   let errors: String
