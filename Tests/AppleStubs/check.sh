@@ -12,6 +12,8 @@ machine=$(uname -m)
 architecture=${machine/aarch64/arm64}
 target=$architecture-apple-ios$(sed -n 's/.*\.iOS(\.v\([0-9]*\)).*/\1/p' Package.swift).0-simulator
 resources=$out/resources
+# The standard library's macros, such as TaskLocal.
+plugins=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift/host/plugins
 
 # The standard library for that target, of this toolchain's interfaces for Linux. `@backDeployed` doesn't parse without bodies, which
 # interfaces leave out, and the library itself uses what is newer than the target.
@@ -41,7 +43,7 @@ module() {
   shift
   swiftc -frontend -emit-sil -o /dev/null -emit-module-path "$out/$name.swiftmodule" -target "$target" -resource-dir "$resources" \
     -module-cache-path "$out/cache" -disable-objc-interop -module-name "$name" -package-name xcache -swift-version 6 \
-    -enable-experimental-feature Lifetimes -warnings-as-errors -parse-as-library -I "$out" -I "$out/zlib" "$@"
+    -enable-experimental-feature Lifetimes -warnings-as-errors -parse-as-library -plugin-path "$plugins" -I "$out" -I "$out/zlib" "$@"
 }
 
 # target NAME: one of ours.

@@ -22,7 +22,7 @@ TABLE = {
     "deploy/OPERATIONS.md": [
         ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
         ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("export XCACHE_SERVER", DRILL),
-        *[("", DRILL)] * 14, ("apt install", DRILL)],
+        *[("", DRILL)] * 15, ("apt install", DRILL)],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
         ("xcache login", GUIDES), ('"index"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES), ("xcache publish", GUIDES),

@@ -154,7 +154,8 @@ import Testing
       #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
       let left = try Self.files(with: Self.secret, below: place.path)
       #expect(left == [], "\(left)")
-      #expect(try !Self.files(with: Self.before, below: place.path).isEmpty, "the first version has other bytes")
+      #expect(
+        try !Self.files(with: Self.before, below: place.path).isEmpty, "the first version has other bytes")
     }
   }
 

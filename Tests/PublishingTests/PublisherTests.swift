@@ -310,7 +310,7 @@ import Testing
     let refused = #expect(throws: PublishError.self) {
       try publisher(token: "wrong").publish([bundle()], to: try channel)
     }
-    #expect(refused?.message == "no such token; give one with --token or XCACHE_TOKEN, or run xcache login")
+    #expect(refused?.message == "no such token; give one with --token or XCACHE_TOKEN, or run `xcache login`")
     #expect(refused?.exitCode == 1)
     #expect(!"\(try #require(refused))".contains("wrong"))
     let port = SocketServer { _ in [] }.port

@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import System
 
 /// One of an engine's cookies, and where it is sent (RFC 6265).
 public struct PageCookie: Hashable, Sendable {
