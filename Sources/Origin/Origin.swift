@@ -86,8 +86,13 @@ package final class Origin: Sendable {
     packs = PackEndpoint(store: store, log: options.log)
     let adoption = AdoptionService(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log)
-    downloads = DownloadEndpoint(
-      store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log)
+    do throws(SystemError) {
+      downloads = DownloadEndpoint(
+        store: store, coded: try CodedFiles(store: store, log: options.log), checker: try BlobChecker(),
+        deltas: deltas, log: options.log)
+    } catch {
+      throw StoreError(error)
+    }
     info = InfoEndpoint(builder: builder)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, service: service, log: options.log)

@@ -52,7 +52,7 @@ package final class DerivedStore: Sendable {
     database.keepLogOnClose()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .secondary)
-    try empty.script(DerivedSchema.sql + DerivedSchema.packs)
+    try empty.script(DerivedSchema.all)
     return empty
   }
 
@@ -62,11 +62,13 @@ package final class DerivedStore: Sendable {
     try database.script("PRAGMA synchronous = NORMAL")
     let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
     if format == DerivedSchema.format { return database }
-    if format == DerivedSchema.formatBeforePacks {
+    if format == DerivedSchema.formatBeforePacks || format == DerivedSchema.formatBeforeTrees {
       try database.write { () throws(StoreError) in
-        try database.script(DerivedSchema.packs)
         // All deltas are kept, but versions are checked once more for their packs.
-        try database.script("DELETE FROM done; PRAGMA user_version = \(DerivedSchema.format)")
+        if format == DerivedSchema.formatBeforePacks {
+          try database.script(DerivedSchema.packs + "DELETE FROM done;")
+        }
+        try database.script(DerivedSchema.trees + "PRAGMA user_version = \(DerivedSchema.format)")
       }
       return database
     }
@@ -75,7 +77,7 @@ package final class DerivedStore: Sendable {
         row.get(0, as: String.self)
       }
       for table in tables { try database.script("DROP TABLE \"\(table)\"") }
-      try database.script(DerivedSchema.sql + DerivedSchema.packs)
+      try database.script(DerivedSchema.all)
       try database.script("PRAGMA user_version = \(DerivedSchema.format)")
     }
     return database
@@ -105,9 +107,12 @@ package final class DerivedStore: Sendable {
 
 /// The tables of `derived.db`, which is created anew if `format` differs.
 enum DerivedSchema {
-  static let format: Int64 = 4
-  /// The previous format, to which only the table of packs was added.
+  static let format: Int64 = 5
+  /// Earlier formats, to which only tables were added: that of packs, and those of blocks and codings.
   static let formatBeforePacks: Int64 = 3
+  static let formatBeforeTrees: Int64 = 4
+
+  static var all: String { sql + packs + trees }
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -143,5 +148,18 @@ enum DerivedSchema {
       channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, ends BLOB NOT NULL,
       sha256 BLOB, size INTEGER, pushed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (channel_id, base, version)
     ) STRICT, WITHOUT ROWID;
+    """
+
+  static let trees = """
+
+    -- The SHA-256 of each block of a large blob, and what binds them to the blob (`BlockTree.root`).
+    CREATE TABLE block_tree (
+      sha256 BLOB PRIMARY KEY, size INTEGER NOT NULL, digests BLOB NOT NULL, root BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    -- Codings that aren't worth it for a blob.
+    CREATE TABLE poor_coding (
+      sha256 BLOB NOT NULL, coding TEXT NOT NULL, PRIMARY KEY (sha256, coding)
+    ) STRICT, WITHOUT ROWID;
+
     """
 }
