@@ -5,6 +5,7 @@
 
 Commands go through a proxy that holds each request and answer against the document. Every operation has to be seen once.
 """
+import hashlib
 import http.client
 import http.server
 import json
@@ -150,6 +151,10 @@ def commands(origin):
     ask("POST", f"leases/{lease}", {"seconds": 60})
     ask("DELETE", f"leases/{lease}")
     console(ask)
+    large = hashlib.sha256((dist / "large.bin").read_bytes()).hexdigest()
+    for line in (f"purge {large} --reason a~test --yes", "purge list", f"purge lift {large}",
+                 "channel set --public-url https://cdn.example.com --app shop --yes"):
+        run(line)
 
 
 def console(ask):
