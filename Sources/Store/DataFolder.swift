@@ -106,3 +106,24 @@ package struct DataFolder: Sendable {
     return made
   }
 }
+
+extension DataFolder {
+  /// Takes the folder for this process; creates it if it is missing.
+  /// - Throws: `inUse`.
+  func take() throws(StoreError) -> FolderLock {
+    let taken = try StoreError.disk { () throws(SystemError) in
+      try Kernel.makeFolder(path, mode: 0o750)
+      return try FolderLock.take(path, file: lock)
+    }
+    guard let taken else { throw .inUse(path: path, process: FileLock.holder(lock)) }
+    return taken
+  }
+
+  /// Checks that a lock still holds the folder.
+  /// - Throws: `lostFolder`.
+  func check(_ taken: FolderLock?) throws(StoreError) {
+    guard let taken else { return }
+    let isHeld = try StoreError.disk { () throws(SystemError) in try taken.isHeld() }
+    if !isHeld { throw .lostFolder(path: path) }
+  }
+}

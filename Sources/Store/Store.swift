@@ -25,7 +25,7 @@ package final class Store: Sendable {
   let lastPlan = RecentPlan()
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives. The kernel releases it when the process ends, however it ends.
-  private let lock: FileLock?
+  private let lock: FolderLock?
 
   /// How a store is opened.
   package struct Options: Sendable {
@@ -60,13 +60,14 @@ package final class Store: Sendable {
       (connections, derived, blobs, madeAdminToken) = (parts.connections, parts.derived, parts.blobs, false)
       return
     }
-    lock = try reserve.lending { () throws(StoreError) in
+    let lock = try reserve.lending { () throws(StoreError) in
       try Self.lockFolder(folder, creates: options.creates)
     }
+    self.lock = lock
     try Self.refuseLostDatabase(folder)
     let (changes, now) = (changes, options.clock())
     let (parts, madeAdminToken) = try reserve.lending { () throws(StoreError) in
-      let parts = try Parts(folder, options, changes, reserve)
+      let parts = try Parts(folder, options, changes, reserve, lock)
       return (parts, try Self.makeFirstToken(parts.connections, folder, now: now))
     }
     (connections, derived, blobs) = (parts.connections, parts.derived, parts.blobs)
@@ -81,12 +82,14 @@ package final class Store: Sendable {
     let derived: DerivedStore
     let blobs: BlobStore
 
-    init(_ folder: DataFolder, _ options: Options, _ changes: FileChanges, _ reserve: DiskReserve)
-      throws(StoreError)
-    {
+    init(
+      _ folder: DataFolder, _ options: Options, _ changes: FileChanges, _ reserve: DiskReserve,
+      _ lock: FolderLock? = nil
+    ) throws(StoreError) {
       let isSecondary = options.isSecondary
       connections = try Connections(
-        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve)
+        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve
+      ) { () throws(StoreError) in try folder.check(lock) }
       derived = try DerivedStore(
         folder, changes: changes, disk: options.disk, clock: options.clock, isSecondary: isSecondary)
       blobs = try BlobStore(
@@ -114,16 +117,16 @@ package final class Store: Sendable {
     if isLost { throw .lostDatabase(path: folder.path) }
   }
 
-  private static func lockFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FileLock {
+  private static func lockFolder(_ folder: DataFolder, creates: Bool) throws(StoreError) -> FolderLock {
     if !creates { try require(folder) }
-    let lock = try StoreError.disk { () throws(SystemError) in
-      try Kernel.makeFolder(folder.path, mode: 0o750)
-      return try FileLock.take(folder.lock)
-    }
-    guard let lock else { throw .inUse(path: folder.path, process: FileLock.holder(folder.lock)) }
+    let lock = try folder.take()
     try StoreError.disk { () throws(SystemError) in try folder.makeFolders() }
     return lock
   }
+
+  /// Checks that the data folder is still this process's alone; acts check it, too.
+  /// - Throws: `lostFolder`.
+  package func checkFolder() throws(StoreError) { try folder.check(lock) }
 
   /// The current time by the store's clock, in milliseconds since 1970.
   package var now: Int64 { clock() }

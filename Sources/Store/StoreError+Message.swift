@@ -8,6 +8,9 @@ extension StoreError: CustomStringConvertible {
     case .inUse(let path, let process): Self.inUseMessage(path, process)
     case .noDataFolder(let path):
       "\(path) is not an xcache data folder; give the one that `xcache serve` uses"
+    case .lostFolder(let path):
+      "\(path) was replaced, or its lock file was taken by another process, while this one was using it; nothing is written any "
+        + "more; restart this one once nothing else uses the folder"
     case .lostDatabase(let path):
       "\(path) has published files, but its database xcache.db is missing or empty; restore one from a backup or a static copy "
         + "into a new folder (`xcache restore`)"

@@ -10,6 +10,8 @@ package enum StoreError: Error, Sendable {
   case inUse(path: String, process: Int32?)
   /// Thrown when the folder doesn't exist and isn't to be created.
   case noDataFolder(path: String)
+  /// Thrown when the data folder was replaced, or taken by another process, while this one had it.
+  case lostFolder(path: String)
   /// Thrown when the folder has published files but no database.
   case lostDatabase(path: String)
   /// Thrown when the database belongs to another program.

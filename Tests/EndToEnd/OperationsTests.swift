@@ -21,6 +21,28 @@ struct OperationsTests {
     }
   }
 
+  @Test("SIGHUP with a FIFO that nobody reads in the log's place holds up neither answers nor the end")
+  func hangUpToFIFO() throws {
+    let scratch = try Scratch()
+    let log = scratch.path + "/access.log"
+    try Site.with(["--access-log", log]) { site throws in
+      #expect(rename(log, log + ".1") == 0)
+      #expect(mkfifo(log, 0o600) == 0)
+      site.server.signal(SIGHUP)
+      #expect(Wait.until(20) { site.server.standardError.contains("reopened the access log \(log)") })
+      #expect(try site.web.ask("/healthz?for-the-reader").status == 200)
+      let reader = try Kernel.open(log, [.read, .nonBlocking])
+      var text = ""
+      let isRead = Wait.until(20) {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = (try? bytes.withUnsafeMutableBytes { try Kernel.read(reader, into: $0) }) ?? 0
+        text += String(decoding: bytes.prefix(count), as: UTF8.self)
+        return text.contains("for-the-reader")
+      }
+      #expect(isRead, "\(text)")
+    }
+  }
+
   @Test(
     "Readers of standard output and standard error that stopped reading hold up neither answers nor the end")
   func stuckReaders() throws {

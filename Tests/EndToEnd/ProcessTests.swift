@@ -119,6 +119,18 @@ struct ProcessTests {
     }
   }
 
+  @Test("A renamed lock file lets no second server in, and is made again")
+  func renamedLockFile() throws {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1"])
+      try Kernel.rename(site.data + "/lock", to: site.data + "/lock.old")
+      let second = try site.run("serve", "--data", site.data, "--listen", "127.0.0.1:0")
+      #expect(second.exitCode == 1 && second.errors.contains("is in use by"), "\(second.errors)")
+      try site.publish(["a.js": "2"])
+      #expect(FileLock.holder(site.data + "/lock") == site.server.id)
+    }
+  }
+
   @Test("A folder in the way of what arrives keeps no server from starting, and the log says where it went")
   func strayFolder() throws {
     try Site.with { site throws in

@@ -187,3 +187,58 @@ import Testing
     #expect(throws: Never.self) { _ = try scratch.open(options) }
   }
 }
+
+/// A lock file that somebody renames or removes lets nobody else in.
+@Suite struct LockFileTests {
+  let scratch = Scratch()
+
+  private func isInUse(_ error: any Error) -> Bool {
+    if case StoreError.inUse = error { true } else { false }
+  }
+
+  @Test(arguments: [true, false]) func aRenamedOrRemovedLockFileLetsNobodyIn(isRenamed: Bool) throws {
+    let store = try scratch.open()
+    let path = scratch.data + "/lock"
+    if isRenamed {
+      try Kernel.rename(path, to: path + ".old")
+    } else {
+      try Kernel.remove(path)
+    }
+    #expect { _ = try scratch.open() } throws: { isInUse($0) }
+    // The next act makes it again, for programs that look only there.
+    try store.publish(base: 0, set: ["a.js": Sample("one")])
+    #expect(try FileLock.take(path) == nil)
+    #expect(FileLock.holder(path) == getpid())
+    #expect { _ = try scratch.open() } throws: { isInUse($0) }
+    withExtendedLifetime(store) {}
+  }
+
+  /// Whose lock file was renamed while an older xcache ran, has it: then nothing is written any more.
+  @Test func whoeverLostTheFileWritesNothing() throws {
+    let store = try scratch.open()
+    try Kernel.remove(scratch.data + "/lock")
+    let other = try FileLock.take(scratch.data + "/lock")
+    #expect { try store.publish(base: 0, set: ["a.js": Sample("one")]) } throws: { error in
+      guard case StoreError.lostFolder(let path) = error else { return false }
+      return path == scratch.data && "\(error)".contains("restart")
+    }
+    #expect(throws: StoreError.self) { try store.checkFolder() }
+    _ = consume other
+    #expect(throws: Never.self) { try store.checkFolder() }
+  }
+
+  @Test func whoseFolderWasReplacedWritesNothing() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("one")])
+    try Kernel.rename(scratch.data, to: scratch.path + "/moved")
+    #expect(throws: StoreError.self) {
+      try store.publish(base: 1, set: ["a.js": Sample("two")], sends: false)
+    }
+    let second = try scratch.open()
+    #expect(try second.channels().isEmpty)
+    #expect(throws: StoreError.self) { try store.checkFolder() }
+    try Kernel.rename(scratch.data, to: scratch.path + "/second")
+    try Kernel.rename(scratch.path + "/moved", to: scratch.data)
+    #expect(try store.publish(base: 1, set: ["a.js": Sample("two")]).version.number == 2)
+  }
+}

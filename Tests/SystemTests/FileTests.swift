@@ -120,6 +120,29 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
+  /// Opening a FIFO for writing would wait for its reader, and with it whoever opens it.
+  @Test func appendingWaitsForNoReader() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/log"
+      #expect(mkfifo(path, 0o600) == 0)
+      let file = try Kernel.openForAppending(path)
+      try Kernel.write(Array("a line\n".utf8).span.bytes, to: file)
+      // What was written is there for the reader who comes. Its writes block again, as a log's should.
+      #expect(fcntl(file.raw, F_GETFL) & O_NONBLOCK == 0)
+      let reader = try Kernel.open(path, [.read, .nonBlocking])
+      var bytes = [UInt8](repeating: 0, count: 16)
+      let count = try bytes.withUnsafeMutableBytes { try Kernel.read(reader, into: $0) }
+      #expect(bytes.prefix(count) == Array("a line\n".utf8)[...])
+    }
+    try withTemporaryFolder { folder in
+      for line in ["one\n", "two\n"] {
+        let file = try Kernel.openForAppending("\(folder)/log")
+        try Kernel.write(Array(line.utf8).span.bytes, to: file)
+      }
+      #expect(try DurableFile.read("\(folder)/log") == Array("one\ntwo\n".utf8))
+    }
+  }
+
   @Test func copyKeepsEveryByte() throws {
     try withTemporaryFolder { folder in
       let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

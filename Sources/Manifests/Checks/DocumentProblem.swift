@@ -37,6 +37,8 @@ package enum DocumentProblem: Hashable, Sendable {
   case samePattern(JSONPath)
   case tooManyPatterns(Int, limit: Int)
   case time(String)
+  /// An end that has passed.
+  case past(Instant)
   case endOfNothing
   case endOfUnknown
   case unknownScript(String)
@@ -123,6 +125,7 @@ extension DocumentProblem {
     case .tooManyPatterns(let count, let limit):
       "the policy has \(count) patterns, but \(limit) is the limit; combine some with *"
     case .time(let text): "\(quote(text)) is not a valid time; expected one such as 2026-12-01T00:00:00Z"
+    case .past(let time): "\(time) has passed; give a later time, or leave out what it ends"
     case .endOfNothing: "there is nothing to end: interception is on and nothing is bypassed; leave it out"
     case .endOfUnknown: "this pattern isn't in \"bypass\"; add it there or remove it here"
     case .unknownScript(let name):

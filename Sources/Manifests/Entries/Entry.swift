@@ -136,6 +136,9 @@ package struct ResourceContent: Hashable, Sendable {
     self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers)
   }
 
+  /// The members that `init(json:)` reads.
+  package static let members: Set = ["ctype", "headers", "md5", "sha256", "size"]
+
   /// Parses `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.

@@ -12,24 +12,29 @@ package struct PolicyCheck: Sendable {
   ///   - bytes: the file.
   ///   - scripts: the channel's scripts. A file may leave some out, but can't add any, since it doesn't contain
   ///     their bytes; without the member `scripts`, all stay.
-  package init(_ bytes: [UInt8], scripts: [PolicyScript]) {
-    var checker = PolicyChecker(scripts: scripts)
+  ///   - now: the current time, if ends that have passed are errors.
+  package init(_ bytes: [UInt8], scripts: [PolicyScript], now: Instant? = nil) {
+    var checker = PolicyChecker(scripts: scripts, now: now)
     let policy = checker.checks.parse(bytes).flatMap { checker.policy(of: $0) }
     remarks = checker.checks.remarks
     self.policy = checker.checks.hasErrors ? nil : policy
   }
 
   /// Checks a document that has already been parsed.
-  package init(_ document: JSONValue, scripts: [PolicyScript]) {
-    self.init(document.canonical, scripts: scripts)
+  package init(_ document: JSONValue, scripts: [PolicyScript], now: Instant? = nil) {
+    self.init(document.canonical, scripts: scripts, now: now)
   }
 }
 
 struct PolicyChecker {
   var checks = DocumentChecker()
   let scripts: [PolicyScript]
+  let now: Instant?
 
-  init(scripts: [PolicyScript]) { self.scripts = scripts }
+  init(scripts: [PolicyScript], now: Instant?) {
+    self.scripts = scripts
+    self.now = now
+  }
 
   mutating func policy(of document: JSONValue) -> Policy? {
     var (value, path) = (document, JSONPath.root)
@@ -91,7 +96,8 @@ struct PolicyChecker {
 
   private mutating func time(_ value: JSONValue, _ path: JSONPath) {
     guard let text = checks.string(value, path) else { return }
-    if Instant(text) == nil { checks.add(path, .time(text)) }
+    guard let time = Instant(text) else { return checks.add(path, .time(text)) }
+    if let now, time <= now { checks.add(path, .past(time)) }
   }
 
   private mutating func check(_ value: JSONValue?, _ path: JSONPath) {

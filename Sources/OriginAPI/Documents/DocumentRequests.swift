@@ -8,22 +8,30 @@ package protocol DocumentChangeRequest: Codable, Sendable {
   var ifVersion: String? { get set }
 }
 
+/// A change to a prefetch config, which a freeze refuses.
+package protocol PrefetchChangeRequest: DocumentChangeRequest {
+  /// The reason to override a freeze.
+  var breakGlass: String? { get set }
+}
+
 /// `POST …/prefetch`: a config to make the newest version.
-package struct PrefetchPushRequest: DocumentChangeRequest {
+package struct PrefetchPushRequest: PrefetchChangeRequest {
   /// The whole document, or its config array.
   package var document: JSONValue?
   package var message: String?
   package var ifVersion: String?
+  package var breakGlass: String?
 
   package init(document: JSONValue) { self.document = document }
 }
 
 /// `POST …/prefetch/rollback`: makes the content of an earlier version the newest.
-package struct PrefetchRollbackRequest: DocumentChangeRequest {
+package struct PrefetchRollbackRequest: PrefetchChangeRequest {
   /// A number, or a time at which it was live; 0 means the empty state before the first push.
   package var to: String?
   package var message: String?
   package var ifVersion: String?
+  package var breakGlass: String?
 
   package init(to: String) { self.to = to }
 }

@@ -14,12 +14,8 @@ struct BackupFolder {
   var partialDatabase: String { folder.database + ".part" }
 
   /// Locks the folder for this run; creates it if it is missing.
-  func lock() throws(StoreError) -> FileLock {
-    let lock = try StoreError.disk { () throws(SystemError) in
-      try Kernel.makeFolder(folder.path, mode: 0o750)
-      return try FileLock.take(folder.lock)
-    }
-    guard let lock else { throw .inUse(path: folder.path, process: FileLock.holder(folder.lock)) }
+  func lock() throws(StoreError) -> FolderLock {
+    let lock = try folder.take()
     _ = try StoreError.disk { () throws(SystemError) in try folder.makeBlobFolders() }
     return lock
   }

@@ -53,6 +53,8 @@ package struct DocumentRequest: Sendable {
   package var address = ""
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
+  /// Why a prefetch config is changed in a frozen channel; nil: a freeze refuses it. A policy can always be changed.
+  package var breakGlass: String?
 
   /// Creates a request without an address.
   package init(

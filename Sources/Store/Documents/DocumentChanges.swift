@@ -56,7 +56,7 @@ extension Store {
   ///   - change: returns the new content, given the newest version; returning the current content, or nil, changes nothing.
   ///   - committed: called after the commit, before anything else can be written, to update a catalog.
   ///   - kept: keeps the answer for retries.
-  /// - Throws: `unknownApp`, `unknownChannel`, `foreignHosts`, what `change` throws.
+  /// - Throws: `unknownApp`, `unknownChannel`, `foreignHosts`, `frozen`, what `change` throws.
   package func change(
     _ request: DocumentRequest,
     change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?,
@@ -79,8 +79,11 @@ extension Store {
       guard let content, content != newest?.content else {
         return .unchanged(newest)
       }
+      let freeze = request.document == .prefetch ? try db.freeze(of: channel.id) : nil
+      if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
       let record = try db.make(
-        request, content, after: newest, in: channel, at: channel.version, now: clock())
+        request, content, after: newest, in: channel, at: channel.version, now: clock(),
+        more: request.breakGlass.map { [.init(key: "breakGlass", value: .string($0))] } ?? [])
       moved = (channel, try db.extras(of: channel.id))
       return .changed(record, replaced: newest)
     }

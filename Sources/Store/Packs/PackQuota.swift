@@ -56,20 +56,23 @@ extension Store {
     var bad: [String] = []
     for (channel, pack) in packs {
       let path = derived.path(of: pack, channel)
-      let isGood = try StoreError.disk { () throws(SystemError) in
-        guard try Kernel.status(path)?.size == pack.size else { return false }
-        guard deep else { return true }
-        if case .read(let sha256, _) = try DiskDigest.of(path, shouldContinue: { _ in true }) {
-          return sha256 == pack.sha256
-        }
-        return false
-      }
-      // Unless a running server removed it meanwhile.
-      if !isGood, try derived.packs().contains(where: { $0.channel == channel && $0.pack == pack }) {
-        bad.append(path)
-      }
+      if try isGood(pack, at: path, deep: deep) { continue }
+      // A running server may have removed it meanwhile, and may even have made it again.
+      let isListed = try derived.packs().contains { $0.channel == channel && $0.pack.sha256 == pack.sha256 }
+      if isListed, try !isGood(pack, at: path, deep: deep) { bad.append(path) }
     }
     return (packs.count, bad)
+  }
+
+  private func isGood(_ pack: StoredPack, at path: String, deep: Bool) throws(StoreError) -> Bool {
+    try StoreError.disk { () throws(SystemError) in
+      guard try Kernel.status(path)?.size == pack.size else { return false }
+      guard deep else { return true }
+      if case .read(let sha256, _) = try DiskDigest.of(path, shouldContinue: { _ in true }) {
+        return sha256 == pack.sha256
+      }
+      return false
+    }
   }
 }
 

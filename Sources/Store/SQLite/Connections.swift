@@ -10,6 +10,7 @@ final class Connections: Sendable {
   private let isSecondary: Bool
   /// Lent to acts that can't wait for space on the disk.
   private let reserve: DiskReserve?
+  private let checkFolder: @Sendable () throws(StoreError) -> Void
   private let writer: Locked<ConnectionBox>
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
@@ -28,8 +29,13 @@ final class Connections: Sendable {
   ///     neither commits nor closing wait for the disk. Such commits are leases and mirrors' names, which a power cut
   ///     ends anyway.
   ///   - reserve: lent to acts that can't wait for space on the disk.
-  init(path: String, isSecondary: Bool = false, reserve: DiskReserve? = nil) throws(StoreError) {
+  ///   - checkFolder: called before each use of the writing connection; throws if the folder isn't this process's alone.
+  init(
+    path: String, isSecondary: Bool = false, reserve: DiskReserve? = nil,
+    checkFolder: @escaping @Sendable () throws(StoreError) -> Void = {}
+  ) throws(StoreError) {
     self.path = path
+    self.checkFolder = checkFolder
     self.reserve = reserve
     self.isSecondary = isSecondary
     // Even opening another program's database would change it, to write-ahead logging.
@@ -64,6 +70,7 @@ final class Connections: Sendable {
     defer { writers.subtract(1, ordering: .relaxed) }
     return try writer.withLock { (held) throws(StoreError) -> Result in
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
+      try checkFolder()
       return try body(held.database)
     }
   }

@@ -67,6 +67,23 @@ extension Kernel {
       })
   }
 
+  /// Opens a file to append to; creates it if it doesn't exist. Unlike open(2), it doesn't wait until a FIFO has a reader.
+  package static func openForAppending(_ path: String) throws(SystemError) -> Descriptor {
+    let file: Descriptor
+    do throws(SystemError) {
+      file = try open(path, [.write, .create, .append, .nonBlocking])
+    } catch {
+      guard error.code == .noSuchAddressOrDevice else { throw error }
+      // A FIFO that nobody reads. fifo(7): "Under Linux, opening a FIFO for read and write will succeed both in blocking and
+      // nonblocking mode": what is written waits for a reader, as far as the pipe has room.
+      file = try open(path, [.readWrite, .append, .nonBlocking])
+    }
+    let raw = file.raw
+    let flags = try retrying("fcntl", on: path) { fcntl(raw, F_GETFL) }
+    _ = try retrying("fcntl", on: path) { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
+    return file
+  }
+
   /// As `open`, but returns nil if the file doesn't exist.
   package static func openExisting(_ path: String, _ flags: OpenFlags) throws(SystemError) -> Descriptor? {
     do {

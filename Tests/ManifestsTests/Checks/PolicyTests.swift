@@ -55,6 +55,32 @@ import Testing
     #expect(try Golden.differences(text, "policy-errors.txt") == [])
   }
 
+  /// What has ended would change nothing, and whoever wrote it thinks that it does.
+  @Test func anEndThatHasPassedIsAFault() throws {
+    let now = try Self.at("2026-12-01T00:00:00Z")
+    let cases: [(text: String, place: String?)] = [
+      (#"{"intercept":false,"until":"2026-11-30T23:59:59Z"}"#, "until"),
+      (#"{"intercept":false,"until":"2026-12-01T00:00:00Z"}"#, "until"),
+      (#"{"intercept":false,"until":"2026-12-01T00:00:01Z"}"#, nil),
+      (#"{"bypass":["https://a.example/*"],"until":"2026-11-30T00:00:00Z"}"#, "until"),
+      (
+        #"{"bypass":["https://a.example/*"],"bypassUntil":{"https://a.example/*":"2020-01-01T00:00:00Z"}}"#,
+        "bypassUntil"
+      ),
+      (#"{"bypass":["https://a.example/*"],"bypassUntil":{"https://a.example/*":null}}"#, nil),
+    ]
+    for (text, place) in cases {
+      let check = PolicyCheck(Array(text.utf8), scripts: [], now: now)
+      #expect((check.policy == nil) == (place != nil), "\(text)")
+      if let place {
+        let words = check.remarks.map { "\($0)" }
+        #expect(words.count == 1 && words[0].contains(place) && words[0].contains("has passed"), "\(words)")
+      }
+      // Devices and older versions of a policy are read as before.
+      #expect(PolicyCheck(Array(text.utf8), scripts: []).policy != nil)
+    }
+  }
+
   private static func policy(_ text: String) throws -> Policy {
     Policy(reading: try JSONValue.parse(Array(text.utf8)))
   }

@@ -44,6 +44,77 @@ import Testing
     #expect(try origin.api("GET", "\(Self.online)/releases/4").json["breakGlass"]?.isNull == true)
   }
 
+  /// The prefetch config is content like any other; the policy is what emergencies need.
+  @Test func aFrozenChannelRefusesPrefetchConfigsToo() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    func config(_ api: String) -> JSONValue {
+      [["interfaces": [["api": .string(api), "method": "GET"]], "url": "https://m.example.com/p"]]
+    }
+    let first = config("https://m.example.com/1")
+    #expect(try origin.api("POST", "\(Self.online)/prefetch", ["document": first]).status == 201)
+    #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "the big sale"]).status == 200)
+    let second = config("https://m.example.com/2")
+    for (path, body): (String, JSONValue) in [
+      ("prefetch", ["document": second]), ("prefetch/rollback", ["to": "0"]),
+    ] {
+      let reply = try origin.api("POST", "\(Self.online)/\(path)", body)
+      #expect(reply.status == 409 && reply.json["code"]?.string == "frozen", "\(path): \(reply.text)")
+      #expect(reply.text.contains("the big sale"))
+    }
+    // What changes nothing is no change.
+    #expect(try origin.api("POST", "\(Self.online)/prefetch", ["document": first]).status == 200)
+    #expect(
+      try origin.ask("GET", "/prefetchConfig?app=shop").json["data"]?["version"]?.string == "1")
+    let noReason: JSONValue = ["breakGlass": "", "document": second]
+    #expect(try origin.api("POST", "\(Self.online)/prefetch", noReason).status == 400)
+    let glass: JSONValue = ["breakGlass": "the api moved", "document": second]
+    #expect(try origin.api("POST", "\(Self.online)/prefetch", glass).status == 201)
+    let back: JSONValue = ["breakGlass": "back again", "to": "1"]
+    #expect(try origin.api("POST", "\(Self.online)/prefetch/rollback", back).status == 201)
+    let rows = try origin.api("GET", "audit?act=prefetch.push").json["rows"]?.array ?? []
+    #expect(rows.first?["parameters"]?.string?.contains(#""breakGlass":"the api moved""#) == true, "\(rows)")
+    let kill: JSONValue = ["act": "kill", "message": "it burns"]
+    #expect(try origin.api("POST", "\(Self.online)/policy", kill).status == 201)
+  }
+
+  /// What has ended already would be accepted and do nothing.
+  @Test func aPolicyThatHasEndedIsRefused() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "a"])
+    let past: JSONValue = ["intercept": false, "until": "2020-01-01T00:00:00Z"]
+    let body: JSONValue = ["act": "set", "document": past]
+    let reply = try origin.api("POST", "\(Self.online)/policy", body)
+    #expect(reply.status == 422 && reply.json["code"]?.string == "invalid-document", "\(reply.text)")
+    #expect(reply.text.contains("2020-01-01T00:00:00Z has passed"))
+    #expect(try origin.api("GET", "\(Self.online)/policy").json["version"]?.string == "0")
+  }
+
+  /// A member that is ignored may be one that the sender relies on.
+  @Test func anEntryWithAnUnknownMemberIsRefused() throws {
+    let origin = try TestOrigin()
+    let body = try origin.release(["a.js": "a"])
+    var change = try #require(body["bundles"]?.array?.first?.object)
+    var set = try #require(change["set"]?.object)
+    var entry = try #require(set["https://m.example.com/a.js"]?.object)
+    entry["lazy"] = true
+    set["https://m.example.com/a.js"] = .object(entry)
+    change["set"] = .object(set)
+    for path in ["releases", "preparations"] {
+      let reply = try origin.api(
+        "POST", "apps/shop/channels/online/\(path)", ["bundles": [.object(change)]])
+      #expect(reply.status == 400, "\(path): \(reply.text)")
+      #expect(reply.text.contains("https://m.example.com/a.js") && reply.text.contains("lazy"))
+    }
+    #expect(try origin.api("GET", "apps").json["channels"]?.array?.isEmpty == true)
+    entry["lazy"] = nil
+    entry["headers"] = [:]
+    set["https://m.example.com/a.js"] = .object(entry)
+    change["set"] = .object(set)
+    let right = try origin.api("POST", "apps/shop/channels/online/releases", ["bundles": [.object(change)]])
+    #expect(right.status == 201, "\(right.text)")
+  }
+
   /// Acts that have no dry run, and those that have one and are asked for another member.
   private static let acts: [(path: String, body: JSONValue, member: String)] = [
     ("policy", ["act": "kill", "message": "no"], "dryRun"), ("settings", ["interval": 60], "dryRun"),

@@ -66,7 +66,8 @@ private struct PolicyAct {
 
   private func set(_ policy: inout Policy) throws {
     guard let document = body.document else { throw Problem.badRequest("\"document\" must be the policy") }
-    let check = PolicyCheck(document, scripts: policy.scripts)
+    let now = Instant(milliseconds: Clock.unixMilliseconds())
+    let check = PolicyCheck(document, scripts: policy.scripts, now: now)
     guard let next = check.policy else {
       throw Problem(
         .unprocessableContent, "invalid-document",

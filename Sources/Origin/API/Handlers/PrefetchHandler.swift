@@ -80,6 +80,9 @@ extension DocumentRequest {
       message: message, ifVersion: ifVersion?.number)
     address = context.request.address
     hosts = context.caller.hosts
+    if let change = body as? any PrefetchChangeRequest {
+      breakGlass = try ReleaseHandler.breakGlass(change.breakGlass)
+    }
   }
 
   private static func existing(

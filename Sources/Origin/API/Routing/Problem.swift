@@ -126,6 +126,7 @@ extension Problem {
     case .appNameTaken: self.init(.conflict, "app-name-taken", words)
     case .tokenNameTaken: self.init(.conflict, "token-name-taken", words)
     case .badRequest: self.init(.badRequest, "bad-request", words)
+    case .lostFolder: self.init(.internalServerError, "lost-folder", words)
     case .diskFull: self.init(.insufficientStorage, "disk-full", words)
     case .urlConflicts(let conflicts):
       self.init(

@@ -179,8 +179,14 @@ struct ReleaseDocument: StreamedContent {
   private mutating func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
     let content: ResourceContent
     do {
+      if let unknown = value.object?.members.first(where: { !ResourceContent.members.contains($0.key) }) {
+        throw UnknownMember(name: unknown.key)
+      }
       if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
       content = try ResourceContent(json: value) { type($0) }
+    } catch let error as UnknownMember {
+      let name = String(error.name.prefix(64)).debugDescription
+      throw Problem.badRequest("\(url): \(name) is not a member of an entry; nothing was done; leave it out")
     } catch {
       throw Problem.badRequest("\(url): \(error)")
     }

@@ -18,8 +18,9 @@ enum ChannelCommand {
         "move downloads to a CDN: shows the cost, and asks"),
     ],
     notes: """
-      freeze: releases are refused (exit code 3, with who froze the channel, when and why) until thaw; publish,
-      unpublish, rollback and promote accept --break-glass REASON for emergencies.
+      freeze: releases and changes of the prefetch config are refused (exit code 3, with who froze the channel, when
+      and why) until thaw; publish, unpublish, rollback, promote and prefetch accept --break-glass REASON for
+      emergencies. The policy, with its kill switch, can always be changed.
       create, remove: only a channel without content can be removed; if created again, its version numbers continue.
       Both need the channel's name on the command line, as an operand or as --channel; the others use online if no
       channel is given. list --all also lists other apps than the one that is set.

@@ -135,9 +135,10 @@ enum PolicyCommand {
 
   private static func set(_ file: String, _ arguments: Arguments, _ terminal: Terminal) throws {
     let remote = try RemoteOrigin(arguments)
-    let now = try remote.api.policy(of: try remote.address).value
-    let scripts = Policy(reading: now.policy ?? .null).scripts
-    let checked = PolicyCheck(try Arguments.file(file), scripts: scripts)
+    let newest = try remote.api.policy(of: try remote.address).value
+    let scripts = Policy(reading: newest.policy ?? .null).scripts
+    let now = Instant(milliseconds: Clock.unixMilliseconds())
+    let checked = PolicyCheck(try Arguments.file(file), scripts: scripts, now: now)
     let remarks = Remarks(file: file, remarks: checked.remarks)
     terminal.note(list: remarks.lines(terminal), all: arguments.has("all"))
     if let failure = remarks.failure("nothing was changed") { throw failure }

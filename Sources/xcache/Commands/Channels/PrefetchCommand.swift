@@ -28,6 +28,8 @@ enum PrefetchCommand {
       .value("message", "TEXT", short: "m", "a message for the log").only("push", "rollback"),
       .value("if-version", "V", "refuse if the config changed after version V (a number or a time)").only(
         "push", "rollback"),
+      .value("break-glass", "REASON", "change it even if the channel is frozen; the reason is recorded").only(
+        "push", "rollback"),
       .value("version", "V", "show or check this version (default: the newest)").only("show", "check", "run"),
       VersionArgument.option.only("show", "check", "run", "rollback"),
       .value("to", "V", "the version to go back to").only("rollback"),
@@ -60,7 +62,8 @@ enum PrefetchCommand {
     terminal.note(list: remarks.lines(terminal), all: arguments.has("all"))
     if let failure = remarks.failure("nothing was pushed") { throw failure }
     guard let config = checked.config else { return }
-    let request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
+    var request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
+    request.breakGlass = try arguments.breakGlass()
     let answer = try remote.api.pushPrefetch(request, to: try remote.address)
     DocumentChange.tell(answer, Self.message(config), replaces: true, arguments, terminal)
   }
@@ -94,7 +97,8 @@ enum PrefetchCommand {
       throw UsageError("--to V or --at TIME is required: the version to go back to")
     }
     let remote = try RemoteOrigin(arguments)
-    let request = try DocumentChange.filled(PrefetchRollbackRequest(to: version), arguments)
+    var request = try DocumentChange.filled(PrefetchRollbackRequest(to: version), arguments)
+    request.breakGlass = try arguments.breakGlass()
     let answer = try remote.api.rollBackPrefetch(request, in: try remote.address)
     let source = answer.value.made?.source?.text ?? version
     DocumentChange.tell(answer, "content of version \(source)", replaces: true, arguments, terminal)

@@ -90,6 +90,7 @@ enum ServeLimits {
   }
 
   private static func file(_ path: String) throws(SystemError) -> Descriptor {
-    try Kernel.open(path, [.write, .create, .append])
+    // Signals are waited for by the thread that opens it, so it must never block.
+    try Kernel.openForAppending(path)
   }
 }
