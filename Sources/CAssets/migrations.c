@@ -57,6 +57,10 @@ static const unsigned char m0014[] = {
 #embed "../../Migrations/0014_purge.sql"
 };
 
+static const unsigned char m0015[] = {
+#embed "../../Migrations/0015_pushes.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -72,6 +76,7 @@ static const xcache_asset migrations[] = {
     {"0012_series.sql", m0012, sizeof m0012},
     {"0013_bounds.sql", m0013, sizeof m0013},
     {"0014_purge.sql", m0014, sizeof m0014},
+    {"0015_pushes.sql", m0015, sizeof m0015},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

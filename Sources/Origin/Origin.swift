@@ -83,11 +83,13 @@ package final class Origin: Sendable {
     }
     self.builder = builder
     configure = ConfigureEndpoint(builder: builder)
-    packs = PackEndpoint(store: store, log: options.log)
+    let failures = FailureLog(log: options.log)
+    packs = PackEndpoint(store: store, log: options.log, failures: failures)
     let adoption = AdoptionService(store: store, log: options.log)
-    deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log)
+    deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log, failures: failures)
     downloads = DownloadEndpoint(
-      store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log)
+      store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log,
+      failures: failures)
     info = InfoEndpoint(builder: builder)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, service: service, log: options.log)
@@ -110,12 +112,13 @@ package final class Origin: Sendable {
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: options.log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
-      fleet: FleetService(store: store, adoption: adoption, backlog: service.backlog),
-      largestUpload: options.largestUpload, log: options.log)
+      fleet: FleetService(
+        store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged),
+      largestUpload: options.largestUpload, log: options.log, failures: failures)
     self.adoption = adoption
     maintenance = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, shared: api.shared,
-      gc: options.gc, log: options.log)
+      failures: failures, gc: options.gc, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     self.service = service

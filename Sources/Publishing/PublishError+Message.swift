@@ -40,6 +40,9 @@ extension PublishError {
     case .alwaysOvertaken:
       "other releases kept arriving while the update's cost for devices was computed, so --max-update "
         + "can't be checked: nothing was released. Publish again in a moment, or without --max-update"
+    case .deltasLeft(let versions, let reason):
+      "deltas from \(versions) older version\(versions == 1 ? "" : "s") are missing; the origin tries again by itself"
+        + (reason.map { ": \($0)" } ?? "")
     case .damagedOnTheWay(let path):
       "\(path) arrived at the origin with different bytes: something in between changes them"
     }

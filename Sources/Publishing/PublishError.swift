@@ -41,6 +41,8 @@ package enum PublishError: Error, Sendable {
   case costUnknown
   /// Thrown when the update's cost is limited, and another release intervened each time it was determined.
   case alwaysOvertaken
+  /// Thrown when the release is live, but deltas from this many older versions could not be made.
+  case deltasLeft(Int64, reason: String?)
   /// Thrown when a body repeatedly arrives damaged though the file hasn't changed.
   case damagedOnTheWay(String)
 
@@ -59,5 +61,12 @@ package enum PublishError: Error, Sendable {
   package struct Duplicate: Hashable, Sendable {
     package let url: String
     package let files: [String]
+  }
+}
+
+extension PublishError {
+  /// Whether only deltas from older versions are missing.
+  package var isAboutOlderVersions: Bool {
+    if case .deltasLeft = self { true } else { false }
   }
 }

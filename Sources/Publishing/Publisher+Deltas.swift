@@ -134,13 +134,22 @@ extension Publisher {
     return answer
   }
 
+  /// How long all that is left may fail, in nanoseconds: the origin tries again after 2, 4 and 8 seconds.
+  private static let patience: UInt64 = 16_000_000_000
+
   /// Waits until the origin has made all deltas from older versions.
+  /// - Throws: `deltasLeft` if all that are left keep failing, since the origin tries them again for as long as it takes.
   package func waitForDeltas(_ channel: ChannelAddress) throws(PublishError) {
+    var lastProgress = Clock.monotonicNanoseconds()
     while true {
       let deltas = try PublishError.asking { () throws(OriginError) in
         try api.overview(of: channel).value.deltas
       }
       guard let deltas, deltas.pending != 0 else { return }
+      if !deltas.isStuck { lastProgress = Clock.monotonicNanoseconds() }
+      if Clock.monotonicNanoseconds() - lastProgress > Self.patience {
+        throw .deltasLeft(deltas.pending ?? 1, reason: deltas.fault)
+      }
       progress(.waitingForDeltas(left: deltas.pending ?? 1))
       Clock.sleep(for: .milliseconds(200))
     }

@@ -138,7 +138,7 @@ package struct Publisher: Sendable {
       // The release stands, even if the origin can't be asked about it any more, e.g. after a restart.
       if isDryRun { throw error }
       afterwards = error
-      preparation = nil
+      if !error.isAboutOlderVersions { preparation = nil }
     }
     return PublishResult(
       answer, plans, local, uploads, check: found, preparation: preparation, afterwards: afterwards,

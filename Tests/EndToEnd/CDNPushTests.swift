@@ -72,6 +72,55 @@ struct CDNPushTests {
     }
   }
 
+  @Test("A rollback to files that were pushed needs no store, also after a restart")
+  func storeIsDown() throws {
+    let scratch = try Scratch()
+    let cdn = scratch.path + "/cdn"
+    let site = try Site(["--public-url", "https://cdn.example.com/x", "--cdn", "push", cdn])
+    for text in ["one", "two"] { try site.publish(["a.js": text]) }
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait(seconds: 15) == 0)
+    try site.start()
+    // Nothing can be written there.
+    #expect(rename(cdn, cdn + ".away") == 0)
+    _ = try scratch.write("cdn", "in the way")
+    let back = try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop", "-m", "back")
+    #expect(back.exitCode == 0, "\(back.errors)")
+    #expect(try site.poll("version=2")["data"]?["version"]?.string == "3")
+    // A release with new bytes waits, and everybody can see why.
+    #expect(try site.tryToPublish(["a.js": "three"]).exitCode == 1)
+    let status = try site.run("status", "--app", "shop")
+    #expect(status.output.contains("STAGED     a release of main by admin"), "\(status.output)")
+    #expect(status.output.contains("could not be pushed to"), "\(status.output)")
+    try Kernel.remove(cdn)
+    #expect(rename(cdn + ".away", cdn) == 0)
+    #expect(try Wait.until(60) { try site.poll("version=3")["data"]?["version"]?.string == "4" })
+    try site.seeOff()
+  }
+
+  @Test("What a store has lost is found by doctor, and pushed again once the origin was told to forget it")
+  func lostFiles() throws {
+    let scratch = try Scratch()
+    let cdn = scratch.path + "/cdn"
+    try Site.with(["--public-url", "https://cdn.example.com/x", "--cdn", "push", cdn]) { site in
+      try site.publish(["a.js": "one"])
+      let path = Site.path(of: try site.entry("a.js")).dropFirst("/x/".count).replacing("%25", with: "%")
+      try site.publish(["a.js": "two"])
+      let whole = try site.run("doctor", "--data", site.data, "--pushed")
+      #expect(whole.exitCode == 0 && whole.output.contains("pushed file"), "\(whole.output) \(whole.errors)")
+      try Kernel.remove("\(cdn)/\(path)")
+      let found = try site.run("doctor", "--data", site.data, "--pushed")
+      #expect(found.exitCode == 1 && found.output.contains("lacks \(path)"), "\(found.output)")
+      #expect(found.output.contains("xcache mirror forget \(cdn)"))
+      let place = try #require(try Kernel.realPath(cdn) as String?)
+      let forgot = try site.run("mirror", "forget", place)
+      #expect(forgot.exitCode == 0, "\(forgot.errors)")
+      #expect(try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0)
+      #expect(try DurableFile.read("\(cdn)/\(path)") == Array("one".utf8))
+      #expect(try site.run("doctor", "--data", site.data, "--pushed").exitCode == 0)
+    }
+  }
+
   @Test("A static copy that is watched shows its age in /metrics", .enabled(if: Nginx.isInstalled))
   func watched() throws {
     let port = Nginx.freePort()

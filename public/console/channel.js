@@ -40,6 +40,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["Released", when(status.at, true)],
         line?.kill && ["Kill switch", [`on since `, when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? [", until ", when(line.kill.until)] : ""]],
         status.freeze && ["Frozen", ["since ", when(status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`]],
+        status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
         ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
         ["Devices on it", line ? (line.adoption.polls ? `${percent(line.adoption.newest, line.adoption.polls)} of ${plural(line.adoption.polls, "poll")} in ${line.adoption.minutes} minutes` : "no polls") : "—"],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
@@ -52,7 +53,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
           return [index ? ", " : "", one, until ? [" until ", when(until)] : ""];
         })],
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
-        status.deltas && ["Deltas", status.deltas.pending === 0 ? "complete" : status.deltas.pending === null ? "looking for older versions" : `${plural(status.deltas.pending, "older version")} left`],
+        status.deltas && ["Deltas", status.deltas.pending === 0 ? "complete" : status.deltas.pending === null ? "looking for older versions" : `${plural(status.deltas.pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],
         ["Public URL", status.publicURL],
         status.damagedURLs.length && ["Damaged", status.damagedURLs.map((one) => el("div", { class: "bad" }, `✖ ${one.url}: publish bundle ${one.bundle} again`))],
       ]),

@@ -1,6 +1,7 @@
 import Manifests
 import Store
 import Synchronization
+import System
 
 /// Pushes a release's immutable files to the place from which devices download them, before any device learns of it.
 package final class CDNPush: Sendable {
@@ -15,22 +16,39 @@ package final class CDNPush: Sendable {
   package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
     self.store = store
     target = place
-    self.place = try place.pushDestination(0).name
+    let name = try place.pushDestination(0).name
+    self.place = name
     try place.sweepPush()
+    try MirrorError.store { () throws(StoreError) in
+      try store.beginPushing(to: PushPlace(name: name, endpoint: place.endpoint))
+    }
   }
 
-  /// Returns the paths of the files that a release adds, from the root of `place`.
+  /// Returns the paths of the files that a release adds and that aren't recorded as pushed, from the root of `place`.
   package func names(_ release: PreparedRelease) throws(MirrorError) -> Set<String> {
-    try Set((resources(of: release) + deltas(of: release)).map(\.path))
+    Set(try resources(of: release).map(\.path))
   }
 
-  /// Pushes what a release adds: resources, and the deltas from the version that it replaces. Existing files stay.
-  package func push(_ release: PreparedRelease) throws(MirrorError) {
+  /// Pushes the resources that a release adds, unless they are recorded as pushed.
+  package func push(_ release: PreparedRelease) throws(MirrorError) { try push(try resources(of: release)) }
+
+  /// Pushes deltas; devices can download them once this returns.
+  package func push(_ deltas: [DeltaOffer]) throws(MirrorError) {
+    var files: [DeltaPath: Placement] = [:]
+    for offer in deltas {
+      guard let path = DeltaPath(download: offer.download) else { continue }
+      files[path] = placement(of: path, size: offer.size)
+    }
+    try push(Array(files.values))
+  }
+
+  /// Pushes files. Those that exist with the same size stay.
+  private func push(_ files: [Placement]) throws(MirrorError) {
+    if files.isEmpty { return }
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
     // Files that can't be removed now are removed at the next start.
     defer { try? target.sweepPush(number) }
-    let files = try resources(of: release) + deltas(of: release)
     let there = try destination.sizes(of: files.map(\.path))
     let missing = zip(files, there).filter { $0.size != $1 }.map(\.0)
     try destination.place(missing) { _, _ in }
@@ -39,12 +57,7 @@ package final class CDNPush: Sendable {
 
   /// Pushes a pack; devices can download it once this returns.
   package func push(_ pack: StoredPack, of channel: ChannelInfo) throws(MirrorError) {
-    let number = counter.add(1, ordering: .relaxed).newValue
-    let destination = try target.pushDestination(number)
-    // Files that can't be removed now are removed at the next start.
-    defer { try? target.sweepPush(number) }
     let path = pack.path(of: channel)
-    if try destination.sizes(of: [path.text]).first == pack.size { return }
     let file = Placement(
       path: path.text, size: pack.size, sha256: pack.sha256,
       head: FileHead(type: MirrorPath.documentType(path.text), isImmutable: true)
@@ -55,8 +68,7 @@ package final class CDNPush: Sendable {
       guard isWhole else { throw .lacksFile(path: path.text) }
       return LocalFile(path: store.derived.packFile(pack, of: channel), isTemporary: false)
     }
-    try destination.place([file]) { _, _ in }
-    try destination.sync()
+    try push([file])
   }
 
   /// Removes pushed files by the URLs that devices download them from.
@@ -74,7 +86,7 @@ package final class CDNPush: Sendable {
 
   private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
     var files: [String: Placement] = [:]
-    for change in release.changes {
+    for change in try MirrorError.store({ () throws(StoreError) in try store.unpushed(release) }) {
       guard let entry = change.entry, let place = DownloadPlace(entry.download) else { continue }
       let path = place.path.filePath
       let blob = store.folder.blob(entry.sha256)
@@ -86,27 +98,37 @@ package final class CDNPush: Sendable {
     return Array(files.values)
   }
 
-  private func deltas(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
-    let channel = release.channel
-    if channel.version == .none { return [] }
-    let offers = try MirrorError.store { () throws(StoreError) in
-      try DeltaOffers(store: store).offers(release.changes, channel, from: channel.version)
-    }
-    var files: [String: Placement] = [:]
-    for offer in offers {
-      guard let delta = DeltaPath(download: offer.download) else { continue }
-      let file = store.derived.deltaFile(delta.target, on: delta.base)
-      files[delta.text] = Placement(
-        path: delta.text, size: offer.size, sha256: nil,
-        head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
-      ) { [store] _ throws(MirrorError) in
-        let isWhole = try MirrorError.store { () throws(StoreError) in
-          try store.derived.open(delta.target, on: delta.base) != nil
-        }
-        guard isWhole else { throw .lacksFile(path: delta.text) }
-        return LocalFile(path: file, isTemporary: false)
+  private func placement(of delta: DeltaPath, size: Int64) -> Placement {
+    let file = store.derived.deltaFile(delta.target, on: delta.base)
+    return Placement(
+      path: delta.text, size: size, sha256: nil,
+      head: FileHead(type: MirrorPath.documentType(delta.text), isImmutable: true)
+    ) { [store] _ throws(MirrorError) in
+      let isWhole = try MirrorError.store { () throws(StoreError) in
+        try store.derived.open(delta.target, on: delta.base) != nil
       }
+      guard isWhole else { throw .lacksFile(path: delta.text) }
+      return LocalFile(path: file, isTemporary: false)
     }
-    return Array(files.values)
+  }
+}
+
+extension CDNPush {
+  /// Looks for the files that are recorded as pushed.
+  /// - Returns: how many there are, and the paths of those that the place lacks or has with another size.
+  package static func lost(at place: MirrorPlace, _ store: Store) throws(MirrorError) -> (
+    count: Int, lost: [String]
+  ) {
+    let files = try MirrorError.store { () throws(StoreError) in try store.pushedFiles() }
+    let sizes: [Int64?]
+    switch place {
+    // Not as a destination, which would be created.
+    case .folder(let root, _):
+      sizes = try MirrorError.disk { () throws(SystemError) in
+        try files.map { (file) throws(SystemError) in try Kernel.status("\(root)/\(file.path)")?.size }
+      }
+    case .s3: sizes = try place.destination().sizes(of: files.map(\.path))
+    }
+    return (files.count, zip(files, sizes).filter { $0.size != $1 }.map(\.0.path))
   }
 }

@@ -229,9 +229,10 @@ package final class MirrorRun {
     gone = try Array(Set(gone).union(tainted(&index, old, origin, states, now))).sorted()
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
+    // Before files are removed: where releases are pushed to, the origin then knows that some may be gone.
+    try register(index, origin, states)
     // If a run is interrupted here, its mirror.json names what is there, and nothing else.
     if !gone.isEmpty { try remove(gone, &index) }
-    try register(index, origin, states)
     report.leftOut = index.leftOut ?? []
     report.files = index.fileCount
     report.bytes = channels.clampedSum { $0.files.clampedSum(\.file.size) }

@@ -228,7 +228,8 @@ final class AnswerBuilder: Sendable {
     let answer = try RenderedPatch(
       channel, from: base, digest: digest,
       changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
-      deltas: try DeltaOffers(store: store).render(changes, channel.channel, from: base)
+      deltas: try DeltaOffers(store: store, arePushed: packs.arePushed).render(
+        changes, channel.channel, from: base)
     ) { () throws(StoreError) in try whole(of: channel) }
     let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)
     return answer.map { self.offering(offer, $0, channel, from: base) }

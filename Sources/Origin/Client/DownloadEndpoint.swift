@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import OriginAPI
 import Store
 
 /// Answers download URLs (docs/protocol.md §5): the bytes never change, so an open file serves many requests.
@@ -8,6 +9,7 @@ struct DownloadEndpoint: Sendable {
   let coded: CodedFiles
   let deltas: DeltaEndpoint
   let log: @Sendable (String) -> Void
+  let failures: FailureLog
 
   /// Answers the request for a file. `path` has neither a public URL's prefix nor its leading slash; `whole` is the
   /// request's path.
@@ -24,7 +26,7 @@ struct DownloadEndpoint: Sendable {
         return coded(file, stored.request) ?? file.document.response(to: stored.request)
       } catch {
         if case .unknownVersion = error { return Self.nothing }
-        log("error: \(parsed): \(error)")
+        failures.note(Problem(error), "\(parsed): \(error)")
         return ClientFailure.response(error)
       }
     }

@@ -10,6 +10,10 @@ final class Backlog: Sendable {
     var pending: Int?
     var filesDone = 0
     var files = 0
+    /// How many of these failed and are tried again later; one if not even their number could be found out.
+    var failing = 0
+    /// Why the newest of them failed.
+    var fault: String?
   }
 
   private struct State {
@@ -36,11 +40,14 @@ final class Backlog: Sendable {
   /// Marks the backlog as being worked on from now on.
   func begin() { state.withLock { $0.isRunning = true } }
 
-  /// Whether deltas that lead to a version are still to be made.
+  /// Marks a channel's patches as to be rendered again.
+  func markStale(_ channel: Int64) { state.withLock { _ = $0.stale.insert(channel) } }
+
+  /// Whether deltas that lead to a version are being made. What failed isn't waited for: its end is unknown.
   func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
     state.withLock { state in
       guard state.isRunning, !queue.isStopped, let progress = state.progress[channel] else { return false }
-      return progress.version == version && progress.pending != 0
+      return progress.version == version && (progress.pending ?? 1) > progress.failing
     }
   }
 

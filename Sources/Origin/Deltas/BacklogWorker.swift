@@ -4,7 +4,8 @@ import System
 
 /// Makes the deltas and packs from older versions, channel by channel, newest base first.
 ///
-/// Finished work is recorded in `derived.db`; the rest continues after a restart.
+/// Finished work is recorded in `derived.db`; the rest continues after a restart. A base that fails holds up no other: it is
+/// tried again after a wait.
 struct BacklogWorker: Sendable {
   private let thread = BackgroundThread()
   let store: Store
@@ -21,27 +22,23 @@ struct BacklogWorker: Sendable {
   private func run() {
     service.backlog.begin()
     for channel in catalog.current.channels { service.backlog.add(channel.channel.id, at: channel.version) }
-    var later = PackQueue()
-    // For each channel, the version whose packs could not be pushed; removed when they are due again.
-    var unpushed: [Int64: ManifestVersion] = [:]
+    var work = BacklogState()
     while true {
-      switch service.backlog.next(within: .seconds(min(later.pause, Self.maxPause))) {
+      switch service.backlog.next(within: .seconds(min(work.later.pause, Self.maxPause))) {
       case .end: return
       case .pause: break
       case .channel(let id):
         guard let channel = catalog.current.channel(id: id)?.channel else { break }
         do throws(StoreError) {
-          if try advance(channel, &later, &unpushed) { service.backlog.requeue(id) }
+          if try advance(channel, &work) { service.backlog.requeue(id) }
         } catch {
-          log("error: deltas of \(channel.app) \(channel.name) are left until the next release: \(error)")
-          service.backlog.update(id, at: channel.version) { $0.pending = 0 }
+          // Not even what is left is known.
+          postpone(channel, .none, .error(error.description), &work)
+          tell(channel, left: 0, work)
         }
       }
       service.dropDrafts()
-      for id in later.removeDue(hasSpace) {
-        unpushed[id] = nil
-        service.backlog.requeue(id)
-      }
+      for id in work.later.removeDue(hasSpace) { service.backlog.requeue(id) }
     }
   }
 
@@ -52,47 +49,113 @@ struct BacklogWorker: Sendable {
     (try? store.hasPackSpace(service.packs.limits.quota, for: size)) ?? false
   }
 
+  /// What the worker knows besides `derived.db`.
+  private struct BacklogState {
+    var later = PostponedBases()
+    /// What was logged last for each channel, so that each fault of a version is logged once.
+    var logged: [Int64: (version: ManifestVersion, words: Set<String>)] = [:]
+  }
+
   /// Handles the newest base that is left; true if more are left.
-  private func advance(
-    _ channel: ChannelInfo, _ later: inout PackQueue, _ unpushed: inout [Int64: ManifestVersion]
-  ) throws(StoreError) -> Bool {
-    if service.backlog.clearStale(channel.id) { try builder.refreshPatches(of: channel.id) }
+  private func advance(_ channel: ChannelInfo, _ work: inout BacklogState) throws(StoreError) -> Bool {
+    try refreshIfStale(channel)
     guard service.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
-    for base in try service.backlogBases(of: channel).sorted(by: >) where !later.holds(channel, base) {
+    for base in try service.backlogBases(of: channel).sorted(by: >) where !work.later.holds(channel, base) {
       if try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
     }
-    service.backlog.update(channel.id, at: channel.version) { $0.pending = left.count }
+    work.later.succeeded(channel, .none)
+    tell(channel, left: left.count, work)
     guard let base = left.first, !service.isStopping else {
       service.dropPackDrafts(of: channel.id, before: channel.version)
       return false
     }
-    let manifest = BaseManifest(store, channel, at: base)
-    let made = try makeDeltas(channel, on: manifest)
-    let pack = made.isComplete ? try makeAndPushPack(channel, on: manifest) : .nothing
-    if pack == .isNew { later.pushed(channel) }
-    // Some deltas may come from a preparation that continued after its release.
-    if made.count > 0 || pack == .isNew || left.count == 1 { try builder.refreshPatches(of: channel.id) }
-    guard made.isComplete, pack != .isStopped else { return !service.isStopping }
-    switch pack {
-    case .noSpace(let size): later.note(channel, base, .space(size))
-    case .isUnpushed(let words):
-      later.note(channel, base, .push)
-      // Packs from other bases fail for the same reason: log it only once.
-      if unpushed.updateValue(channel.version, forKey: channel.id) != channel.version { log(words) }
-    default: try store.derived.markDone(channel.id, from: base, to: channel.version)
+    do throws(StoreError) {
+      guard try finish(base, channel, isLast: left.count == 1, &work) else { return !service.isStopping }
+    } catch {
+      // A base that gc has removed meanwhile is no device's any more.
+      if try store.digest(channel, at: base) != nil {
+        postpone(channel, base, .error(error.description), &work)
+      }
     }
-    service.backlog.update(channel.id, at: channel.version) { $0.pending = left.count - 1 }
+    tell(channel, left: left.count - 1, work)
     if left.count == 1 { service.dropPackDrafts(of: channel.id, before: channel.version) }
     return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
   }
 
+  private func refreshIfStale(_ channel: ChannelInfo) throws(StoreError) {
+    guard service.backlog.clearStale(channel.id) else { return }
+    do throws(StoreError) {
+      try builder.refreshPatches(of: channel.id)
+    } catch {
+      service.backlog.markStale(channel.id)
+      throw error
+    }
+  }
+
+  /// Shows the progress: `left` bases besides those that are postponed.
+  private func tell(_ channel: ChannelInfo, left: Int, _ work: BacklogState) {
+    let (failing, fault) = work.later.faults(of: channel)
+    service.backlog.update(channel.id, at: channel.version) { progress in
+      (progress.pending, progress.failing, progress.fault) = (left + failing, failing, fault)
+    }
+  }
+
+  /// Leaves a base for later, and logs why, once for each reason.
+  private func postpone(
+    _ channel: ChannelInfo, _ base: ManifestVersion, _ reason: PostponedBases.Reason,
+    _ work: inout BacklogState
+  ) {
+    work.later.note(channel, base, reason)
+    let line: String
+    switch reason {
+    case .space: return
+    // Those of other bases fail for the same reason.
+    case .push(let words): line = words
+    case .error(let words):
+      let from = base == .none ? "" : " from \(base)"
+      line =
+        "error: deltas\(from) to \(channel.app) \(channel.name) \(channel.version) could not be made; they are tried "
+        + "again: \(words)"
+    }
+    if work.logged[channel.id]?.version != channel.version {
+      work.logged[channel.id] = (channel.version, [])
+    }
+    if work.logged[channel.id]?.words.insert(line).inserted ?? true { log(line) }
+  }
+
+  /// Makes the deltas and the pack from a base; false if it stopped before the end.
+  private func finish(
+    _ base: ManifestVersion, _ channel: ChannelInfo, isLast: Bool, _ work: inout BacklogState
+  ) throws(StoreError) -> Bool {
+    let manifest = BaseManifest(store, channel, at: base)
+    let made = try makeDeltas(channel, on: manifest)
+    let pushed = made.isComplete ? try pushDeltas(channel, from: base) : .nothing
+    let pack = made.isComplete ? try makeAndPushPack(channel, on: manifest) : .nothing
+    if pushed == .isNew || pack == .isNew { work.later.pushed(channel) }
+    // Some deltas may come from a preparation that continued after its release.
+    if made.count > 0 || pushed == .isNew || pack == .isNew || isLast {
+      try builder.refreshPatches(of: channel.id)
+    }
+    guard made.isComplete, pack != .isStopped else { return false }
+    if let failure = made.failure { throw failure }
+    switch (pushed, pack) {
+    case (.isUnpushed(let words), _), (_, .isUnpushed(let words)):
+      postpone(channel, base, .push(words), &work)
+    case (_, .noSpace(let size)): postpone(channel, base, .space(size), &work)
+    default:
+      try store.derived.markDone(channel.id, from: base, to: channel.version)
+      work.later.succeeded(channel, base)
+    }
+    return true
+  }
+
   private func makeDeltas(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError)
-    -> (count: Int, isComplete: Bool)
+    -> (count: Int, isComplete: Bool, failure: StoreError?)
   {
     let changes = try store.diff(channel, from: base.version, to: channel.version)
     let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
-    guard !new.isEmpty else { return (0, true) }
+    guard !new.isEmpty else { return (0, true, nil) }
     let (id, version) = (channel.id, channel.version)
     let result = try service.search(threads: service.options.threads, isUrgent: false).run(
       new, on: base,
@@ -103,7 +166,24 @@ struct BacklogWorker: Sendable {
           progress.files = all
         }
       })
-    return (result.made, result.isComplete)
+    return (result.made, result.isComplete, result.failure)
+  }
+
+  /// Pushes the deltas from a base that aren't at the place yet, if pushing is configured.
+  private func pushDeltas(_ channel: ChannelInfo, from base: ManifestVersion) throws(StoreError) -> PackResult
+  {
+    guard let push else { return .nothing }
+    let changes = try store.changes(channel, from: base, to: channel.version)
+    let offers = try DeltaOffers(store: store).unpushed(changes, channel, from: base)
+    if offers.isEmpty { return .nothing }
+    do throws(StoreError) {
+      try push.deltas(offers)
+    } catch {
+      guard case .pushFailed = error else { throw error }
+      return .isUnpushed(error.message(ofDerivedTo: channel, at: channel.version))
+    }
+    try store.derived.notePushed(offers)
+    return .isNew
   }
 
   /// Stops when a newer release makes this one's deltas and packs obsolete.
@@ -114,9 +194,9 @@ struct BacklogWorker: Sendable {
     }
   }
 
-  /// The result of making and pushing a pack.
+  /// The result of making and pushing a pack, or deltas.
   private enum PackResult: Equatable {
-    /// There is a new pack to offer to devices.
+    /// There is something new to offer to devices.
     case isNew
     /// There is none to make, or it exists already.
     case nothing
@@ -156,7 +236,7 @@ struct BacklogWorker: Sendable {
       try push.pack(pack, channel)
     } catch {
       guard case .pushFailed = error else { throw error }
-      return .isUnpushed(error.message(ofPackTo: channel, at: channel.version))
+      return .isUnpushed(error.message(ofDerivedTo: channel, at: channel.version))
     }
     try store.derived.notePushed(pack, of: channel.id)
     return .isNew

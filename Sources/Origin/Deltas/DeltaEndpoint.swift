@@ -1,6 +1,7 @@
 import Compression
 import HTTP
 import Manifests
+import OriginAPI
 import Store
 import System
 
@@ -9,6 +10,7 @@ struct DeltaEndpoint: Sendable {
   let store: Store
   let counters: DeltaCounters
   let log: @Sendable (String) -> Void
+  let failures: FailureLog
 
   /// Answers `{space}/delta/{target}/{base}.dcz`.
   ///
@@ -31,7 +33,7 @@ struct DeltaEndpoint: Sendable {
         return file.document.response(to: stored.request)
       } catch {
         if case .unknownBlob = error { return Self.nothing }
-        log("error: \(parsed): \(error)")
+        failures.note(Problem(error), "\(parsed): \(error)")
         return ClientFailure.response(error)
       }
     }

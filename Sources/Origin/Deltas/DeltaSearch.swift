@@ -18,24 +18,24 @@ struct DeltaSearch: Sendable {
   /// `shouldContinue` is asked before each file; false leaves the rest undone. `progress` gets the number of files done and
   /// the number of all files.
   ///
-  /// - Returns: how many deltas were made, and whether every file was examined.
+  /// - Returns: how many deltas were made, whether every file was examined, and why some could not be made.
   func run(
     _ new: Contents, on base: BaseManifest, shouldContinue: @escaping @Sendable () -> Bool = { true },
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) -> (made: Int, isComplete: Bool) {
+  ) throws(StoreError) -> (made: Int, isComplete: Bool, failure: StoreError?) {
     let (targets, known) = try missingDeltas(DeltaFile.distinct(new), on: base)
     progress(0, targets.count)
     // Usually every file already has its delta: then the base needn't be read.
-    guard !targets.isEmpty else { return (0, true) }
+    guard !targets.isEmpty else { return (0, true, nil) }
     let older = try base.contents()
     let candidates = DeltaFile.distinct(older)
-    guard !candidates.isEmpty else { return (0, true) }
+    guard !candidates.isEmpty else { return (0, true, nil) }
     let held = Set(older.indices.lazy.map { older.sha256(at: $0) })
     let facts = DerivedFacts(store: store)
     let sketches = try facts.sketches(
       of: targets + candidates, threads: threads, isUrgent: isUrgent, shouldContinue: shouldContinue)
     let finder = Self.finder(targets, candidates, sketches)
-    let state = Locked((made: 0, done: 0, isComplete: true))
+    let state = Locked((made: 0, done: 0, isComplete: true, failure: StoreError?.none))
     // The largest first, so that the last one is short.
     let order = targets.sorted { $0.size > $1.size }
     Parallel.forEach(order.count, threads: threads, priority: isUrgent ? nil : .background) { index in
@@ -45,15 +45,20 @@ struct DeltaSearch: Sendable {
       let file = BaseFinder.File(name: target.name, size: target.size, sketch: sketch)
       let bases = finder.bases(for: file).map { candidates[$0] }
         .filter { known[target.sha256]?.contains($0.sha256) != true }
-      let isMade = !isMade(target, held) && make(target, bases, facts)
+      let made = Result { () throws(StoreError) in
+        isMade(target, held) ? false : try make(target, bases, facts)
+      }
       let done = state.withLock { state in
         state.done += 1
-        if isMade { state.made += 1 }
+        switch made {
+        case .success(let isMade): if isMade { state.made += 1 }
+        case .failure(let error): state.failure = error
+        }
         return state.done
       }
       progress(done, order.count)
     }
-    return state.withLock { ($0.made, $0.isComplete) }
+    return state.withLock { ($0.made, $0.isComplete, $0.failure) }
   }
 
   /// Returns the files that the older manifest neither holds nor has a delta for, and the bases already tried for each.
@@ -92,9 +97,13 @@ struct DeltaSearch: Sendable {
   }
 
   /// Makes and stores one file's delta; true if there is one now.
-  private func make(_ target: DeltaFile, _ bases: [DeltaFile], _ facts: DerivedFacts) -> Bool {
+  /// - Throws: if it can't be stored, as on a full disk; devices then fetch plain bodies.
+  private func make(_ target: DeltaFile, _ bases: [DeltaFile], _ facts: DerivedFacts) throws(StoreError)
+    -> Bool
+  {
     guard let largest = bases.map(\.size).max() else { return false }
-    return budget.withMemory(for: MemoryBudget.cost(target: target.size, base: largest)) {
+    let cost = MemoryBudget.cost(target: target.size, base: largest)
+    return try budget.withMemory(for: cost) { () throws(StoreError) in
       let start = Clock.monotonicNanoseconds()
       defer { counters.worked(nanoseconds: Clock.monotonicNanoseconds() - start) }
       guard let bytes = try? store.bytes(of: target.sha256, limit: DeltaTrial.largestFile) else {
@@ -115,9 +124,8 @@ struct DeltaSearch: Sendable {
         counters.made(bytes: delta.coded.count)
         return true
       } catch {
-        // A full disk: devices fetch plain bodies, and the next start tries again.
         counters.failed()
-        return false
+        throw error
       }
     }
   }
@@ -132,7 +140,9 @@ final class MemoryBudget: Sendable {
   init(limit: Int) { self.limit = limit }
 
   /// Runs `body` once `cost` bytes are available.
-  func withMemory<Result>(for cost: Int, _ body: () -> Result) -> Result {
+  func withMemory<Result, Failure: Error>(for cost: Int, _ body: () throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
     let limit = self.limit
     used.waiting { used -> Void? in
       guard used == 0 || used + cost <= limit else { return nil }
@@ -140,7 +150,7 @@ final class MemoryBudget: Sendable {
       return ()
     }
     defer { used.broadcasting { $0 -= cost } }
-    return body()
+    return try body()
   }
 
   /// Returns about how much memory libzstd needs at its best level for a file and its base, besides the two and the result.

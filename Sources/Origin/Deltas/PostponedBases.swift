@@ -2,13 +2,24 @@ import Manifests
 import Store
 import System
 
-/// Packs from older versions that are postponed: those without space, until there is some, and those that couldn't be
-/// pushed, for a while. A newer version makes all of a channel's obsolete.
-struct PackQueue: Sendable {
+/// Older versions whose deltas or pack are postponed: packs without space until there is some, and what failed or couldn't be
+/// pushed for a while. A newer version makes all of a channel's obsolete.
+struct PostponedBases: Sendable {
   enum Reason: Equatable, Sendable {
-    /// There was no space for this many bytes.
+    /// There was no space for a pack of this many bytes; then devices take the patch.
     case space(Int64)
-    case push
+    /// What was made could not be pushed; the value says why.
+    case push(String)
+    /// It could not be made; the value says why.
+    case error(String)
+
+    /// Why it failed; nil for what is left out on purpose.
+    var fault: String? {
+      switch self {
+      case .space: nil
+      case .push(let words), .error(let words): words
+      }
+    }
   }
 
   private struct Key: Hashable {
@@ -21,9 +32,17 @@ struct PackQueue: Sendable {
     let reason: Reason
   }
 
+  /// A wait in seconds, and when it ends, in monotonic nanoseconds.
+  private struct Wait {
+    let seconds: Double
+    let end: UInt64
+  }
+
   private var items: [Key: Item] = [:]
-  /// For channels whose packs can't be pushed: the wait in seconds, and when it ends.
-  private var pushes: [Int64: (wait: Double, at: UInt64)] = [:]
+  /// For channels whose files can't be pushed: bases fail together, for the same reason.
+  private var pushes: [Int64: Wait] = [:]
+  /// For bases that failed.
+  private var failures: [Key: Wait] = [:]
 
   /// Seconds before the first attempt; each further wait doubles, up to the longest.
   private static let waits = (first: 2.0, longest: 300.0)
@@ -31,37 +50,64 @@ struct PackQueue: Sendable {
   /// Seconds until something may be due.
   var pause: Double {
     let now = Clock.monotonicNanoseconds()
-    let channels = Set(items.filter { $0.value.reason == .push }.map(\.key.channel))
-    let moments = channels.compactMap { pushes[$0]?.at }
-    return moments.map { $0 > now ? Double($0 - now) / 1e9 : 0 }.min() ?? .infinity
+    return items.compactMap { wait(of: $0, $1) }.map { $0.end > now ? Double($0.end - now) / 1e9 : 0 }.min()
+      ?? .infinity
   }
 
+  private func wait(of key: Key, _ item: Item) -> Wait? {
+    switch item.reason {
+    case .space: nil
+    case .push: pushes[key.channel]
+    case .error: failures[key]
+    }
+  }
+
+  /// Postpones a base; 0 stands for all of a channel's.
   mutating func note(_ channel: ChannelInfo, _ base: ManifestVersion, _ reason: Reason) {
-    items[Key(channel: channel.id, base: base)] = Item(version: channel.version, reason: reason)
-    guard reason == .push else { return }
+    let key = Key(channel: channel.id, base: base)
+    items[key] = Item(version: channel.version, reason: reason)
+    switch reason {
+    case .space: break
+    case .push: pushes[channel.id] = Self.wait(after: pushes[channel.id])
+    case .error: failures[key] = Self.wait(after: failures[key])
+    }
+  }
+
+  private static func wait(after last: Wait?) -> Wait {
     let now = Clock.monotonicNanoseconds()
     // Several failures in a row count as one attempt.
-    if let push = pushes[channel.id], push.at > now { return }
-    let wait = pushes[channel.id].map { min($0.wait * 2, Self.waits.longest) } ?? Self.waits.first
-    pushes[channel.id] = (wait, now + UInt64(wait * 1e9))
+    if let last, last.end > now { return last }
+    let seconds = last.map { min($0.seconds * 2, waits.longest) } ?? waits.first
+    return Wait(seconds: seconds, end: now + UInt64(seconds * 1e9))
   }
 
-  /// Resets the wait after a pack of the channel was pushed.
+  /// Resets the wait after files of the channel were pushed.
   mutating func pushed(_ channel: ChannelInfo) { pushes[channel.id] = nil }
 
-  /// Whether the pack from a base is postponed.
+  /// Forgets that a base failed, after it was done.
+  mutating func succeeded(_ channel: ChannelInfo, _ base: ManifestVersion) {
+    let key = Key(channel: channel.id, base: base)
+    (items[key], failures[key]) = (nil, nil)
+  }
+
+  /// Whether a base is postponed.
   func holds(_ channel: ChannelInfo, _ base: ManifestVersion) -> Bool {
     items[Key(channel: channel.id, base: base)]?.version == channel.version
+  }
+
+  /// How many of a channel's bases wait for another attempt, and why the newest of them does.
+  func faults(of channel: ChannelInfo) -> (count: Int, newest: String?) {
+    let found = items.filter { $0.key.channel == channel.id && $0.value.version == channel.version }
+      .compactMap { key, item in item.reason.fault.map { (base: key.base, words: $0) } }
+    return (found.count, found.max { $0.base < $1.base }?.words)
   }
 
   /// Returns the channels for which something is due, and removes it.
   mutating func removeDue(_ hasSpace: (Int64) -> Bool) -> Set<Int64> {
     let now = Clock.monotonicNanoseconds()
     let due = items.filter { key, item in
-      switch item.reason {
-      case .space(let size): hasSpace(size)
-      case .push: pushes[key.channel].map { $0.at <= now } ?? true
-      }
+      if case .space(let size) = item.reason { return hasSpace(size) }
+      return wait(of: key, item).map { $0.end <= now } ?? true
     }
     for key in due.keys { items[key] = nil }
     return Set(due.keys.map(\.channel))

@@ -10,6 +10,7 @@ final class FleetService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
   private let backlog: Backlog
+  private let staged: StagedReleases
   private let cached = Locked<CachedState?>(nil)
 
   private struct CachedState {
@@ -30,10 +31,11 @@ final class FleetService: Sendable {
 
   private static let lifetime: UInt64 = 1_000_000_000
 
-  init(store: Store, adoption: AdoptionService, backlog: Backlog) {
+  init(store: Store, adoption: AdoptionService, backlog: Backlog, staged: StagedReleases) {
     self.store = store
     self.adoption = adoption
     self.backlog = backlog
+    self.staged = staged
   }
 
   /// Returns the overview of what a token may read.
@@ -70,7 +72,7 @@ final class FleetService: Sendable {
     return FleetState(
       origin: try store.originID(), health: health, recent: recent,
       damaged: try store.damagedURLs(of: damaged),
-      mirrors: try store.mirrors(), progress: progress, disk: try store.diskUse(),
+      mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
       scrubbed: try store.scrubState().oldest, now: store.now)
   }
 }

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// All channels at one moment, and their problems.
 struct FleetState: Sendable {
@@ -12,6 +13,8 @@ struct FleetState: Sendable {
   let mirrors: [MirrorRecord]
   /// The number of older versions from which deltas are still to be made, by the channel's row.
   let progress: [Int64: Int]
+  /// Releases that wait until their files can be pushed.
+  let staged: [StagedReleases.Item]
   let disk: DiskUse
   /// When the file that has waited longest was last read, in milliseconds since 1970.
   let scrubbed: Int64?
@@ -38,7 +41,7 @@ struct FleetState: Sendable {
       channels.append(channel)
       problems += self.problems(of: channel, item)
     }
-    let order = ["killed", "damaged", "failing", "disk", "frozen", "lagging", "mirror", "scrub"]
+    let order = ["killed", "damaged", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub"]
     problems.sort { a, b in
       (a.severity, order.firstIndex(of: a.code) ?? order.count)
         < (b.severity, order.firstIndex(of: b.code) ?? order.count)
@@ -107,6 +110,11 @@ struct FleetState: Sendable {
     let polls = item.polls.values.reduce(0, +)
     if item.failures >= Self.minFailures, item.failures * Self.failureShare >= polls {
       add("failing", "error", "Devices reported \(item.failures) failures in this hour and the last one.")
+    }
+    for item in staged where item.scope.app == channel.app && item.scope.channel == channel.channel {
+      add(
+        "staged", "error",
+        "A release by \(item.author) of \(Timestamp.words(item.since)) isn't visible: \(item.reason)")
     }
     if let freeze = channel.freeze {
       add(

@@ -16,7 +16,8 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// Periodic work: every 10 seconds, counts are written, expired plans dropped, and the disk's reserve checked; memory used
+/// Periodic work: every 10 seconds, counts are written, expired plans dropped, and the disk's reserve and the data folder's lock
+/// checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
 /// garbage is collected.
@@ -25,6 +26,7 @@ final class MaintenanceService: Sendable {
   private let adoption: AdoptionService
   private let plans: PlanCache
   private let shared: SharedAnswers
+  private let failures: FailureLog
   private let answers: AnswerBuilder
   private let gc: DailyCollection?
   private let log: @Sendable (String) -> Void
@@ -40,7 +42,7 @@ final class MaintenanceService: Sendable {
 
   init(
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
-    shared: SharedAnswers = SharedAnswers(),
+    shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
     gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
@@ -48,6 +50,7 @@ final class MaintenanceService: Sendable {
     self.adoption = adoption
     self.plans = plans
     self.shared = shared
+    self.failures = failures ?? FailureLog(log: log)
     self.answers = answers
     self.gc = gc
     self.secondsBetweenSweeps = secondsBetweenSweeps
@@ -64,6 +67,7 @@ final class MaintenanceService: Sendable {
   func finish() {
     thread.stop(within: .seconds(1))
     adoption.flush()
+    failures.flush(all: true)
   }
 
   private func run() {
@@ -72,6 +76,7 @@ final class MaintenanceService: Sendable {
     var isDone = true
     var memory = MemoryTrim()
     var hasRoom = checkReserve(true)
+    var isOurs = true
     recordDiskUse()
     while thread.pause(for: .seconds(1)) {
       second += 1
@@ -81,6 +86,8 @@ final class MaintenanceService: Sendable {
         rollUp()
         plans.dropOld()
         hasRoom = checkReserve(hasRoom)
+        failures.flush()
+        isOurs = checkFolder(isOurs)
       }
       if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }
       if second % Self.secondsBetweenPackChecks == 0 { checkPacks() }
@@ -111,6 +118,17 @@ final class MaintenanceService: Sendable {
     }
     if hasRoom, !hadRoom { log("the disk of \(store.folder.path) has free space again") }
     return hasRoom
+  }
+
+  /// Logs when the data folder is no longer this process's alone.
+  private func checkFolder(_ wasOurs: Bool) -> Bool {
+    do throws(StoreError) {
+      try store.checkFolder()
+      return true
+    } catch {
+      if wasOurs { log("error: \(error)") }
+      return false
+    }
   }
 
   /// Drops channels that nobody polled for a day from memory.

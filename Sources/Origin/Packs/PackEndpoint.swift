@@ -1,5 +1,6 @@
 import HTTP
 import Manifests
+import OriginAPI
 import Store
 import System
 
@@ -7,6 +8,7 @@ import System
 struct PackEndpoint: Sendable {
   let store: Store
   let log: @Sendable (String) -> Void
+  let failures: FailureLog
 
   /// Answers the request for a pack. `path` has neither a public URL's prefix nor its leading slash; `whole` is the whole
   /// request path, under which the file is kept open. `channel` is the one named by the path, or nil.
@@ -28,7 +30,7 @@ struct PackEndpoint: Sendable {
         return file.document.response(to: stored.request)
       } catch {
         if case .unknownVersion = error { return Self.nothing }
-        log("error: \(parsed): \(error)")
+        failures.note(Problem(error), "\(parsed): \(error)")
         return ClientFailure.response(error)
       }
     }

@@ -45,7 +45,7 @@ extension ReleaseService {
       try push.pack(pack, channel)
       try store.derived.notePushed(pack, of: channel.id)
     } catch {
-      log(error.message(ofPackTo: channel, at: channel.version))
+      log(error.message(ofDerivedTo: channel, at: channel.version))
     }
   }
 
@@ -90,15 +90,15 @@ extension ReleaseService {
 }
 
 extension StoreError {
-  /// Returns the message for a pack that could not be pushed; no release waits for it.
-  func message(ofPackTo channel: ChannelInfo, at version: ManifestVersion) -> String {
-    var message = "error: packs of \(channel.app) \(channel.name) \(version) could not be pushed"
+  /// Returns the message for deltas or packs that could not be pushed; no release waits for them.
+  func message(ofDerivedTo channel: ChannelInfo, at version: ManifestVersion) -> String {
+    var message = "error: deltas and packs of \(channel.app) \(channel.name) \(version) could not be pushed"
     if case .pushFailed(let place, let reason) = self {
       message += " to \(place): \(reason); they will be tried again"
     } else {
       message += ": \(self)"
     }
-    return message + ", and devices take the patch meanwhile"
+    return message + ", and devices download whole files meanwhile"
   }
 }
 

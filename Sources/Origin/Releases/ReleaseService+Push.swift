@@ -8,13 +8,55 @@ extension ReleaseService {
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     guard let push else { return try commitWithPack(commit) }
-    // Each push may take minutes and occupies an API worker: most of these are for others.
+    let (outcome, made) = try push.pushing(
+      before: { (check) throws(StoreError) in
+        try commitWithPack { (packCheck) throws(StoreError) in
+          try commit { (prepared) throws(StoreError) in
+            try check(prepared)
+            try packCheck(prepared)
+          }
+        }
+      }, limiting: limitingPushes,
+      after: { prepared in
+        pushDeltas(prepared)
+        pushPack(prepared)
+      })
+    if let made { notePushed(made) }
+    return outcome
+  }
+
+  /// Runs a push, unless enough others are running: each may take minutes and occupies an API worker, of which most are for
+  /// others.
+  private func limitingPushes(_ push: () throws(StoreError) -> Void) throws(StoreError) {
     guard activePushes.add(1, ordering: .relaxed).newValue <= Self.maxPushes else {
       activePushes.subtract(1, ordering: .relaxed)
       throw .tooManyPushes
     }
     defer { activePushes.subtract(1, ordering: .relaxed) }
-    return try push.pushing(before: commit, after: pushPack)
+    try push()
+  }
+
+  /// Records what a release that was made has at the place. Otherwise, it is pushed again when it comes back.
+  private func notePushed(_ release: PreparedRelease) {
+    do throws(StoreError) {
+      try store.notePushed(release)
+    } catch {
+      log("error: what was pushed for \(release.channel.app) \(release.version) can't be recorded: \(error)")
+    }
+  }
+
+  /// Pushes a release's deltas from the version that it replaces. Without them devices fetch whole files; the backlog tries
+  /// again.
+  private func pushDeltas(_ release: PreparedRelease) {
+    guard let push, release.channel.version != .none else { return }
+    do throws(StoreError) {
+      let channel = release.channel
+      let offers = try DeltaOffers(store: store).unpushed(release.changes, channel, from: channel.version)
+      try push.deltas(offers)
+      try store.derived.notePushed(offers)
+    } catch {
+      log(error.message(ofDerivedTo: release.channel, at: release.version))
+    }
   }
 
   /// Throws if an act is no longer wanted.
@@ -36,7 +78,7 @@ extension ReleaseService {
       return outcome
     } catch {
       if case .pushFailed = error, !isDryRun {
-        staged.add(scope) { [staged, store] (id) throws(StoreError) in
+        staged.add(scope, by: caller.name, at: store.now, error) { [staged, store] (id) throws(StoreError) in
           // Also if the act has nothing to push.
           try store.checkInUse(caller)
           let outcome = try act { () throws(StoreError) in

@@ -192,7 +192,8 @@ final class ReleaseService: Sendable {
         channel, from: before.version, digest: digest,
         outcome.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
         // Without deltas the answer is correct, too.
-        deltas: (try? DeltaOffers(store: store).render(outcome.changes, info, from: before.version))
+        deltas: (try? DeltaOffers(store: store, arePushed: push != nil)
+          .render(outcome.changes, info, from: before.version))
           ?? Array("{}".utf8)
       ) { channel.held.whole }
       if let patch {

@@ -21,9 +21,22 @@ final class StagedReleases: Sendable {
     }
   }
 
+  /// A staged release, for people.
+  struct Item: Sendable {
+    let scope: Scope
+    /// The name of whoever made it.
+    let author: String
+    /// When it was staged, in milliseconds since 1970.
+    let since: Int64
+    /// Why its files are not at the place, as of the last attempt.
+    fileprivate(set) var reason: String
+    /// How often it was tried.
+    fileprivate(set) var attempts = 1
+  }
+
   private struct State {
     var newest = 0
-    var scopes: [Int: Scope] = [:]
+    var items: [Int: Item] = [:]
   }
 
   private let state = Locked(State())
@@ -34,20 +47,28 @@ final class StagedReleases: Sendable {
 
   init(log: @escaping @Sendable (String) -> Void) { self.log = log }
 
-  func isStaged(_ id: Int) -> Bool { state.withLock { $0.scopes[id] != nil } }
+  func isStaged(_ id: Int) -> Bool { state.withLock { $0.items[id] != nil } }
+
+  /// All that are staged, oldest first.
+  var all: [Item] { state.withLock { state in state.items.sorted { $0.key < $1.key }.map(\.value) } }
 
   /// Drops the staged releases that a newer release replaces: they must not come after it.
   func drop(_ scope: Scope) {
-    state.withLock { state in state.scopes = state.scopes.filter { !$0.value.overlaps(scope) } }
+    state.withLock { state in state.items = state.items.filter { !$0.value.scope.overlaps(scope) } }
   }
 
-  /// Stages a release, in place of those that it replaces. `attempt` retries it and returns the version that it made; it
-  /// receives the release's number, and must not commit once that is no longer staged.
-  func add(_ scope: Scope, _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion) {
+  /// Stages a release that failed with `error`, in place of those that it replaces. `attempt` retries it and returns the
+  /// version that it made; it receives the release's number, and must not commit once that is no longer staged.
+  /// - Parameter now: milliseconds since 1970.
+  func add(
+    _ scope: Scope, by author: String, at now: Int64, _ error: StoreError,
+    _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion
+  ) {
+    let item = Item(scope: scope, author: author, since: now, reason: Self.reason(error))
     let id = state.withLock { state in
-      state.scopes = state.scopes.filter { !$0.value.overlaps(scope) }
+      state.items = state.items.filter { !$0.value.scope.overlaps(scope) }
       state.newest += 1
-      state.scopes[state.newest] = scope
+      state.items[state.newest] = item
       return state.newest
     }
     log("a release of \(scope.app) \(scope.channel) is staged until its files can be pushed")
@@ -65,9 +86,11 @@ final class StagedReleases: Sendable {
         self.end(id)
         self.log("the staged release of \(scope.app) \(scope.channel) is visible: version \(version)")
       } catch {
-        if case .pushFailed = error {
+        guard self.isStaged(id) else { return }
+        if Self.passes(error) {
+          self.note(error, of: id)
           self.wait(id, scope, min(seconds * 2, Self.waits.longest), attempt)
-        } else if self.isStaged(id) {
+        } else {
           self.end(id)
           self.log("error: the staged release of \(scope.app) \(scope.channel) is given up: \(error)")
         }
@@ -75,5 +98,25 @@ final class StagedReleases: Sendable {
     }
   }
 
-  private func end(_ id: Int) { state.withLock { _ = $0.scopes.removeValue(forKey: id) } }
+  /// Whether another attempt may succeed by itself.
+  private static func passes(_ error: StoreError) -> Bool {
+    switch error {
+    case .pushFailed, .tooManyPushes, .unpushed, .diskFull: true
+    default: false
+    }
+  }
+
+  private static func reason(_ error: StoreError) -> String {
+    guard case .pushFailed(let place, let reason) = error else { return error.description }
+    return "its files could not be pushed to \(place): \(reason)"
+  }
+
+  private func note(_ error: StoreError, of id: Int) {
+    state.withLock { state in
+      state.items[id]?.reason = Self.reason(error)
+      state.items[id]?.attempts += 1
+    }
+  }
+
+  private func end(_ id: Int) { state.withLock { _ = $0.items.removeValue(forKey: id) } }
 }

@@ -40,6 +40,8 @@ package struct ChannelOverview: Codable, Sendable {
   package let scrub: Scrub
   /// Whether the space that the origin reserves for a full disk is used up; nil from an older origin.
   @OrNull package var isDiskFull: Bool?
+  /// Releases that wait until their files can be pushed, oldest first; nil from an older origin.
+  @OrNull package var staged: [StagedRelease]?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
@@ -66,12 +68,47 @@ package struct ChannelOverview: Codable, Sendable {
     /// For the next older version.
     package let filesDone: Int
     package let files: Int
+    /// How many of the pending ones failed and wait for another attempt; nil from an older origin.
+    @OrNull package var failing: Int64?
+    /// Why the newest of these failed.
+    @OrNull package var fault: String?
 
-    package init(version: ManifestVersion, pending: Int?, filesDone: Int, files: Int) {
+    package init(
+      version: ManifestVersion, pending: Int?, filesDone: Int, files: Int, failing: Int = 0,
+      fault: String? = nil
+    ) {
       self.version = version
       self.filesDone = filesDone
       self.files = files
       self.pending = pending.map { Int64($0) }
+      self.failing = Int64(failing)
+      self.fault = fault
+    }
+
+    /// Whether all that is left failed, so that its end is unknown.
+    package var isStuck: Bool {
+      guard let pending, let failing else { return false }
+      return failing > 0 && failing >= pending
+    }
+  }
+
+  /// A release that isn't visible yet, because its files could not be pushed to where devices download.
+  package struct StagedRelease: Codable, Hashable, Sendable {
+    /// Who made it, and when.
+    package let author: String
+    package let at: Moment
+    /// The bundles that it changes; nil means all.
+    @OrNull package var bundles: [String]?
+    /// How often it was tried, and why it failed the last time.
+    package let attempts: Int
+    package let reason: String
+
+    package init(author: String, at: Moment, bundles: [String]?, attempts: Int, reason: String) {
+      self.author = author
+      self.at = at
+      self.attempts = attempts
+      self.reason = reason
+      self.bundles = bundles
     }
   }
 
@@ -106,7 +143,7 @@ package struct ChannelOverview: Codable, Sendable {
     _ summary: ChannelSummary, digest: SHA256?, bundles: [Bundle], isDefaultApp: Bool, origin: String,
     damaged: [SHA256], damagedURLs: [DamagedURL], scrub: Scrub, deltas: DeltaProgress?, interval: Int?,
     reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?,
-    isDiskFull: Bool
+    isDiskFull: Bool, staged: [StagedRelease]
   ) {
     app = summary.app
     channel = summary.channel
@@ -131,6 +168,7 @@ package struct ChannelOverview: Codable, Sendable {
     self.policy = policy
     self.prefetch = prefetch
     self.isDiskFull = isDiskFull
+    self.staged = staged
   }
 }
 

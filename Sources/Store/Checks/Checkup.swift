@@ -42,6 +42,20 @@ package struct Checkup: Sendable {
   /// Bytes that were hashed; 0 unless the check-up was deep.
   package internal(set) var hashed: Int64 = 0
 
+  /// The number of pushed files that were looked for.
+  package internal(set) var pushed = 0
+
+  /// Adds the files that were pushed to a place and that it lacks.
+  package mutating func add(pushed count: Int, lost: [String], at place: String) {
+    pushed = count
+    findings += lost.map {
+      .damage(
+        "pushed-file",
+        "\(place) lacks \($0), which was pushed there: `xcache mirror --to \(place)` puts back what it mirrors, and after "
+          + "`xcache mirror forget \(place)` releases push what they name again")
+    }
+  }
+
   /// Whether all guarantees hold.
   package var isClean: Bool { !findings.contains { $0.kind == .damage } }
 }

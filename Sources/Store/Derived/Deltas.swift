@@ -76,6 +76,59 @@ extension DerivedStore {
     }
   }
 
+  /// Records that deltas were pushed to where devices download from (`serve --cdn push`).
+  package func notePushed(_ offers: [DeltaOffer]) throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
+      for path in offers.compactMap({ DeltaPath(download: $0.download) }) {
+        try db.run(
+          "INSERT OR IGNORE INTO pushed_delta (channel, target, base) VALUES (?, ?, ?)", path.channel.text,
+          path.target, path.base)
+      }
+    }
+  }
+
+  /// Those of the deltas that were pushed for a channel of this name.
+  func pushed(_ deltas: [SHA256: [StoredDelta]], for channel: ChannelName) throws(StoreError) -> [SHA256:
+    [StoredDelta]]
+  {
+    try work { (db) throws(StoreError) in
+      try db.snapshot { () throws(StoreError) in
+        var kept: [SHA256: [StoredDelta]] = [:]
+        for (target, deltas) in deltas {
+          let bases = try db.all(
+            "SELECT base FROM pushed_delta WHERE channel = ? AND target = ?", channel.text, target
+          ) { $0.get(0, as: SHA256.self) }
+          if !bases.isEmpty { kept[target] = deltas.filter { bases.contains($0.base) } }
+        }
+        return kept
+      }
+    }
+  }
+
+  /// The paths and sizes of the deltas that were pushed.
+  func pushedDeltas() throws(StoreError) -> [(path: String, size: Int64)] {
+    try work { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT p.channel, p.target, p.base, d.size FROM pushed_delta AS p
+        JOIN delta AS d ON d.target = p.target AND d.base = p.base WHERE d.size IS NOT NULL
+        """
+      ) { (row) throws(StoreError) in
+        let path = DeltaPath(channel: try Stored.channel(row.get(0)), target: row.get(1), base: row.get(2))
+        return (path: path.text, size: row.get(3, as: Int64.self))
+      }
+    }
+  }
+
+  /// Forgets which deltas and packs were pushed, and has the backlog look at all of them again.
+  func forgetPushes() throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
+      try db.run("DELETE FROM pushed_delta")
+      try db.run("UPDATE pack SET pushed = 0 WHERE pushed = 1")
+      try db.run("DELETE FROM done")
+    }
+  }
+
   /// Opens a stored delta and checks its bytes; nil if there is none.
   package func open(_ target: SHA256, on base: SHA256) throws(StoreError) -> DerivedFile? {
     try openFile(path(target, base))
@@ -117,9 +170,13 @@ extension DerivedStore {
 /// the device's manifest.
 package struct DeltaOffers: Sendable {
   private let store: Store
+  private let arePushed: Bool
 
-  /// Creates offers from a store's deltas.
-  package init(store: Store) { self.store = store }
+  /// Creates offers from a store's deltas; with `arePushed`, only from those that were pushed to where devices download.
+  package init(store: Store, arePushed: Bool = false) {
+    self.store = store
+    self.arePushed = arePushed
+  }
 
   /// The JSON value of `deltas`.
   package func render(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
@@ -133,7 +190,8 @@ package struct DeltaOffers: Sendable {
     throws(StoreError) -> [DeltaOffer]
   {
     let targets = Set(changes.compactMap { $0.entry?.sha256 })
-    let pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    var pairs = try store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
+    if arePushed { pairs = try store.derived.pushed(pairs, for: channel.name) }
     let bases = Set(pairs.values.joined().map(\.base))
     if bases.isEmpty { return [] }
     let held = try store.held(bases, channel, at: base)
@@ -150,5 +208,13 @@ package struct DeltaOffers: Sendable {
             .url(publicURL: channel.publicURL), size: size))
     }
     return offers
+  }
+
+  /// The offers whose delta wasn't pushed yet.
+  package func unpushed(_ changes: [EntryChange], _ channel: ChannelInfo, from base: ManifestVersion)
+    throws(StoreError) -> [DeltaOffer]
+  {
+    let pushed = Set(try DeltaOffers(store: store, arePushed: true).offers(changes, channel, from: base))
+    return try DeltaOffers(store: store).offers(changes, channel, from: base).filter { !pushed.contains($0) }
   }
 }

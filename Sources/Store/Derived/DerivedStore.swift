@@ -52,7 +52,7 @@ package final class DerivedStore: Sendable {
     database.keepLogOnClose()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .secondary)
-    try empty.script(DerivedSchema.sql + DerivedSchema.packs)
+    try empty.script(DerivedSchema.sql + DerivedSchema.packs + DerivedSchema.pushes)
     return empty
   }
 
@@ -62,11 +62,13 @@ package final class DerivedStore: Sendable {
     try database.script("PRAGMA synchronous = NORMAL")
     let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
     if format == DerivedSchema.format { return database }
-    if format == DerivedSchema.formatBeforePacks {
+    if format == DerivedSchema.formatBeforePacks || format == DerivedSchema.formatBeforePushes {
       try database.write { () throws(StoreError) in
-        try database.script(DerivedSchema.packs)
-        // All deltas are kept, but versions are checked once more for their packs.
-        try database.script("DELETE FROM done; PRAGMA user_version = \(DerivedSchema.format)")
+        if format == DerivedSchema.formatBeforePacks {
+          // All deltas are kept, but versions are checked once more for their packs.
+          try database.script(DerivedSchema.packs + "DELETE FROM done;")
+        }
+        try database.script(DerivedSchema.pushes + "PRAGMA user_version = \(DerivedSchema.format)")
       }
       return database
     }
@@ -75,7 +77,7 @@ package final class DerivedStore: Sendable {
         row.get(0, as: String.self)
       }
       for table in tables { try database.script("DROP TABLE \"\(table)\"") }
-      try database.script(DerivedSchema.sql + DerivedSchema.packs)
+      try database.script(DerivedSchema.sql + DerivedSchema.packs + DerivedSchema.pushes)
       try database.script("PRAGMA user_version = \(DerivedSchema.format)")
     }
     return database
@@ -105,9 +107,11 @@ package final class DerivedStore: Sendable {
 
 /// The tables of `derived.db`, which is created anew if `format` differs.
 enum DerivedSchema {
-  static let format: Int64 = 4
-  /// The previous format, to which only the table of packs was added.
+  static let format: Int64 = 5
+  /// The format to which the table of packs was added.
   static let formatBeforePacks: Int64 = 3
+  /// The format to which the table of pushed deltas was added.
+  static let formatBeforePushes: Int64 = 4
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -143,5 +147,18 @@ enum DerivedSchema {
       channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, ends BLOB NOT NULL,
       sha256 BLOB, size INTEGER, pushed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (channel_id, base, version)
     ) STRICT, WITHOUT ROWID;
+
+    """
+
+  static let pushes = """
+
+    -- The deltas that were brought to where devices download from, by the channel whose path names them.
+    CREATE TABLE pushed_delta (
+      channel TEXT NOT NULL, target BLOB NOT NULL, base BLOB NOT NULL, PRIMARY KEY (channel, target, base)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX pushed_delta_by_delta ON pushed_delta (target, base);
+    CREATE TRIGGER delta_is_gone AFTER DELETE ON delta
+    BEGIN DELETE FROM pushed_delta WHERE target = OLD.target AND base = OLD.base; END;
+
     """
 }

@@ -71,6 +71,7 @@ extension Store {
       }
       // A run that changes nothing, as most do, isn't an act.
       let after = try db.versions(ofMirror: id)
+      if after != before { try db.forgetPushes(at: name, keeping: after) }
       guard requester.token != nil, held == nil || after != before else { return }
       try db.audit(
         repeated: AuditEvent(
@@ -79,18 +80,29 @@ extension Store {
     }
   }
 
-  /// Forgets a mirror, so that gc may remove the versions it named; its next run registers it again. `record` keeps the
+  /// Forgets a mirror, so that gc may remove the versions it named; its next run registers it again. If it is the place to
+  /// which releases are pushed, what was pushed there is forgotten, too, which only an admin may do. `record` keeps the
   /// answer for retries.
   /// - Throws: `unknownMirror`; `foreignMirror` if it belongs to another token.
   package func forget(
     mirror name: String, by requester: Holder = .local, record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
-    try connections.transaction(keeping: record, now: now, isUrgent: false) { (db) throws(StoreError) in
-      guard let held = try db.mirror(name) else { throw .unknownMirror(name) }
-      guard try db.isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
-      try db.deleteVersions(ofMirror: held.id)
-      try db.run("DELETE FROM mirror WHERE id = ?", held.id)
+    let isPushPlace = try pushPlace()?.name == name && requester.isAdmin
+    // First, because this can be repeated.
+    if isPushPlace { try derived.forgetPushes() }
+    try connections.transaction(
+      keeping: record, now: now, isUrgent: false,
+      then: { _ in if isPushPlace { changes.changed() } }
+    ) { (db) throws(StoreError) in
+      if isPushPlace { try db.forgetPushes() }
+      if let held = try db.mirror(name) {
+        guard try db.isOpen(held, to: requester, now: now) else { throw .foreignMirror(name) }
+        try db.deleteVersions(ofMirror: held.id)
+        try db.run("DELETE FROM mirror WHERE id = ?", held.id)
+      } else if !isPushPlace {
+        throw .unknownMirror(name)
+      }
       guard requester.token != nil else { return }
       try db.audit(
         repeated: AuditEvent("mirror.forget", parameters: ["name": .string(name)]), by: requester,
@@ -196,6 +208,18 @@ extension Database {
   {
     guard let owner = held?.owner, try isInUse(owner: owner, now: now) else { return requester.owner }
     return owner
+  }
+
+  /// Forgets what was pushed to a mirror's place and is in none of the versions that the mirror names: its runs may remove
+  /// such files.
+  fileprivate func forgetPushes(at name: String, keeping versions: [MirroredVersion]) throws(StoreError) {
+    guard let place = try pushPlace(), place.isOf(mirror: name) else { return }
+    var oldest: [Int64: ManifestVersion] = [:]
+    for item in versions {
+      let id = try required(item.app, item.channel).id
+      oldest[id] = min(oldest[id] ?? item.version, item.version)
+    }
+    for (channel, version) in oldest { try forgetPushes(of: channel, before: version) }
   }
 
   fileprivate func deleteVersions(ofMirror id: Int64) throws(StoreError) {

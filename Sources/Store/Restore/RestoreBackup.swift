@@ -57,6 +57,8 @@ package enum Restore {
     try Migrations.embedded.apply(to: copy)
     try copy.write { () throws(StoreError) in
       try copy.deleteLeases()
+      // The place that releases are pushed to may have lost files since.
+      try copy.forgetPushes()
       // Publishers cache what they know of an origin under its id; they know nothing of this one yet.
       try copy.run("UPDATE origin SET id = lower(hex(randomblob(16)))")
       try ChannelRow.leaveGaps(RestoreGap.size, in: copy)

@@ -125,6 +125,7 @@ extension PublishError {
     case .bundleTwice: "usage"
     case .broken: "check"
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
+    case .deltasLeft: "failed"
     case .origin: "origin"
     }
   }

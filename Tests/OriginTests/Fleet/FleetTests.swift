@@ -41,7 +41,7 @@ import Testing
     ] as [(Int64, Int64, String?)])
   func disksOfAnySize(size: Int64, available: Int64, severity: String?) {
     let state = FleetState(
-      origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:],
+      origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
       disk: DiskUse(at: 0, size: size, available: available, stored: 0), scrubbed: nil, now: 0)
     let problem = state.overview(disk: true, where: { _, _ in true }).problems.first { $0.code == "disk" }
     #expect(problem?.severity == severity)
@@ -51,7 +51,7 @@ import Testing
   @Test func aDiskThatChangesALittleIsTheSame() throws {
     func disk(_ at: Int64, _ available: Int64) -> DiskState? {
       FleetState(
-        origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:],
+        origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
         disk: DiskUse(at: at, size: 20_000_000, available: available, stored: 7), scrubbed: nil, now: at
       ).overview(disk: true, where: { _, _ in true }).disk
     }

@@ -72,18 +72,21 @@ import Testing
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     let service = origin.origin.api.releases.deltas
-    // Both bases, the newer one first; then the rest of the work is done.
-    #expect(
-      try PackServingTests.becomesTrue { attempts.withLock { $0.count } >= 2 && service.backlog.pending == 0 }
-    )
-    #expect(attempts.withLock { $0 } == [2, 1])
+    // Both bases, the newer one first; then the rest of the work is done, and what is left is told.
+    let channel = try #require(try origin.store.channels().first)
+    #expect(try PackServingTests.becomesTrue { service.backlog.progress(of: channel.id)?.failing == 2 })
+    #expect(attempts.withLock { Array($0.prefix(2)) } == [2, 1])
+    let told = try origin.api("GET", "apps/shop/channels/online").json["deltas"]
+    #expect(told?["pending"]?.integer == 2 && told?["failing"]?.integer == 2)
+    #expect(told?["fault"]?.string?.contains("could not be pushed to there: a test") == true)
+    #expect(!service.backlog.isBusy(channel.id, at: channel.version))
     let deltas = try origin.ask("GET", Self.poll("online", 1)).json["data"]?["deltas"]
     #expect(deltas?.object?.members.count == 1)
     // Said once, and not as if a release waited for it.
     #expect(
       lines.withLock { $0.filter { $0.contains("pushed") } } == [
-        "error: packs of shop online 3 could not be pushed to there: a test; they will be tried again, and devices take "
-          + "the patch meanwhile"
+        "error: deltas and packs of shop online 3 could not be pushed to there: a test; they will be tried again, and "
+          + "devices download whole files meanwhile"
       ])
     fails.withLock { $0 = false }
     for base in 1...2 {
@@ -92,7 +95,8 @@ import Testing
           try PackServingTests.pack(origin, Self.poll("online", base)) != nil
         })
     }
-    #expect(attempts.withLock { $0 } == [2, 1, 2, 1])
+    #expect(attempts.withLock { Array($0.suffix(2)) } == [2, 1])
+    #expect(try PackServingTests.becomesTrue { service.backlog.pending == 0 })
     #expect(
       try origin.store.derived.packs().filter { $0.pack.version.number == 3 }.allSatisfy { $0.pack.isPushed })
   }
@@ -102,15 +106,23 @@ import Testing
     try origin.publish(["a.js": "1"])
     let channel = try #require(try origin.store.channels().first)
     let base = ManifestVersion(0)
-    var later = PackQueue()
+    var later = PostponedBases()
     #expect(later.pause == .infinity && !later.holds(channel, base))
-    later.note(channel, base, .push)
+    later.note(channel, base, .push("no way"))
     #expect(later.holds(channel, base) && later.pause > 1 && later.pause <= 2)
     #expect(!later.holds(channel.at(ManifestVersion(2), digest: SHA256.of([])), base))
     #expect(later.removeDue { _ in true }.isEmpty)
     later.note(channel, base, .space(10))
     #expect(later.removeDue { $0 < 10 }.isEmpty && later.holds(channel, base))
+    #expect(later.faults(of: channel).count == 0)
     #expect(later.removeDue { $0 <= 10 } == [channel.id] && !later.holds(channel, base))
+    // Each base that failed waits by itself.
+    later.note(channel, base, .error("one"))
+    later.note(channel, ManifestVersion(1), .error("two"))
+    #expect(later.pause > 1 && later.pause <= 2 && later.removeDue { _ in true }.isEmpty)
+    #expect(later.faults(of: channel).count == 2 && later.faults(of: channel).newest == "two")
+    later.succeeded(channel, base)
+    #expect(!later.holds(channel, base) && later.faults(of: channel).count == 1)
   }
 
   /// What a dry run coded ends with a time, though no other release is planned.

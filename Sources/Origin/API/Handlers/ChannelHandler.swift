@@ -57,7 +57,9 @@ struct ChannelHandler: APIHandler {
         deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
         interval: extras.interval, reports: extras.reports, rollback: channel.rollback,
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
-        prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull))
+        prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
+        staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
+          .map { .init($0) }))
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`
@@ -159,6 +161,15 @@ extension ChannelOverview.DeltaProgress {
   fileprivate init(_ progress: Backlog.Progress) {
     self.init(
       version: progress.version, pending: progress.pending, filesDone: progress.filesDone,
-      files: progress.files)
+      files: progress.files, failing: progress.failing, fault: progress.fault)
+  }
+}
+
+extension ChannelOverview.StagedRelease {
+  fileprivate init(_ item: StagedReleases.Item) {
+    self.init(
+      author: item.author, at: Moment(milliseconds: item.since),
+      bundles: item.scope.bundles.map { $0.map(\.text).sorted() }, attempts: item.attempts,
+      reason: item.reason)
   }
 }

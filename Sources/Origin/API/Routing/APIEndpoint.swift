@@ -17,6 +17,7 @@ struct APIEndpoint: Sendable {
   /// In bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void
+  let failures: FailureLog
   /// The addresses that recently sent wrong tokens.
   let attempts = LoginAttempts()
   let running = RunningRequests()
@@ -85,7 +86,7 @@ struct APIEndpoint: Sendable {
       let problem = Problem(error)
       // Nobody is there to read about what was broken off.
       if case StoreError.cancelled = error { return problem.response }
-      if problem.status >= 500 { log("error: \(problem.detail ?? problem.title)") }
+      if problem.status >= 500 { failures.note(problem, problem.detail ?? problem.title) }
       return problem.response
     }
   }

@@ -102,6 +102,13 @@ enum StatusCommand {
         terminal.colour("DISK FULL", .red)
           + "  publishing is refused until there is room on the origin's disk: free some, or run `xcache gc`")
     }
+    for staged in overview.staged ?? [] {
+      let bundles = staged.bundles.map { " of \($0.joined(separator: ", "))" } ?? ""
+      lines.append(
+        terminal.colour("STAGED", .red)
+          + "     a release\(bundles) by \(staged.author), \(staged.at.formatted), isn't visible: "
+          + "\(staged.reason.onOneLine); tried \(Count.text(staged.attempts, "time")), and again by itself")
+    }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }
@@ -129,6 +136,13 @@ enum StatusCommand {
   static func message(ofDeltas deltas: ChannelOverview.DeltaProgress) -> String {
     guard let pending = deltas.pending else { return "looking for older versions" }
     if pending == 0 { return "complete" }
+    let fault = deltas.fault.map { " (\($0.onOneLine))" } ?? ""
+    if deltas.isStuck {
+      return "\(Count.text(pending, "older version")) left, tried again by themselves\(fault)"
+    }
+    if let failing = deltas.failing, failing > 0 {
+      return "\(Count.text(pending, "older version")) left, \(failing) of them to be tried again\(fault)"
+    }
     return
       "\(Count.text(pending, "older version")) left; of the next, \(deltas.filesDone) of "
       + "\(Count.text(deltas.files, "file")) done"

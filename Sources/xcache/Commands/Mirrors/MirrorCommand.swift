@@ -19,7 +19,8 @@ enum MirrorCommand {
       list if an origin is given (--server or XCACHE_SERVER with a token, or --data), and names what is missing.
       The origin's gc keeps what a copy needs for 90 days after its last run, and for 7 days after its token ended.
       list prints the registered copies; forget NAME removes one that no longer exists (with its own token or an
-      admin's).
+      admin's). If NAME is the place of `serve --cdn push`, an admin's forget also makes the origin upload everything
+      again that releases name.
       Only missing files are copied. At any moment, readers of the copy see either the old or the new state, even if a
       run is interrupted; the next run continues it. The copy's root corresponds to the public URL.
       The keys of an S3-compatible store come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.

@@ -1,4 +1,5 @@
 import Manifests
+import Mirror
 import Publishing
 import Store
 
@@ -9,25 +10,31 @@ enum DoctorCommand {
     examples: [
       .init("--data /srv/xcache", "check structure, references and sizes"),
       .init("--data /backup/xcache --deep", "read every byte"),
+      .init("--data /srv/xcache --pushed", "also look for what serve --cdn push uploaded"),
     ],
     notes: """
       Checks SQLite's structure, references between rows, the rules of releases, the audit log's hash chain, and that
       every file exists with the right size. --deep also hashes every file and computes the digest of every kept
       version. It changes nothing and can run beside a server. Exit code 1: something is damaged.
+      The origin remembers what `serve --cdn push` uploaded and doesn't upload it again. --pushed compares that with
+      the place itself, by sizes. If files are gone there, `xcache mirror --to PLACE` puts back those of live and
+      recent versions, and `xcache mirror forget PLACE` makes the origin forget, so that releases upload again.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder or backup to check (required)"),
-      .flag("deep", "read every byte"), Command.all,
-    ],
+      .flag("deep", "read every byte"),
+      .flag("pushed", "also look for the files that were uploaded by serve --cdn push"), Command.all,
+    ] + MirrorCommand.s3Options,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
     let store = try MaintenanceOutput.besideStore(arguments)
     let progress = ProgressLine(terminal)
-    let checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
+    var checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
       progress.show("\(step)", done, of: all, .bytes, step == "files" ? nil : "")
     }
+    if arguments.has("pushed") { try lookForPushed(store, &checkup, arguments) }
     terminal.endProgress()
     let damage = checkup.findings.count { $0.kind == .damage }
     let failure =
@@ -45,6 +52,16 @@ enum DoctorCommand {
     return failure?.code ?? .done
   }
 
+  /// Compares what is recorded as pushed with what is there.
+  private static func lookForPushed(_ store: Store, _ checkup: inout Checkup, _ arguments: Arguments) throws {
+    guard let recorded = try store.pushPlace() else { return }
+    let name = recorded.name
+    let place: MirrorPlace =
+      name.hasPrefix("s3://") ? .s3(try MirrorCommand.s3(name, arguments)) : .folder(name)
+    let found = try CDNPush.lost(at: place, store)
+    checkup.add(pushed: found.count, lost: found.lost, at: name)
+  }
+
   private static func findings(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
     checkup.findings.map { finding in
       switch finding.kind {
@@ -57,8 +74,9 @@ enum DoctorCommand {
   private static func lines(_ checkup: Checkup, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     let hashed = checkup.hashed > 0 ? ", \(Bytes.text(checkup.hashed)) hashed" : ""
+    let pushed = checkup.pushed > 0 ? ", \(Count.text(checkup.pushed, "pushed file"))" : ""
     lines.append(
-      "\(Count.text(checkup.releases, "release")), \(Count.text(checkup.acts, "act")), \(Count.text(checkup.blobs, "file")), \(Count.text(checkup.packs, "pack"))\(hashed)"
+      "\(Count.text(checkup.releases, "release")), \(Count.text(checkup.acts, "act")), \(Count.text(checkup.blobs, "file")), \(Count.text(checkup.packs, "pack"))\(hashed)\(pushed)"
     )
     lines.append(
       checkup.isClean
@@ -77,7 +95,8 @@ extension Checkup {
         findings.map {
           ["code": .string($0.code), "kind": .string($0.kind.rawValue), "text": .string($0.text)]
         }),
-      "hashedBytes": .integer(hashed), "packs": .integer(packs), "releases": .integer(releases),
+      "hashedBytes": .integer(hashed), "packs": .integer(packs), "pushed": .integer(pushed),
+      "releases": .integer(releases),
     ]
   }
 }

@@ -59,6 +59,12 @@ enum ServeMirror {
       } catch {
         throw .pushFailed(place: push.place, reason: error.description)
       }
+    } deltas: { (offers) throws(StoreError) in
+      do throws(MirrorError) {
+        try push.push(offers)
+      } catch {
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
     } withdraw: { (urls) throws(StoreError) in
       do throws(MirrorError) {
         try push.withdraw(urls)

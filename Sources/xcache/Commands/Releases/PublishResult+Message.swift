@@ -49,10 +49,8 @@ extension PublishResult {
             + "at \(replaced.at.formatted) while this publish was under way", .yellow))
     }
     if let afterwards {
-      lines.append(
-        terminal.colour(
-          "the release is live, but its cost for devices could not be determined: \(afterwards.message)",
-          .yellow))
+      let what = afterwards.isAboutOlderVersions ? "" : "its cost for devices could not be determined: "
+      lines.append(terminal.colour("the release is live, but \(what)\(afterwards.message)", .yellow))
     }
     return lines + answer.receiptLines
   }
