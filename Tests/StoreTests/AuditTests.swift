@@ -164,3 +164,93 @@ import Testing
     #expect(try store.check(token: text) == nil)
   }
 }
+
+/// What a row says was done: what was added and removed, and values before and after.
+@Suite struct AuditChangesTests {
+  private let scratch = Scratch()
+
+  private func result(_ store: Store) throws -> JSONValue {
+    let row = try #require(try store.auditLog(limit: 1).first)
+    return try JSONValue.parse(Array(row.result.utf8))
+  }
+
+  private func change(
+    _ store: Store, _ document: ChannelDocument, _ kind: DocumentRecord.Kind, _ text: String
+  ) throws {
+    let request = DocumentRequest(
+      app: try AppName("shop"), channel: .online, document: document, kind: kind, author: "ci", message: "")
+    _ = try store.change(request, change: { _, _ in Array(text.utf8) })
+  }
+
+  private func json(_ text: String) throws -> JSONValue { try JSONValue.parse(Array(text.utf8)) }
+
+  @Test func aPolicy() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    try change(
+      store, .policy, .bypass, #"{"bypass":["https://a.example/*","https://b.example/*"],"intercept":true}"#)
+    #expect(
+      try result(store)["changes"]
+        == json(#"{"bypass":{"added":["https://a.example/*","https://b.example/*"],"removed":[]}}"#))
+    try change(
+      store, .policy, .kill,
+      #"{"bypass":["https://b.example/*"],"bypassUntil":{"https://b.example/*":null},"intercept":false,"until":"2030-01-01T00:00:00Z"}"#
+    )
+    #expect(
+      try result(store)["changes"]
+        == json(
+          #"{"bypass":{"added":[],"removed":["https://a.example/*"]},"intercept":{"from":true,"to":false},"until":{"from":null,"to":"2030-01-01T00:00:00Z"}}"#
+        ))
+    try change(
+      store, .policy, .bypass,
+      #"{"bypass":["https://b.example/*"],"httpdns":false,"intercept":true,"until":"2031-01-01T00:00:00Z"}"#)
+    #expect(
+      try result(store)["changes"]
+        == json(
+          #"{"bypass":{"added":["https://b.example/* until 2031-01-01T00:00:00Z"],"removed":["https://b.example/*"]},"httpdns":{"from":true,"to":false},"intercept":{"from":false,"to":true},"until":{"from":"2030-01-01T00:00:00Z","to":null}}"#
+        ))
+  }
+
+  @Test func aPrefetchConfig() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    try change(
+      store, .prefetch, .push,
+      #"[{"interfaces":[],"url":"https://m/a"},{"interfaces":[],"url":"https://m/b"}]"#)
+    try change(
+      store, .prefetch, .push,
+      #"[{"interfaces":[{"api":"https://m/i"}],"url":"https://m/b"},{"interfaces":[],"url":"https://m/c"}]"#)
+    #expect(
+      try result(store)["changes"]
+        == json(#"{"changed":["https://m/b"],"pages":{"added":["https://m/c"],"removed":["https://m/a"]}}"#))
+  }
+
+  @Test func settingsFreezesTokensAndReleases() throws {
+    let store = try scratch.open()
+    let shop = try AppName("shop")
+    try store.publish(base: 0, set: ["a": Sample("a")])
+    try store.publish(base: 1, set: ["a": Sample("b"), "c": Sample("c")])
+    #expect(try result(store)["previous"]?.string == "1")
+    _ = try store.rollback(RollbackInput(app: shop, channel: .online, to: .steps(1), by: .local, message: ""))
+    let back = try result(store)
+    #expect(back["previous"]?.string == "2" && back["changed"]?.integer == 1 && back["removed"]?.integer == 1)
+    _ = try store.set(SettingsChange(interval: 60), of: shop, .online)
+    #expect(try result(store)["changes"] == json(#"{"interval":{"from":null,"to":60}}"#))
+    var change = SettingsChange(interval: nil)
+    change.reports = .some(500)
+    change.hosts = .some(try HostList(["m.example.com"]))
+    _ = try store.set(change, of: shop, .online)
+    #expect(
+      try result(store)["changes"]
+        == json(
+          #"{"hosts":{"from":null,"to":["m.example.com"]},"interval":{"from":60,"to":null},"reports":{"from":null,"to":500}}"#
+        ))
+    _ = try store.freezeChannel(shop, .online, reason: "sale", by: .local)
+    _ = try store.freezeChannel(shop, .online, reason: "longer", by: .local)
+    #expect(try result(store)["was"]?.string == "local: sale")
+    _ = try store.createToken(name: "ci", scope: .publish, app: shop, expiresAt: nil, by: .local)
+    _ = try store.revokeToken("ci", by: .local)
+    let row = try #require(try store.auditLog(limit: 1).first)
+    #expect(row.app == "shop" && row.result.contains(#""scope":"publish""#))
+  }
+}

@@ -61,7 +61,9 @@ extension Store {
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
       try db.freeze(channel.id, freeze)
       try db.audit(
-        AuditEvent("channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)]),
+        AuditEvent(
+          "channel.freeze", app: app, channel: name, parameters: ["reason": .string(reason)],
+          result: replaced.map { ["was": .string("\($0.author): \($0.reason)")] } ?? [:]),
         by: actor, now: clock())
       return ChannelFreezing(freeze: freeze, replaced: replaced)
     }

@@ -98,11 +98,14 @@ extension Store {
     try connections.transaction(
       keeping: record, now: clock(), then: { committed($0.channel, $0.extras) }
     ) { (db) throws(StoreError) in
-      let id = try db.required(app, name).id
+      let before = try db.required(app, name)
+      let id = before.id
+      let changes = change.difference(from: before, try db.extras(of: id))
       try ChannelRow.set(change, of: id, in: db)
       try db.audit(
-        AuditEvent("channel.set", app: app, channel: name, parameters: change.members), by: actor,
-        now: clock())
+        AuditEvent(
+          "channel.set", app: app, channel: name, parameters: change.members,
+          result: changes.map { ["changes": $0] } ?? [:]), by: actor, now: clock())
       return ConfiguredChannel(channel: try db.required(app, name), extras: try db.extras(of: id))
     }
   }

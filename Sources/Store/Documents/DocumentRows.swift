@@ -164,6 +164,9 @@ extension Database {
     try insert(record, request.document, of: channel.id)
     var act = request.act(record)
     act.parameters = .object(JSONObject((act.parameters.object?.members ?? []) + more))
+    var result = act.result.object ?? JSONObject()
+    result["changes"] = DocumentDifference(request.document, from: newest, to: record).json
+    act.result = .object(result)
     try audit(act, by: Actor(name: request.author, address: request.address), now: now)
     return record
   }

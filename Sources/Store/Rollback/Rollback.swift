@@ -87,7 +87,11 @@ extension Store {
           "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
           "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
         ],
-        result: ["digest": .string(digest.hex), "version": .string(version.text)]),
+        result: [
+          "added": .integer(plan.counts.added), "changed": .integer(plan.counts.changed),
+          "digest": .string(digest.hex), "previous": .string(channel.version.text),
+          "removed": .integer(plan.counts.removed), "version": .string(version.text),
+        ]),
       by: request.actor, now: clock())
     try step("rollback")
     return release

@@ -63,8 +63,14 @@ extension Store {
       try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
       try db.deleteLeases(of: token.id)
       try db.audit(
-        AuditEvent("token.revoke", parameters: ["id": .string(token.id), "name": .string(token.name)]),
-        by: actor, now: now)
+        AuditEvent(
+          "token.revoke", app: token.app, channel: token.channel,
+          parameters: ["id": .string(token.id), "name": .string(token.name)],
+          result: [
+            "bundles": token.bundles.map { .string($0.text) } ?? .null,
+            "expiresAt": token.expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
+            "scope": .string(token.scope.rawValue),
+          ]), by: actor, now: now)
       return token
     }
   }

@@ -85,6 +85,7 @@ enum AuditCommand {
       case .null: nil
       case .string(let text): text.isEmpty ? nil : "\(member.key) \(shortened(text))"
       case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
+      case .object(let changes) where member.key == "changes": AuditChanges(changes).text
       default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"
       }
     }.joined(separator: ", ")
