@@ -77,7 +77,8 @@ let package = Package(
     library("HTTPDNS", ["Manifests", "System"]),
 
     // Floor 4
-    library("Origin", ["CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
+    library(
+      "Origin", ["BuildCheck", "CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
     library(
       "Mirror",
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),

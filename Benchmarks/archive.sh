@@ -24,7 +24,7 @@ fi
 server=$!
 for _ in $(seq 100); do grep -q 'listens on' "$work/log" && break; sleep 0.1; done
 url=$(sed -n 's|.*listens on \(http://[0-9.:]*\).*|\1|p' "$work/log")
-"$XCACHE" publish "$folder" --server "$url" --token-file "$work/data/admin.token" --app bench --bundle main \
+"$XCACHE" publish --create "$folder" --server "$url" --token-file "$work/data/admin.token" --app bench --bundle main \
   --base-url https://m.example.com/ --now >/dev/null
 
 seconds() { # of a command

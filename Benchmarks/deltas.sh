@@ -48,7 +48,7 @@ for k in sys.argv[2].split('.'): d=d[k]
 print(d)" "$1" "$2"; }
 
 publish() {
-  "$xcache" publish "$(static "$1")" --app streamlit --bundle main --base-url https://m.example.com/st/ \
+  "$xcache" publish --create "$(static "$1")" --app streamlit --bundle main --base-url https://m.example.com/st/ \
     --json >"$folder/publish-$1.json"
 }
 pull() {

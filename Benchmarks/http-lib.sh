@@ -9,7 +9,7 @@ start_shop() {
   start_server data --threads "$threads"
   for _ in 1 2; do
     "${servers[@]}" folder "$folder"
-    xcache publish "$folder" --app shop --bundle main --base-url https://m.example.com/shop/ >/dev/null
+    xcache publish $create "$folder" --app shop --bundle main --base-url https://m.example.com/shop/ >/dev/null
   done
   # Started again, so that nothing of the publishing is left in the process that is measured.
   stop "$server_pid"

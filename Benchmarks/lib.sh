@@ -25,6 +25,8 @@ if [ -z "${XCACHE_BINARY:-}" ]; then
   XCACHE_BINARY=$repository/.build/release/xcache
 fi
 xcache() { "$XCACHE_BINARY" "$@"; }
+# Versions up to 0.2 create channels without being told to.
+create=$(xcache publish --help | grep -om1 -e --create || true)
 export XDG_CACHE_HOME=$work/cache
 
 # ticks FILE: of processor time in a stat file. A name may hold spaces; what follows its parenthesis doesn't.

@@ -54,7 +54,7 @@ files() { (cd "$1" && find . -type f ! -path './.xcache-mirror/*' -printf '%i %T
 echo "streamlit, three versions"
 start_server streamlit
 for version in 1.49.0 1.49.1 1.50.0; do
-  xcache publish "$inputs/streamlit-$version" --app bench --bundle main --base-url https://m.example.com --now >/dev/null
+  xcache publish $create "$inputs/streamlit-$version" --app bench --bundle main --base-url https://m.example.com --now >/dev/null
 done
 # Deltas that are still made would take turns with both.
 quiet
@@ -65,7 +65,7 @@ echo "$large resources"
 python3 "$repository/Benchmarks/scale.py" make "$work/large" "$large"
 sleep 2.1
 start_server scale
-publish() { xcache publish "$work/large" --app bench --bundle main --base-url https://m.example.com/scale --now >/dev/null; }
+publish() { xcache publish $create "$work/large" --app bench --bundle main --base-url https://m.example.com/scale --now >/dev/null; }
 publish
 measure scale
 mirror scale scale-www1 >/dev/null

@@ -13,7 +13,7 @@ differences=0
 publish() {
   local begin end answer
   begin=$(now)
-  answer=$(xcache publish "$inputs/$1" --app bench --bundle "$2" --base-url "$3" -m "$1" --now --json)
+  answer=$(xcache publish $create "$inputs/$1" --app bench --bundle "$2" --base-url "$3" -m "$1" --now --json)
   end=$(now)
   printf '%-18s version %s  +%-4s ~%-3s −%-4s %4s files  %6s s  %9s B sent of %9s B\n' "$1" \
     "$(field version <<<"$answer")" "$(field added <<<"$answer")" "$(field changed_count <<<"$answer")" \

@@ -9,7 +9,7 @@ rounds=${ROUNDS:-5}
 versions=(streamlit-1.49.0 streamlit-1.49.1 streamlit-1.50.0)
 publish_sum=0 rsync_sum=0 publish_same=0 rsync_same=0
 
-publish() { xcache publish "$inputs/$1" --app bench --bundle main --base-url https://m.example.com --now; }
+publish() { xcache publish $create "$inputs/$1" --app bench --bundle main --base-url https://m.example.com --now; }
 copy() { rsync -a --delete "$inputs/$1/" "rsync://127.0.0.1:$rsync_port/bench/"; }
 
 publish_round() {

@@ -44,7 +44,7 @@ for size in $sizes; do
   sleep 2.1
   start_server "data-$size"
   empty=$(megabytes VmRSS)
-  xcache publish "$work/files" --app app --bundle main --base-url $base --now --json >/dev/null
+  xcache publish $create "$work/files" --app app --bundle main --base-url $base --now --json >/dev/null
   tool work "$server_port" app 20
   after=$(settled)
   peak=$(megabytes VmHWM)
@@ -67,7 +67,7 @@ sleep 2.1
 echo "  channels  first poll s  of CPU  all warm s  of CPU  MB warm"
 for count in $counts; do
   start_server "channels-$count"
-  xcache publish "$work/files" --app c0 --bundle main --base-url $base --now --json >/dev/null
+  xcache publish $create "$work/files" --app c0 --bundle main --base-url $base --now --json >/dev/null
   tool channels "$server_port" "$count" "$work/files" $base
   stop "$server_pid"
   started_at=$(now)

@@ -11,7 +11,7 @@ read -ra counts <<<"${COUNTS:-1000 10000 100000}"
 rounds=${ROUNDS:-3}
 publish_first=0 rsync_first=0 publish_same=0 rsync_same=0
 
-publish() { xcache publish "$work/in/$1" --app bench --bundle main --base-url https://m.example.com --now --json >"$work/answer.json"; }
+publish() { xcache publish $create "$work/in/$1" --app bench --bundle main --base-url https://m.example.com --now --json >"$work/answer.json"; }
 copy() { rsync -a --delete "$work/in/$1/" "rsync://127.0.0.1:$rsync_port/bench/$2/"; }
 
 # publish_round COUNT ROUND: each into an origin and with a cache of its own.

@@ -17,7 +17,7 @@ start_server data
 publish() {
   local begin answer
   begin=$(now)
-  answer=$(xcache publish "$work/$1" --app "$1" --bundle main --base-url $base --now --json)
+  answer=$(xcache publish $create "$work/$1" --app "$1" --bundle main --base-url $base --now --json)
   printf '  %-34s %7s s  +%s ~%s −%s, %s files read, %s B sent\n' "$2" "$(seconds $(($(now) - begin)))" \
     "$(field added <<<"$answer")" "$(field changed_count <<<"$answer")" "$(field removed <<<"$answer")" \
     "$(field filesRead <<<"$answer")" "$(field sentBytes <<<"$answer")"

@@ -67,8 +67,11 @@ class Origin:
             return free.getsockname()[1]
 
     def publish(self, folder):
+        # Versions up to 0.2 create channels without being told to.
+        usage = subprocess.run([self.binary, "publish", "--help"], capture_output=True, text=True).stdout
+        create = ["--create"] if "--create" in usage else []
         done = subprocess.run(
-            [*self.prefix, self.binary, "publish", folder, "--app", "bench", "--bundle", "main", "--base-url", BASE_URL,
+            [*self.prefix, self.binary, "publish", *create, folder, "--app", "bench", "--bundle", "main", "--base-url", BASE_URL,
              "--wait-deltas", "--no-check", "all", "--json"], env=self.environment, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)

@@ -27,6 +27,7 @@ extension Publisher {
     var rehearsal = PublishOptions(options.release)
     rehearsal.release.dryRun = true
     rehearsal.check = options.check
+    rehearsal.creates = options.creates
     rehearsal.sendsFiles = false
     let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
     if options.release.dryRun != true, let freeze { throw .origin(.refused(Problem(freeze, channel))) }
@@ -62,6 +63,7 @@ extension Publisher {
   private static func isRefusal(_ problem: Problem, ofAll: Bool) -> Bool {
     let codes = [
       "frozen", "if-version", "foreign-hosts", "app-name-taken", "unknown-app", "unknown-channel",
+      "secret",
     ]
     return codes.contains(problem.code) || [401, 403].contains(problem.status)
       || ofAll && problem.code == "url-conflict"

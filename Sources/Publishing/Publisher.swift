@@ -14,6 +14,8 @@ package struct PublishOptions: Sendable {
   /// Whether to wait until the deltas from older versions are made.
   package var waitsForDeltas = false
   package var check = CheckOptions.all
+  /// Whether a channel, or its app, that doesn't exist is created; else the release is refused.
+  package var creates = true
   /// Whether to read every file and fetch all entries, ignoring the caches.
   package var rehash = false
   /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
@@ -96,11 +98,15 @@ package struct Publisher: Sendable {
     let plans = try self.plans(local, remote, trustsCache: trustsCache)
     let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
     let healing = local.files(of: remote.damaged)
-    let request = ReleaseRequest(changes: plans.map(\.change), options: options.release)
     let isDryRun = options.release.dryRun == true
     let asked = Result { () throws(PublishError) in try missing(plans, healing) }
     // Fail before anything is sent.
     let found = try checking.value()
+    var release = options.release
+    // If the channel exists, there is nothing to create, and older origins don't know the member.
+    release.create = remote.exists || options.creates ? nil : false
+    release.allowSecrets = found.flatMap { $0.allowedSecrets.isEmpty ? nil : $0.allowedSecrets.map(\.text) }
+    let request = ReleaseRequest(changes: plans.map(\.change), options: release)
     let uploads = try asked.get()
     guard options.sendsFiles else {
       let answer = try preview(request, channel)

@@ -66,7 +66,7 @@ extension StoreError: CustomStringConvertible {
     case .corruptBlob(let sha256):
       "the stored bytes of sha256 \(sha256) are damaged and were set aside; publish the file again"
     case .unknownApp(let app):
-      "no app named \"\(app)\"; `xcache channel list --all` shows all apps, and an admin's first publish creates one"
+      "no app named \"\(app)\"; `xcache channel list --all` shows all apps, and an admin's publish --create makes one"
     case .unknownChannel(let app, let channel):
       "app \"\(app)\" has no channel named \"\(channel)\"; `xcache channel list\(Self.options(app))` shows its channels"
     case .unknownBundle(let bundle):

@@ -7,7 +7,7 @@ enum XCache {
 
   /// The commands by purpose, as in the overview.
   static let groups: [(title: String, commands: [Command])] = [
-    ("Set up", [LoginCommand.command, LogoutCommand.command, InitCommand.command]),
+    ("Set up", [LoginCommand.command, LogoutCommand.command, WhoAmICommand.command, InitCommand.command]),
     (
       "Release",
       [

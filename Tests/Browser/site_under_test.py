@@ -60,7 +60,7 @@ class Site:
             with open(f"{build}/{name}", "w") as file:
                 file.write(text)
         code = subprocess.run(
-            [self.xcache, "publish", build, "--app", "shop", "--bundle", "main", "--base-url",
+            [self.xcache, "publish", "--create", build, "--app", "shop", "--bundle", "main", "--base-url",
              "https://m.example.com/", "--server", self.url, "--no-check", "all", "--message", message],
             check=check, stdout=subprocess.DEVNULL, stderr=None if check else subprocess.DEVNULL,
             env={**os.environ, "XCACHE_TOKEN": self.token, "XDG_CACHE_HOME": f"{self.folder}/cache"}).returncode

@@ -131,7 +131,7 @@ def contents(path):
 server = Server()
 for version in range(4):
     write_site(version)
-    run("publish", work + "/site", "--base-url", "https://m.example.com/", "--bundle", "main", "--no-check", "all")
+    run("publish", "--create", work + "/site", "--base-url", "https://m.example.com/", "--bundle", "main", "--no-check", "all")
 right = {}  # path and coding -> body
 for version in range(1, 5):
     answer = json.loads(server.get(f"/xcache/shop/configure.json?version={version - 1}")[2])

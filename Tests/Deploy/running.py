@@ -106,7 +106,7 @@ def main(work):
         (site / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><p>{text}")
         (site / "large.bin").write_bytes(os.urandom(3 << 20))
         done = subprocess.run(
-            [xcache, "publish", site, "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/shop"],
+            [xcache, "publish", "--create", site, "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/shop"],
             env={**os.environ, "XCACHE_SERVER": f"http://127.0.0.1:{number}", "XCACHE_TOKEN": token, "HOME": str(work)},
             capture_output=True, text=True)
         if done.returncode:

@@ -111,7 +111,7 @@ def commands(origin):
     dist = origin.folder / "dist"
     dist.mkdir()
     (dist / "index.html").write_text("<!doctype html><p>one")
-    publish = "publish dist --bundle main --base-url https://m.example.com/ --app shop"
+    publish = "publish --create dist --bundle main --base-url https://m.example.com/ --app shop"
     run(publish + " -m first")
     (dist / "index.html").write_text("<!doctype html><p>two")
     (dist / "large.bin").write_bytes(bytes(range(256)) * 40_000)
@@ -120,7 +120,7 @@ def commands(origin):
     for line in ("status", "log --limit 5", "show 1", "show 1 --manifest", "diff 1 2", "pin 1 kept", "pin list", "pin remove 1",
                  "channel create --channel test", "channel freeze --channel test --reason sale", "channel thaw --channel test",
                  "channel set --interval 60 --hosts m.example.com", "channel default-app shop",
-                 "promote --from online --to test", "rollback --bundle main --steps 1 --dry-run",
+                 "promote --from online --to test --create", "rollback --bundle main --steps 1 --dry-run",
                  "rollback --bundle main --steps 1 -m back", "prefetch push prefetch.json", "prefetch show", "prefetch log",
                  "prefetch push none.json", "prefetch rollback --to 1", "policy kill --for 6h -m test", "policy show", "policy log",
                  "policy resume", "unpublish --bundle main --channel test", "channel remove --channel test"):
@@ -128,7 +128,7 @@ def commands(origin):
             "url": "https://m.example.com/index.html", "interfaces": [{"api": "https://m.example.com/a", "method": "GET"}]}]))
         (origin.folder / "none.json").write_text("[]")
         run(f"{line} --app shop" if "default-app" not in line else line)
-    for line in ("channel list", "token create reader --scope read", "token list", "token revoke reader", "gc --dry-run",
+    for line in ("channel list", "token create reader --scope read --all-apps --no-expiry", "token list", "token revoke reader", "gc --dry-run",
                  "audit log", "audit export", f"mirror --server {origin.environment['XCACHE_SERVER']} --to www", "mirror list"):
         run(line)
     name = json.loads(run("mirror list --json"))["mirrors"][0]["name"]

@@ -54,7 +54,7 @@ def main():
         for word in ("one", "two"):
             (origin.folder / "dist").mkdir(exist_ok=True)
             (origin.folder / "dist/index.html").write_text(f"<!doctype html><p>{word}")
-            origin.xcache("publish", "dist", "--bundle", "main", "--base-url", "https://m.example.com/", "--app", "shop", "-m", word)
+            origin.xcache("publish", "--create", "dist", "--bundle", "main", "--base-url", "https://m.example.com/", "--app", "shop", "-m", word)
         without_token(origin)
         (origin.folder / "openapi.json").write_text(json.dumps(narrowed()))
         # A method that the server has at no path, such as PATCH, is 501: RFC 9110, section 15.6.2.

@@ -33,13 +33,13 @@ END
 printf '#!/bin/sh\\n' >bin/rsync
 chmod +x bin/npm bin/rsync
 npm run build
-publish() { xcache publish dist --app shop --bundle main --base-url https://m.example.com/shop/ "$@"; }
+publish() { xcache publish --create dist --app shop --bundle main --base-url https://m.example.com/shop/ "$@"; }
 change() { echo "// change $1" >>dist/assets/app.js; }
 """
 TWO_VERSIONS = "publish; sleep 1.1; then=$(date -u +%Y-%m-%dT%H:%M:%SZ); sleep 1.1; change 2; publish\n"
 FILES = "head -c 64 /dev/urandom >interceptor.sig; echo 'void 0' >interceptor.js\n"
 TEST_CHANNEL = ("xcache channel create --app shop --channel test; "
-                "xcache publish dist --app shop --channel test --bundle main --base-url https://test.m.example.com/shop/\n")
+                "xcache publish dist --create --app shop --channel test --bundle main --base-url https://test.m.example.com/shop/\n")
 BROKEN = r"""
 kept=$(mktemp -d); cp -r dist/. $kept
 { echo '<!doctype html><meta charset="utf-8">'; yes '' | head -10; printf '    <script src="assets/app.js"></script>\n'; } >dist/index.html
@@ -149,7 +149,7 @@ def settings(origin, examples):
             (project / "xcache.json").write_text(block.text.replace(ORIGIN, origin.url))
             (project / "dist").mkdir()
             (project / "dist/index.html").write_text("<!doctype html><p>one")
-            done = subprocess.run([PROGRAM, "publish", "--dry-run"], cwd=project, env=origin.environment, capture_output=True, text=True)
+            done = subprocess.run([PROGRAM, "publish", "--create", "--dry-run"], cwd=project, env=origin.environment, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
         elif block.text.startswith('"'):
             read = json.loads("{" + re.sub(r"//.*", "", block.text) + "}")

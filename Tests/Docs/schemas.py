@@ -47,7 +47,7 @@ def documents(origin):
     build = origin.folder / "dist"
     build.mkdir()
     app = ["--app", "shop"]
-    publish = ["publish", "dist", "--bundle", "main", "--base-url", "https://m.example.com/", *app]
+    publish = ["publish", "--create", "dist", "--bundle", "main", "--base-url", "https://m.example.com/", *app]
     (build / "index.html").write_text("<!doctype html><script src=app.js></script>")
     (build / "app.js").write_text("let one = 1;\n" * 200)
     (build / "gone.js").write_text("let gone")

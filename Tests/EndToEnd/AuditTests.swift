@@ -16,9 +16,11 @@ import Testing
       receipts.append(try site.publish(["a.js": text])["receipt"]?.string ?? "")
     }
     for words in [
-      ["rollback", "--bundle", "main", "--steps", "1"], ["promote", "--from", "online", "--to", "test"],
+      ["rollback", "--bundle", "main", "--steps", "1"],
+      ["promote", "--from", "online", "--to", "test", "--create"],
       ["pin", "2", "the app ships it"], ["channel", "freeze", "--channel", "test", "--reason", "sale"],
-      ["token", "create", "ci", "--expires", "1d"], ["unpublish", "--bundle", "main"],
+      ["token", "create", "ci", "--scope", "publish", "--all-apps", "--expires", "1d"],
+      ["unpublish", "--bundle", "main"],
       ["gc", "--keep-versions", "1", "--keep-days", "0"],
     ] {
       let outcome = try Outcome(try site.start(words))
@@ -83,7 +85,8 @@ import Testing
       #expect(try Self.run(site, "audit", "verify", "--against", "12:abc").exitCode == 2)
       #expect(try Self.run(site, "audit", "verify", "--file", "none.jsonl").errors.contains("none.jsonl"))
       #expect(try Self.run(site, "audit", "verfy").exitCode == 2)
-      let ci = try site.run("token", "create", "reader", "--scope", "read").output.filter { !$0.isWhitespace }
+      let ci = try site.run("token", "create", "reader", "--all-apps", "--no-expiry", "--scope", "read")
+        .output.filter { !$0.isWhitespace }
       #expect(try site.run("audit", "log", token: ci).errors.contains("unrestricted admin token"))
     }
   }

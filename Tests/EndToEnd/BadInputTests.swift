@@ -9,7 +9,7 @@ struct BadInputTests {
     let testDescription: String
     /// Makes the folder `site` what it must not be.
     var prepare: @Sendable (Scratch) throws -> Void = { try $0.folder("site", ["a.js": "2"]) }
-    var words = ["publish", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+    var words = ["publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base]
     var exitCode: Int32 = 1
     let says: [String]
   }
@@ -21,7 +21,8 @@ struct BadInputTests {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
       for words in [
-        ["log", "--app", "shop"], ["audit", "export"], ["token", "create", "--name", "ci"], ["--help"],
+        ["log", "--app", "shop"], ["audit", "export"],
+        ["token", "create", "--name", "ci", "--scope", "publish", "--all-apps", "--no-expiry"], ["--help"],
       ] {
         // The shell opens the device: a full disk to whoever writes.
         let full = try Outcome(
@@ -95,7 +96,9 @@ struct BadInputTests {
           try $0.folder("site", ["a.js": "2"])
           try $0.folder("more", ["a.js": "3"])
         },
-        words: ["publish", "site", "more", "--app", "shop", "--bundle", "main", "--base-url", Site.base],
+        words: [
+          "publish", "--create", "site", "more", "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+        ],
         says: ["same URL", "\(Site.base)/a.js", "site/a.js", "more/a.js"]),
       Case(
         testDescription: "duplicates by --index",
@@ -111,55 +114,70 @@ struct BadInputTests {
         }, words: ["publish"], says: ["same URL", "\(Site.base)/x/"]),
       Case(
         testDescription: "a base URL without scheme",
-        words: ["publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "m.example.com/shop"],
+        words: [
+          "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url",
+          "m.example.com/shop",
+        ],
         exitCode: 2, says: ["--base-url", "m.example.com/shop", "https://"]),
       Case(
         testDescription: "a base URL with another scheme",
         words: [
-          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "ftp://m.example.com/",
+          "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url",
+          "ftp://m.example.com/",
         ],
         exitCode: 2, says: ["--base-url", "ftp://m.example.com/", "http"]),
       Case(
         testDescription: "a base URL with a query",
         words: [
-          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/?a",
+          "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url",
+          "https://m.example.com/?a",
         ],
         exitCode: 2, says: ["--base-url", "https://m.example.com/?… has a query"]),
       Case(
-        testDescription: "no base URL", words: ["publish", "site", "--app", "shop", "--bundle", "main"],
+        testDescription: "no base URL",
+        words: ["publish", "--create", "site", "--app", "shop", "--bundle", "main"],
         exitCode: 2,
         says: ["main has no base URL", "--base-url"]),
       Case(
-        testDescription: "no bundle", words: ["publish", "site", "--app", "shop", "--base-url", Site.base],
+        testDescription: "no bundle",
+        words: ["publish", "--create", "site", "--app", "shop", "--base-url", Site.base],
         exitCode: 2, says: ["--bundle"]),
       Case(
-        testDescription: "no app", words: ["publish", "site", "--bundle", "main", "--base-url", Site.base],
+        testDescription: "no app",
+        words: ["publish", "--create", "site", "--bundle", "main", "--base-url", Site.base],
         exitCode: 2, says: ["--app"]),
       Case(
         testDescription: "an app's name that is none",
-        words: ["publish", "site", "--app", "1shop", "--bundle", "main", "--base-url", Site.base],
+        words: [
+          "publish", "--create", "site", "--app", "1shop", "--bundle", "main", "--base-url", Site.base,
+        ],
         exitCode: 2,
         says: ["--app", "1shop"]),
       Case(
         testDescription: "a reserved app",
-        words: ["publish", "site", "--app", "delta", "--bundle", "main", "--base-url", Site.base],
+        words: [
+          "publish", "--create", "site", "--app", "delta", "--bundle", "main", "--base-url", Site.base,
+        ],
         exitCode: 2,
         says: ["delta"]),
       Case(
         testDescription: "an app that differs in case alone",
         // Bytes that the origin has: it is asked for them before it sees the name.
         prepare: { try $0.folder("site", ["a.js": "<p>old"]) },
-        words: ["publish", "site", "--app", "Shop", "--bundle", "main", "--base-url", Site.base], exitCode: 3,
+        words: ["publish", "--create", "site", "--app", "Shop", "--bundle", "main", "--base-url", Site.base],
+        exitCode: 3,
         says: ["Shop", "shop", "case"]),
       Case(
         testDescription: "a channel's name that is none",
         words: [
-          "publish", "site", "--app", "shop", "--channel", "Test", "--bundle", "main", "--base-url",
+          "publish", "--create", "site", "--app", "shop", "--channel", "Test", "--bundle", "main",
+          "--base-url",
           Site.base,
         ], exitCode: 2, says: ["--channel", "Test"]),
       Case(
         testDescription: "a misspelt option",
-        words: ["publish", "site", "--app", "shop", "--bundel", "main", "--base-url", Site.base], exitCode: 2,
+        words: ["publish", "--create", "site", "--app", "shop", "--bundel", "main", "--base-url", Site.base],
+        exitCode: 2,
         says: ["--bundel", "did you mean --bundle"]),
       Case(
         testDescription: "a misspelt command", words: ["publsh"], exitCode: 2, says: ["did you mean publish"]),
@@ -192,7 +210,8 @@ struct BadInputTests {
       Case(
         testDescription: "a server that isn't there",
         words: [
-          "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--server",
+          "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+          "--server",
           "http://127.0.0.1:1",
         ],
         says: ["127.0.0.1:1", "can't be reached"]),
@@ -224,7 +243,9 @@ struct BadInputTests {
     try Site.with { site throws in
       let folder = try site.scratch.folder("site", ["a.js": "1", "b.js": "2"])
       chmod(folder + "/b.js", 0)
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let outcome = try Outcome(try site.start(words, launcher: Privileges.nobody))
       #expect(outcome.exitCode == 1)
       #expect(outcome.errors.contains("b.js can't be read: Permission denied"))

@@ -42,7 +42,9 @@ struct CDNPushTests {
       let folder = try site.scratch.folder("large", ["a.js": "two"])
       // Bytes that no file system packs.
       try site.scratch.write("large/large.bin", Secrets.random(3 << 19))
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+      ]
       let refused = try Outcome(try site.start(words), seconds: 120)
       #expect(refused.exitCode == 1 && refused.errors.contains("the release is staged"), "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
@@ -153,7 +155,9 @@ extension Site {
   /// Publishes what the origin may refuse.
   func tryToPublish(_ files: Files) throws -> Outcome {
     let folder = try scratch.folder("next-\(Clock.monotonicNanoseconds())", files)
-    let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+    let words = [
+      "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+    ]
     return try Outcome(try start(words), seconds: 120)
   }
 }

@@ -12,7 +12,8 @@ struct CheckTests {
     let folder = try site.scratch.folder("check-\(bundle)", files)
     return try Outcome(
       try site.start(
-        ["publish", folder, "--app", "shop", "--bundle", bundle, "--base-url", base, "--now"] + more))
+        ["publish", "--create", folder, "--app", "shop", "--bundle", bundle, "--base-url", base, "--now"]
+          + more))
   }
 
   @Test("A broken build is refused before anything is sent, and says where and what to do")
@@ -38,7 +39,9 @@ struct CheckTests {
   func warnings() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("site", ["index.html": "<html><link rel=icon href=x.ico>"])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+      ]
       let first = try Outcome(try site.start(words + ["--json"]))
       #expect(first.exitCode == 0 && first.errors.contains("[charset]") && first.errors.contains("[missing]"))
       #expect(try JSONValue.parse(Array(first.output.utf8))["check"]?["warnings"]?.integer == 2)
@@ -146,7 +149,7 @@ struct CheckTests {
       #expect(checked.exitCode == 0)
       #expect(checked.output == (lines + ["0 errors, 2 warnings in 2 files", ""]).joined(separator: "\n"))
       for _ in 0..<2 {
-        let published = try site.run("publish", "--json")
+        let published = try site.run("publish", "--create", "--json")
         #expect(published.exitCode == 0 && published.remarks == lines.map { $0 + "\n" }.joined())
         let findings = try JSONValue.parse(Array(published.output.utf8))["check"]?["findings"]?.array ?? []
         #expect(findings.map { $0["rule"]?.string } == ["pattern", "pattern"])

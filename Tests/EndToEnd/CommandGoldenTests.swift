@@ -13,8 +13,8 @@ import Testing
       try transcript.show("status --app shop")
       try transcript.show("channel list")
       let text = String(repeating: "a line of the file\n", count: 400)
-      try publish(["a.js": text, "b.css": "b"], " --dry-run")
-      try publish(["a.js": text, "b.css": "b"], " -m first")
+      try publish(["a.js": text, "b.css": "b"], " --create --dry-run")
+      try publish(["a.js": text, "b.css": "b"], " --create -m first")
       try publish(["a.js": text, "b.css": "b"], " --json")
       try transcript.show("status --app shop")
       try publish(["a.js": text + "one more", "c.js": "c"], " --dry-run")
@@ -124,10 +124,15 @@ import Testing
       let transcript = Transcript(site)
       for text in ["1", "2", "3"] { try site.publish(["a.js": text]) }
       // Not shown: a token's text differs each time.
-      for words in [["ci", "--app", "shop"], ["lead", "--scope", "admin", "--expires", "90d"]] {
+      for words in [
+        ["ci", "--scope", "publish", "--app", "shop", "--no-expiry"],
+        ["lead", "--scope", "admin", "--all-apps", "--expires", "90d"],
+      ] {
         #expect(try Outcome(try site.start(["token", "create"] + words)).exitCode == 0)
       }
       try transcript.run("token create ci")
+      try transcript.run("token create ci --scope publish --app shop --expires 90d")
+      try transcript.run("whoami")
       try transcript.run("token create")
       try transcript.run("token revoke ci")
       try transcript.run("token revoke lead --json")

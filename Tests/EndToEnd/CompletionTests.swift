@@ -37,7 +37,7 @@ struct CompletionTests {
     (["xcache", "policy", ""], "show log set bypass kill resume script"),
     (["xcache", "policy", "script", ""], "add key remove sign"),
     (["xcache", "completions", ""], "bash zsh fish man"),
-    (["xcache", "policy", "--app", "shop", "bypass", ""], "add remove"),
+    (["xcache", "policy", "--app", "shop", "bypass", ""], "add list remove"),
     (["xcache", "pin", ""], "list remove"),
     (["xcache", "mirror", "ver"], "verify"),
     (["xcache", "serve", "--max-h"], "--max-head"),

@@ -10,7 +10,7 @@ struct ConflictTests {
       try site.publish(["a.js": "1", "b.js": "2", "c.js": "3", "d.js": "4"], as: "one")
       let folder = try site.scratch.folder("two", ["a.js": "x", "b.js": "y", "c.js": "3", "e.js": "5"])
       let outcome = try site.run(
-        "publish", folder, "--app", "shop", "--bundle", "two", "--base-url", Site.base)
+        "publish", "--create", folder, "--app", "shop", "--bundle", "two", "--base-url", Site.base)
       #expect(outcome.exitCode == 3)
       #expect(outcome.output.isEmpty)
       for name in ["a.js", "b.js"] { #expect(outcome.errors.contains("\(Site.base)/\(name)")) }
@@ -26,7 +26,8 @@ struct ConflictTests {
       let a = try site.scratch.folder("a", ["same.js": "1", "x.js": "1"])
       let b = try site.scratch.folder("b", ["same.js": "1", "x.js": "2"])
       let outcome = try site.run(
-        "publish", "--app", "shop", "--bundle", "a=\(a)", "--bundle", "b=\(b)", "--base-url", Site.base)
+        "publish", "--create", "--app", "shop", "--bundle", "a=\(a)", "--bundle", "b=\(b)", "--base-url",
+        Site.base)
       #expect(outcome.exitCode == 3)
       #expect(outcome.errors.contains("\(Site.base)/x.js") && !outcome.errors.contains("same.js"))
       #expect(try site.web.ask("/configure.json?app=shop").status == 404)
@@ -51,7 +52,9 @@ struct ConflictTests {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
       let folder = try site.scratch.folder("next", ["b.js": "sent to nobody"])
-      let words = ["publish", folder, "--app", "Shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "Shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let refused = try Outcome(try site.start(words))
       #expect(refused.exitCode == 3 && refused.errors.contains("did you mean \"shop\""), "\(refused.errors)")
       #expect(try Folder.names(site.data + "/tmp/whole").isEmpty)
@@ -125,7 +128,8 @@ struct ConflictTests {
         let folder = try site.scratch.folder(
           "at-once-\(number)", ["\(number).js": "\(number)", "same.js": "same"])
         return try site.start([
-          "publish", folder, "--app", "shop", "--bundle", "b\(number)", "--base-url", Site.base, "--json",
+          "publish", "--create", folder, "--app", "shop", "--bundle", "b\(number)", "--base-url", Site.base,
+          "--json",
         ])
       }
       let outcomes = try publishers.map { try Outcome($0) }
@@ -145,7 +149,8 @@ struct ConflictTests {
         let folder = try site.scratch.folder(
           "at-once-\(number)", ["app.js": "\(number)", "\(number).js": "\(number)"])
         return try site.start([
-          "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "-m", "\(number)",
+          "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "-m",
+          "\(number)",
           "--json",
         ])
       }

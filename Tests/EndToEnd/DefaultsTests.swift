@@ -63,7 +63,7 @@ import Testing
       )
       let folder = try site.scratch.folder("next", ["a.js": "2"])
       let publish = try site.run(
-        "publish", folder, "--bundle", "main", "--base-url", Site.base, "--app", "shop", "--now")
+        "publish", "--create", folder, "--bundle", "main", "--base-url", Site.base, "--app", "shop", "--now")
       #expect(publish.exitCode == 3, "\(publish.output)")
       #expect(try site.poll()["data"]?["version"]?.string == "1")
       let thawed = try site.run("channel", "thaw", "--app", "shop")
@@ -122,7 +122,8 @@ import Testing
       try site.publish(["a.js": "1"])
       let made = try Outcome(
         try site.start(
-          ["token", "create", "ci"], launcher: ["env", "XCACHE_APP=shop", "XCACHE_CHANNEL=test"]))
+          ["token", "create", "ci", "--scope", "publish", "--all-apps", "--no-expiry"],
+          launcher: ["env", "XCACHE_APP=shop", "XCACHE_CHANNEL=test"]))
       #expect(made.exitCode == 0, "\(made.errors)")
       let tokens = try site.api("GET", "tokens").json["tokens"]?.array
       let ci = tokens?.first { $0["name"]?.string == "ci" }

@@ -61,7 +61,7 @@ struct DiskTests {
     try site.scratch.write("large/a.js", "2")
     // Bytes that no file system packs.
     try site.scratch.write("large/large.bin", Secrets.random(16 << 20))
-    let words = ["publish", large, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+    let words = ["publish", "--create", large, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
     let outcome = try Outcome(try site.start(words))
     #expect(outcome.exitCode == 1)
     #expect(outcome.errors.contains("no space left"), "\(outcome.errors)")
@@ -103,7 +103,9 @@ struct DiskTests {
     }
     for number in 0..<3 {
       let folder = try site.scratch.folder("next", ["a.js": "next \(number)"])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let outcome = try Outcome(try site.start(words))
       #expect(outcome.exitCode == 1)
       #expect(outcome.errors.contains("no space left"), "\(outcome.errors)")
@@ -132,7 +134,7 @@ struct DiskTests {
         done
         cat "$1/../log"; exit 9
       }
-      publish() { "$X" publish $1 --app shop --server $URL --token-file disk/data/admin.token --bundle main \
+      publish() { "$X" publish --create $1 --app shop --server $URL --token-file disk/data/admin.token --bundle main \
         --base-url https://m.example.com/ >/dev/null 2>>errors; echo "publish $?"; }
       mkdir small && echo 1 >small/a.js
       serve disk/data; publish small; publish large; publish many; publish many
@@ -182,26 +184,26 @@ struct DiskTests {
       act() { x "$@" >/dev/null 2>>errors; echo "$1 $2 $?"; }
       metric() { curl -s $URL/metrics | grep '^xcache_disk_reserve_bytes'; }
       mkdir site && echo 1 >site/a.js
-      serve; act publish site --bundle main --base-url https://m.example.com/; metric
+      serve; act publish site --create --bundle main --base-url https://m.example.com/; metric
       kill $S; wait $S
       cat /dev/zero >disk/others 2>/dev/null; df --output=avail disk | tail -1 | tr -d ' '
       serve
       act policy kill; act channel freeze --reason full; act channel thaw
       act pin 1 kept
       "$X" gc --keep-versions 1 --server $URL --token-file disk/data/admin.token >/dev/null; echo "gc $?"
-      "$X" token create ci --server $URL --token-file disk/data/admin.token >/dev/null; echo "token $?"
-      echo 2 >site/a.js; act publish site --bundle main --base-url https://m.example.com/
+      "$X" token create ci --scope publish --all-apps --no-expiry --server $URL --token-file disk/data/admin.token >/dev/null; echo "token $?"
+      echo 2 >site/a.js; act publish site --create --bundle main --base-url https://m.example.com/
       x status | grep -o 'DISK FULL'; metric
       act policy resume
       rm disk/others
       for i in $(seq 300); do metric | grep -vq ' 0$' && break; sleep 0.1; done
       metric
-      act publish site --bundle main --base-url https://m.example.com/
+      act publish site --create --bundle main --base-url https://m.example.com/
       x status | grep -c 'DISK FULL'
       "$X" doctor --data disk/data >/dev/null; echo "doctor $?"
       kill $S; wait $S; echo "end $?"
       grep -o 'is full; publishing is refused\\|has free space again' log
-      cat errors
+      grep '^xcache:' errors
       """
     let scratch = try Scratch()
     try scratch.folder("disk/data", [:])
@@ -269,7 +271,8 @@ struct DiskTests {
       let disk = site.scratch.path + "/disk"
       let large = try site.scratch.folder("large", [:])
       try site.scratch.write("large/large.bin", Secrets.random(8 << 20))
-      let publish = "\"$X\" publish '\(large)' --app shop --bundle main --base-url \(Site.base) --now"
+      let publish =
+        "\"$X\" publish --create '\(large)' --app shop --bundle main --base-url \(Site.base) --now"
       let pull = "\"$X\" pull --to '\(disk)/device' --app shop --force"
       // One mount for all three steps: it ends with the shell.
       let script =
@@ -294,7 +297,9 @@ struct DiskTests {
       }
       let before = site.server.peakMemory
       #expect(before > 1 << 20)
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json"]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json",
+      ]
       let publisher = try Outcome(try site.start(words), seconds: 300)
       #expect(publisher.exitCode == 0, "\(publisher.errors)")
       let device = try Outcome(

@@ -176,7 +176,9 @@ import Testing
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let folder = try site.scratch.folder("next", ["a.js": "2"])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let first = try Outcome(try site.start(words))
       #expect(first.output.contains("version 2") && first.output.contains("devices"), "\(first.output)")
       try site.scratch.folder("next", ["a.js": "3"])

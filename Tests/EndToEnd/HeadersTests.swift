@@ -30,7 +30,7 @@ struct HeadersTests {
   func lifeOfThem() throws {
     try Site.with { site in
       try Self.write(site)
-      let first = try site.run("publish", "--now")
+      let first = try site.run("publish", "--create", "--now")
       #expect(first.exitCode == 0, "\(first.errors)")
       #expect(
         try Self.headers(site, "index.html")
@@ -43,12 +43,12 @@ struct HeadersTests {
       #expect(download["content-security-policy"] != Self.policy)
       try site.pull("device")
       // From the cache, and without it.
-      #expect(try site.run("publish", "--now").output.contains("nothing changed"))
+      #expect(try site.run("publish", "--create", "--now").output.contains("nothing changed"))
       Scratch.remove(site.scratch.path + "/cache")
-      #expect(try site.run("publish", "--now").output.contains("nothing changed"))
+      #expect(try site.run("publish", "--create", "--now").output.contains("nothing changed"))
 
       try Self.write(site, frames: "SAMEORIGIN")
-      let second = try Outcome(site.start(["publish", "--now", "--json"]))
+      let second = try Outcome(site.start(["publish", "--create", "--now", "--json"]))
       #expect(try JSONValue.parse(Array(second.output.utf8))["counts"]?["changed"]?.integer == 1)
       #expect(try site.entry("index.html")?["version"]?.string == "2")
       let update = try site.pull("device")
@@ -61,7 +61,7 @@ struct HeadersTests {
       #expect(try Self.headers(site, "index.html")?["X-Frame-Options"] == "DENY")
       #expect(try site.entry("index.html")?["version"]?.string == "1")
       #expect(try site.run("channel", "create", "--app", "shop", "--channel", "test").exitCode == 0)
-      let promoted = try site.run("promote", "--app", "shop", "--from", "online", "--to", "test")
+      let promoted = try site.run("promote", "--app", "shop", "--from", "online", "--to", "test", "--create")
       #expect(promoted.exitCode == 0, "\(promoted.errors)")
       let map = try site.poll("channel=test")["data"]?["resourcemap"]
       #expect(map?["\(Site.base)/index.html"]?["headers"] == (try Self.headers(site, "index.html")))
@@ -73,16 +73,16 @@ struct HeadersTests {
   func limits() throws {
     try Site.with(["--pack-room", "0"]) { site in
       try Self.write(site)
-      let first = try site.run("publish", "--max-update", "1B")
+      let first = try site.run("publish", "--create", "--max-update", "1B")
       #expect(first.exitCode == 0, "\(first.errors)")
       #expect(first.output.contains("--max-update has no effect: no device has an earlier version"))
       try site.scratch.write("dist/app.js", "run(2)")
-      let refused = try site.run("publish", "--max-update", "20B")
+      let refused = try site.run("publish", "--create", "--max-update", "20B")
       #expect(
         refused.exitCode == 3 && refused.errors.contains("B, and --max-update allows 20 B"),
         "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
-      let passed = try site.run("publish", "--max-update", "100KB", "--now")
+      let passed = try site.run("publish", "--create", "--max-update", "100KB", "--now")
       #expect(passed.exitCode == 0 && !passed.output.contains("pack"), "\(passed.output)")
       #expect(passed.output.contains("devices at the current version download"), "\(passed.output)")
     }
@@ -91,9 +91,9 @@ struct HeadersTests {
   @Test("A mirror, a backup and what is restored of them have them") func copies() throws {
     try Site.with { site in
       try Self.write(site)
-      #expect(try site.run("publish", "--now").exitCode == 0)
+      #expect(try site.run("publish", "--create", "--now").exitCode == 0)
       try Self.write(site, frames: "SAMEORIGIN")
-      #expect(try site.run("publish", "--now").exitCode == 0)
+      #expect(try site.run("publish", "--create", "--now").exitCode == 0)
       let manifest = try site.run("show", "--manifest", "--app", "shop").output
       #expect(manifest.contains(#""X-Frame-Options":"SAMEORIGIN""#))
       try site.mirror("--to", "www")

@@ -7,7 +7,8 @@ import Testing
   private static func publish(_ site: Site, _ host: String, token: String? = nil) throws -> Outcome {
     let folder = try site.scratch.folder("other", ["b.js": "b"])
     return try site.run(
-      "publish", folder, "--app", "shop", "--bundle", "other", "--base-url", "https://\(host)/x", "--now",
+      "publish", "--create", folder, "--app", "shop", "--bundle", "other", "--base-url", "https://\(host)/x",
+      "--now",
       token: token)
   }
 
@@ -28,7 +29,9 @@ import Testing
         status.contains("hosts      m.example.com, *.example.org") && status.contains("reports    2.5 %"))
       #expect(try site.run("channel", "list").output.contains("m.example.com,*.example.org"))
 
-      let made = try site.run("token", "create", "ci", "--app", "shop", "--hosts", "a.example.org")
+      let made = try site.run(
+        "token", "create", "ci", "--scope", "publish", "--no-expiry", "--app", "shop", "--hosts",
+        "a.example.org")
       let token = made.output.filter { !$0.isWhitespace }
       #expect(try site.run("token", "list").output.contains("a.example.org"))
       let other = try Self.publish(site, "b.example.org", token: token)
@@ -95,7 +98,8 @@ import Testing
       #expect(all["mirrors"]?.array?.first?["versions"]?.array?.first?["version"]?.string == "1")
       #expect(all["problems"]?.array?.contains { $0["code"]?.string == "failing" } == true, "\(all)")
       // Who may not see the disk gets the rest.
-      let wall = try site.run("token", "create", "wall", "--scope", "read").output
+      let wall = try site.run("token", "create", "wall", "--all-apps", "--no-expiry", "--scope", "read")
+        .output
       let some = try status(wall.filter { !$0.isWhitespace })
       #expect(some["disk"] == nil && some["days"] == all["days"], "\(some)")
     }

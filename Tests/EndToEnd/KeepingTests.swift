@@ -30,7 +30,8 @@ import Testing
       let again = try Outcome(try site.start(words))
       #expect(again.exitCode == 0, "\(again.errors)")
       #expect(try site.run("gc", "--keep-versions", "0").exitCode == 2)
-      let ci = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
+      let ci = try site.run("token", "create", "ci", "--scope", "publish", "--all-apps", "--no-expiry").output
+        .filter { !$0.isWhitespace }
       #expect(try site.run("gc", token: ci).errors.contains("unrestricted admin token"))
       #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
     }

@@ -55,7 +55,8 @@ struct LifeCycleTests {
       let a = try site.scratch.folder("a", ["a.js": "a"])
       let b = try site.scratch.folder("b", ["b.js": "b", "more/b.css": "b{}"])
       let both = try site.run(
-        "publish", "--app", "shop", "--bundle", "a=\(a)", "--bundle", "b=\(b)", "--base-url", Site.base,
+        "publish", "--create", "--app", "shop", "--bundle", "a=\(a)", "--bundle", "b=\(b)", "--base-url",
+        Site.base,
         "-m", "both at once", "--json")
       #expect(both.exitCode == 0, "\(both.errors)")
       let document = try JSONValue.parse(Array(both.output.utf8))
@@ -96,7 +97,9 @@ struct LifeCycleTests {
     try Site.with { site throws in
       try site.publish(Self.first)
       let folder = site.scratch.path + "/site-shop-main"
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let json = try Outcome(try site.start(words + ["--json"] + more))
       #expect(json.exitCode == 0)
       let document = try JSONValue.parse(Array(json.output.utf8))
@@ -114,7 +117,8 @@ struct LifeCycleTests {
     try Site.with { site throws in
       let folder = try site.scratch.folder("new", Self.first)
       let words = [
-        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--dry-run",
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+        "--dry-run",
       ]
       let first = try Outcome(try site.start(words))
       #expect(first.exitCode == 0)
@@ -146,7 +150,8 @@ struct LifeCycleTests {
     let other = try site.scratch.folder("other", ["index.html": "<p>two"])
     let elsewhere = ["XDG_CACHE_HOME": site.scratch.path + "/elsewhere", "XCACHE_TOKEN": token]
     let words = [
-      Binary.path, "publish", other, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--server",
+      Binary.path, "publish", "--create", other, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      "--server",
       site.url,
     ]
     #expect(try Child(words, environment: elsewhere, in: site.scratch.path).wait() == 0)

@@ -118,7 +118,7 @@ import Testing
       let words = ["init", "--app", "shop", "--dir", "dist", "--base-url", "https://m.example.com/shop"]
       let made = try Outcome(try site.start(words))
       #expect(made.exitCode == 0, "\(made.errors)")
-      let published = try site.run("publish", "--now")
+      let published = try site.run("publish", "--create", "--now")
       #expect(published.exitCode == 0 && published.output.contains("version 1"), "\(published.errors)")
       let again = try Outcome(try site.start(words))
       #expect(again.exitCode == 3 && again.errors.contains("--force"))

@@ -158,7 +158,8 @@ struct MirrorChannelsTests {
     try Site.with { site in
       try publishAll(site)
       try site.mirror("--to", "www")
-      let made = try site.run("token", "create", "ci", "--scope", "read", "--app", "mall", "--json")
+      let made = try site.run(
+        "token", "create", "ci", "--no-expiry", "--scope", "read", "--app", "mall", "--json")
       let token = try #require(try JSONValue.parse(Array(made.output.utf8))["token"]?.string)
       try site.publish(["a.js": "mall two"], app: "mall")
       let words = ["mirror", "--to", "www", "--prune", "--grace", "0"]

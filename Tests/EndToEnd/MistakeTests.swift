@@ -158,7 +158,7 @@ import Testing
         let outcome = try Outcome(try site.start(words))
         try #require(outcome.exitCode == 0, "\(outcome.errors)")
       }
-      let made = try site.run("token", "create", "reader", "--scope", "read")
+      let made = try site.run("token", "create", "reader", "--all-apps", "--no-expiry", "--scope", "read")
       try #require(made.exitCode == 0, "\(made.errors)")
       reader = made.output.filter { !$0.isWhitespace }
     }

@@ -107,7 +107,8 @@ import Testing
       try site.publish(["a.js": "1"])
       let folder = try site.scratch.folder("next", ["a.js": "2", "b.js": "3"])
       let words = [
-        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--dry-run",
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+        "--dry-run",
       ]
       let none = try Outcome(try site.start(words + ["--no-upload"]))
       #expect(none.exitCode == 0, "\(none.errors)")
@@ -130,7 +131,9 @@ import Testing
       // Bytes that don't repeat: more than what is sent without asking.
       let text = (0..<200_000).map { "\($0 &* 2_654_435_761)" }.joined(separator: "\n")
       let folder = try site.scratch.folder("next", ["a.js": text])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      ]
       let outcome = try Outcome(try site.start(words))
       #expect(outcome.exitCode == 3 && outcome.errors.contains("is frozen"), "\(outcome.errors)")
       #expect(try Self.files(of: site) == 1)

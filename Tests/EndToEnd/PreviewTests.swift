@@ -178,7 +178,9 @@ import Testing
   func publish() throws {
     try Site.with { site in
       let broken = "<!doctype html><body>x<script>throw \"broken\"</script>"
-      let words = ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke"]
+      let words = [
+        "publish", "--create", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke",
+      ]
       try site.scratch.folder("dist", ["index.html": broken])
       for more in [[], ["--dry-run"], ["--dry-run", "--no-upload"]] {
         let outcome = try Self.run(site, words + more)
@@ -213,7 +215,9 @@ import Testing
       )
       for more in [[], ["--smoke"]] {
         let frozen = try Self.run(
-          site, ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--channel", "sale"] + more)
+          site,
+          ["publish", "--create", "dist", "--bundle", "main", "--base-url", Site.base, "--channel", "sale"]
+            + more)
         #expect(frozen.exitCode == 3 && frozen.errors.contains("--break-glass"), "\(frozen.errors)")
       }
       #expect(try Kernel.status(note) == nil, "a page was opened")
@@ -226,7 +230,8 @@ import Testing
       try site.publish(["vendor.js": "1"], as: "common", base: "https://m.example.com/common")
       try site.publish(["index.html": "<!doctype html><body>x", "old.js": "1"])
       let words = [
-        "publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke", "--no-check",
+        "publish", "--create", "dist", "--bundle", "main", "--base-url", Site.base, "--now", "--smoke",
+        "--no-check",
         "all",
       ]
       try site.scratch.folder(

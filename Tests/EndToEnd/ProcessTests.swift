@@ -37,7 +37,8 @@ struct ProcessTests {
         ]
         let folder = try site.scratch.folder(name, files)
         let publisher = try site.start([
-          "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json",
+          "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+          "--json",
         ])
         // At a moment that differs from round to round, over the whole of a publish.
         Clock.sleep(for: .microseconds(UInt32(8_000 + round * 53_777 % 120_000)))
@@ -87,7 +88,7 @@ struct ProcessTests {
       #expect(try Folder.textNames(site.data + "/tmp") == ["whole"], "half a file is removed at the start")
       try site.scratch.write("site/large.bin", bytes)
       let outcome = try site.run(
-        "publish", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json")
+        "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json")
       #expect(outcome.exitCode == 0, "\(outcome.errors)")
       #expect(try JSONValue.parse(Array(outcome.output.utf8))["uploaded"]?.integer == 0)
       try site.checkEveryDownload()

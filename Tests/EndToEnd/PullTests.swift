@@ -158,7 +158,7 @@ struct PullTests {
           "dirs": ["dist", {"dir": "more", "baseURL": "https://static.example.com/"}],
           "exclude": ["*.map", "node_modules"], "ctypes": {"*.x": "text/x-special"}}}}
         """)
-      let outcome = try site.run("publish")
+      let outcome = try site.run("publish", "--create")
       #expect(outcome.exitCode == 0, "\(outcome.errors)")
       let map = try #require(try site.poll()["data"]?["resourcemap"]?.object)
       #expect(

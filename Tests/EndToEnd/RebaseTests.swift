@@ -90,7 +90,9 @@ import Testing
   @Test("A loopback public URL is told at each publish, and others are not") func loopback() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("next", ["a.js": "1"])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+      ]
       let first = try Outcome(try site.start(words))
       #expect(first.exitCode == 0 && first.errors.contains("only this machine"), "\(first.errors)")
       #expect(first.errors.contains("`xcache channel set --public-url URL --app shop`"), "\(first.errors)")
@@ -98,7 +100,9 @@ import Testing
     }
     try Site.with(["--public-url", "https://cdn.example.com/x"]) { site in
       let folder = try site.scratch.folder("next", ["a.js": "1"])
-      let words = ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      let words = [
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+      ]
       #expect(try !Outcome(try site.start(words)).errors.contains("only this machine"))
     }
   }

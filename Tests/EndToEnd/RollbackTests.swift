@@ -252,7 +252,8 @@ import Testing
       let config = try Self.config(site, "api", host: "test.example.com")
       #expect(try Self.run(site, "prefetch", "push", config, "--channel", "test").exitCode == 0)
       let words = [
-        "promote", "--from", "test", "--to", "online", "--with-prefetch", "--app", "shop", "--map",
+        "promote", "--create", "--from", "test", "--to", "online", "--with-prefetch", "--app", "shop",
+        "--map",
         "https://test.example.com=https://m.example.com",
       ]
       let dry = try Outcome(try site.start(words + ["--dry-run"]))
@@ -279,7 +280,7 @@ import Testing
       ["promote", "--from", "test", "--to", "online", "--break-glass", ""],
       ["rollback", "--bundle", "main", "--steps", "1", "--break-glass", ""],
       ["unpublish", "--bundle", "main", "--break-glass", ""],
-      ["publish", "site", "--bundle", "main", "--base-url", Site.base, "--break-glass", ""],
+      ["publish", "--create", "site", "--bundle", "main", "--base-url", Site.base, "--break-glass", ""],
     ])
   func notMeant(_ words: [String]) throws {
     try Site.with { site in
@@ -317,7 +318,9 @@ import Testing
       #expect(try Self.run(site, "channel", "list").output.contains("frozen by admin: the big sale"))
       #expect(try Self.run(site, "status").output.contains("FROZEN     by admin since 20"))
       let folder = try site.scratch.folder("next", ["a.js": "3"])
-      let publish = ["publish", folder, "--bundle", "main", "--base-url", Site.base, "--app", "shop"]
+      let publish = [
+        "publish", "--create", folder, "--bundle", "main", "--base-url", Site.base, "--app", "shop",
+      ]
       for words in [
         publish, ["unpublish", "--bundle", "main", "--app", "shop"],
         ["rollback", "--bundle", "main", "--steps", "1", "--app", "shop"],
@@ -345,7 +348,7 @@ import Testing
     try Site.with { site in
       try site.publish(["a.js": "1", "b.js": "1"])
       try site.publish(["a.js": "2", "b.js": "1"])
-      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test").exitCode == 0)
+      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test", "--create").exitCode == 0)
       try site.publish(["a.js": "3", "c.js": "3"])
       for channel in ["online", "test"] {
         #expect(
@@ -353,7 +356,8 @@ import Testing
       }
       let folder = try site.scratch.folder("next", ["a.js": "4"])
       let acts = [
-        ["publish", folder, "--bundle", "main", "--base-url", Site.base], ["unpublish", "--bundle", "main"],
+        ["publish", "--create", folder, "--bundle", "main", "--base-url", Site.base],
+        ["unpublish", "--bundle", "main"],
         ["rollback", "--bundle", "main", "--steps", "1"], ["promote", "--from", "online", "--to", "test"],
       ]
       for words in acts {
@@ -381,7 +385,7 @@ import Testing
   func forecasts() throws {
     try Site.with { site in
       try site.publish(["a.js": "1", "b.js": "22"])
-      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test").exitCode == 0)
+      #expect(try Self.run(site, "promote", "--from", "online", "--to", "test", "--create").exitCode == 0)
       try site.publish(["a.js": "333", "c.js": "3"])
       let promote = ["promote", "--from", "online", "--to", "test"]
       func dry(_ words: String...) throws -> String {
@@ -396,7 +400,8 @@ import Testing
       ] { #expect(promoted.contains(line), "\(line) in \(promoted)") }
       #expect(try dry("promote", "--from", "online", "--to", "test", "--stat").contains("TYPE"))
       #expect(
-        try !dry("promote", "--from", "online", "--to", "fresh").contains("devices on"), "there are none")
+        try !dry("promote", "--from", "online", "--to", "fresh", "--create").contains("devices on"),
+        "there are none")
       let removed = try dry("unpublish", "--bundle", "main")
       #expect(
         removed.contains("− \(Site.base)/a.js  3 B\n− \(Site.base)/c.js  1 B\n")

@@ -23,7 +23,8 @@ struct ScaleTests {
       // The hash cache trusts files that are at least two seconds old.
       Clock.sleep(for: .milliseconds(2050))
       let words = [
-        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now", "--json",
+        "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+        "--json",
       ]
       #expect(try site.start(words).wait() == 0)
       try site.scratch.write("site/d0/f100000.js", "export default 'changed'")

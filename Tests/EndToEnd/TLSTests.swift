@@ -107,7 +107,8 @@ struct TLSTests {
     }
     try site.scratch.write("film/film.bin", bytes)
     let published = try site.run(
-      "publish", site.scratch.path + "/film", "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+      "publish", "--create", site.scratch.path + "/film", "--app", "shop", "--bundle", "main", "--base-url",
+      Site.base,
       "--now")
     #expect(published.exitCode == 0, "\(published.errors) \(film)")
     let path = Site.path(of: try site.entry("film.bin"))
@@ -155,7 +156,8 @@ struct TLSTests {
       #expect(try run("login", url, "--token-file", token).exitCode == 0)
       try home.folder("dist", ["a.js": "1", "b.js": "22"])
       for words in [
-        ["publish", "dist", "--bundle", "main", "--base-url", Site.base, "--now"], ["status"], ["log"],
+        ["publish", "--create", "dist", "--bundle", "main", "--base-url", Site.base, "--now"], ["status"],
+        ["log"],
         ["channel", "list"], ["mirror", "--to", "www"], ["mirror", "verify", "www"], ["audit", "verify"],
         ["pull", "--to", "phone", "--tree", Site.base],
       ] {

@@ -18,7 +18,7 @@ struct TokenTests {
     }
   }
 
-  private static let publish = ["publish", "FOLDER", "--bundle", "main", "--base-url", Site.base]
+  private static let publish = ["publish", "--create", "FOLDER", "--bundle", "main", "--base-url", Site.base]
   private static let unpublish = ["unpublish", "--bundle", "main"]
   private static let status = ["status"]
 
@@ -26,10 +26,12 @@ struct TokenTests {
   func unknownApp() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
-      let made = try site.run("token", "create", "ci", "--app", "shpo")
+      let made = try site.run("token", "create", "ci", "--scope", "publish", "--no-expiry", "--app", "shpo")
       #expect(made.exitCode == 0 && made.output.hasPrefix("xcache_"))
       #expect(made.errors.contains("there is no app shpo yet; did you mean shop?"), "\(made.errors)")
-      #expect(try site.run("token", "create", "ci2", "--app", "shop").errors.isEmpty)
+      #expect(
+        try !site.run("token", "create", "ci2", "--scope", "publish", "--no-expiry", "--app", "shop").errors
+          .contains("warning"))
     }
   }
 
@@ -41,7 +43,7 @@ struct TokenTests {
       // The other end of a pipe has to be gone before the token is written.
       let wait = sink == "| true" ? "sleep 1; " : ""
       let script =
-        "set -o pipefail; { \(wait)'\(Binary.path)' token create ci \(sink == "| true" ? "" : sink); } \(wait.isEmpty ? "" : sink)"
+        "set -o pipefail; { \(wait)'\(Binary.path)' token create ci --scope publish --all-apps --no-expiry \(sink == "| true" ? "" : sink); } \(wait.isEmpty ? "" : sink)"
       let outcome = try Outcome(try site.start([], launcher: ["bash", "-c", script]))
       #expect(outcome.exitCode == 1, "\(outcome.errors)")
       #expect(
@@ -73,7 +75,10 @@ struct TokenTests {
       Case(made: ["--scope", "publish"], words: publish + ["--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "publish"], words: unpublish + ["--app", "shop"], exitCode: 0),
       Case(made: ["--scope", "publish"], words: publish + ["--app", "fresh"], exitCode: 1, says: "fresh"),
-      Case(made: ["--scope", "publish"], words: ["token", "create", "more"], exitCode: 1, says: "admin"),
+      Case(
+        made: ["--scope", "publish"],
+        words: ["token", "create", "more", "--scope", "publish", "--all-apps", "--no-expiry"], exitCode: 1,
+        says: "admin"),
       Case(made: ["--scope", "publish", "--app", "shop"], words: publish + ["--app", "shop"], exitCode: 0),
       Case(
         made: ["--scope", "publish", "--app", "shop"], words: publish + ["--app", "another"], exitCode: 1,
@@ -99,8 +104,10 @@ struct TokenTests {
       try site.publish(["a.js": "2"])
       try site.publish(["a.js": "1"], app: "another")
       var token = "xcache_0123456789ab_" + String(repeating: "A", count: 43)
-      if let made = test.made {
-        let outcome = try Outcome(try site.start(["token", "create", "ci"] + made))
+      if var made = test.made {
+        made += (made.contains("--app") ? [] : ["--all-apps"]) + ["--no-expiry"]
+        let outcome = try Outcome(
+          try site.start(["token", "create", "ci"] + made))
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
         token = outcome.output.filter { !$0.isWhitespace }
       }
@@ -124,7 +131,10 @@ struct TokenTests {
         try site.publish(["\(bundle).js": "1"], as: bundle)
         try site.publish(["\(bundle).js": "2"], as: bundle)
       }
-      let words = ["token", "create", "ci", "--bundle", "activity-*", "--expires", "90d", "--app", "shop"]
+      let words = [
+        "token", "create", "ci", "--scope", "publish", "--bundle", "activity-*", "--expires", "90d", "--app",
+        "shop",
+      ]
       let token = try Outcome(try site.start(words)).output.filter { !$0.isWhitespace }
       let list = try site.run("token", "list").output
       #expect(list.contains("activity-*") && !list.contains(token))
@@ -133,7 +143,8 @@ struct TokenTests {
         (["rollback", "--bundle", "main", "--steps", "1"], 1),
         (["rollback", "--all-bundles", "--steps", "1"], 1),
         (["rollback", "--bundle", "activity-1", "--to", "4", "--with-prefetch"], 1),
-        (["unpublish", "--bundle", "main"], 1), (["promote", "--from", "online", "--to", "test"], 1),
+        (["unpublish", "--bundle", "main"], 1),
+        (["promote", "--from", "online", "--to", "test", "--create"], 1),
         (["channel", "freeze", "--channel", "online", "--reason", "x"], 1),
         (["unpublish", "--bundle", "activity-1"], 0),
       ] {
@@ -143,9 +154,14 @@ struct TokenTests {
         if exitCode != 0 { #expect(outcome.errors.contains("token \"ci\""), "\(act): \(outcome.errors)") }
       }
       for text in ["90", "0d", "-1d", "soon", "1y"] {
-        #expect(try site.run("token", "create", "x", "--expires", text).exitCode == 2, "\(text)")
+        #expect(
+          try site.run("token", "create", "x", "--scope", "publish", "--all-apps", "--expires", text).exitCode
+            == 2, "\(text)")
       }
-      #expect(try site.run("token", "create", "x", "--bundle", "a/b").exitCode == 2)
+      #expect(
+        try site.run(
+          "token", "create", "x", "--scope", "publish", "--all-apps", "--no-expiry", "--bundle", "a/b"
+        ).exitCode == 2)
       let body: JSONValue = ["expiresIn": 1, "name": "short", "scope": "read"]
       let short = try site.api("POST", "tokens", body).json["token"]?.string
       let refused = "token is unknown, expired or revoked"
@@ -158,13 +174,18 @@ struct TokenTests {
   func revoked() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
-      let token = try site.run("token", "create", "ci").output.filter { !$0.isWhitespace }
+      let token = try site.run("token", "create", "ci", "--scope", "publish", "--all-apps", "--no-expiry")
+        .output.filter { !$0.isWhitespace }
       #expect(try site.run("status", "--app", "shop", token: token).exitCode == 0)
-      #expect(try site.run("token", "create", "ci").exitCode == 3)
+      #expect(
+        try site.run("token", "create", "ci", "--scope", "publish", "--all-apps", "--no-expiry").exitCode == 3
+      )
       #expect(try site.run("token", "revoke", "ci").exitCode == 0)
       let refused = try site.run("status", "--app", "shop", token: token)
       #expect(refused.exitCode == 1 && refused.errors.contains("revoked"))
-      #expect(try site.run("token", "create", "ci").exitCode == 0)
+      #expect(
+        try site.run("token", "create", "ci", "--scope", "publish", "--all-apps", "--no-expiry").exitCode == 0
+      )
       #expect(try site.run("token", "list").output.contains("ci (revoked)"))
       #expect(try site.run("token", "revoke", "nobody").exitCode == 1)
       #expect(try site.run("token", "revoke", "admin").exitCode == 3)
@@ -195,7 +216,8 @@ struct TokenTests {
       // One that asks before it sends is told so instead of `100 Continue`.
       let asking = try site.web.ask(path, "PUT", ["Expect": "100-continue", "Content-Length": "8"])
       #expect(asking.status == 401)
-      let reader = try site.run("token", "create", "reader", "--scope", "read").output
+      let reader = try site.run("token", "create", "reader", "--all-apps", "--no-expiry", "--scope", "read")
+        .output
         .filter { !$0.isWhitespace }
       for (token, status) in [("wrong", 401), (reader, 403)] {
         for (method, path) in [("PUT", path), ("POST", "/api/v1/apps/shop/channels/online/releases")] {
@@ -227,7 +249,9 @@ struct TokenTests {
   @Test("A lost admin token is replaced on the data folder itself, while no server runs")
   func lostToken() throws {
     let site = try Site()
-    let words = ["token", "create", "root", "--scope", "admin", "--data", site.data]
+    let words = [
+      "token", "create", "root", "--all-apps", "--no-expiry", "--scope", "admin", "--data", site.data,
+    ]
     let refused = try Outcome(try site.start(words))
     #expect(refused.exitCode == 1 && refused.errors.contains("in use"))
     site.server.signal(SIGTERM)

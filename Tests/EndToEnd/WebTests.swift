@@ -211,7 +211,10 @@ struct WebTests {
       func publish(_ more: String...) throws -> Outcome {
         try Outcome(
           try site.start(
-            ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"] + more)
+            [
+              "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+              "--now",
+            ] + more)
         )
       }
       let without = try publish()
@@ -256,7 +259,8 @@ struct WebTests {
         let folder = try site.scratch.folder("web", files)
         return try Outcome(
           try site.start([
-            "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
+            "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+            "--now",
             "--index",
           ]))
       }

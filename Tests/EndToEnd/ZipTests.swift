@@ -71,14 +71,14 @@ struct ZipTests {
       let zip = try fetch(site, "1.zip")
       let path = try site.scratch.write("b.zip", zip)
       let base = ["--app", "shop", "--bundle", "zip", "--base-url", "https://m.example.com/zip"]
-      let done = try Outcome(site.start(["publish", path, "--now", "--json"] + base))
+      let done = try Outcome(site.start(["publish", "--create", path, "--now", "--json"] + base))
       #expect(done.exitCode == 0, "\(done.errors)")
       #expect(try JSONValue.parse(Array(done.output.utf8))["added"]?.integer == 4)
       let entry = try site.entry("manifest.json", base: "https://m.example.com/zip")
       #expect(entry?["ctype"]?.string == "application/json;charset=UTF-8")
 
       try site.scratch.write("b.zip", zip.dropLast(30))
-      let refused = try Outcome(site.start(["publish", path, "--now"] + base))
+      let refused = try Outcome(site.start(["publish", "--create", path, "--now"] + base))
       #expect(refused.exitCode == 1)
       #expect(
         refused.errors.contains("b.zip can't be published: it is not a zip file, or it is truncated"))

@@ -14,7 +14,7 @@ with socket.socket() as s:
 copy=http://127.0.0.1:$port
 
 # publish VERSION
-publish() { xcache publish "$inputs/streamlit-$1" --app bench --bundle main --base-url $base -m "$1" | tail -2; }
+publish() { xcache publish --create "$inputs/streamlit-$1" --app bench --bundle main --base-url $base -m "$1" | tail -2; }
 # pull DEVICE [OPTIONS…]
 pull() { xcache pull --to "$work/$1" --app bench --force --tree $base --json "${@:2}"; }
 # same DEVICE VERSION: fails unless the device holds exactly that version's files.

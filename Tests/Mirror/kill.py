@@ -95,7 +95,7 @@ def publish(version):
     for i in range(10):
         with open(f"{site}/new-{version}-{i}.css", "wb") as f:
             f.write(dice.randbytes(5000))
-    done = run("publish", site, "--bundle", "main", "--base-url", "https://m.example.com/", "--now")
+    done = run("publish", "--create", site, "--bundle", "main", "--base-url", "https://m.example.com/", "--now")
     assert done.returncode == 0, done.stderr
 
 

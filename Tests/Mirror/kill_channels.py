@@ -46,7 +46,7 @@ def publish(app, name):
     for i in range(4):
         with open(f"{site}/new-{version}-{i}.css", "wb") as f:
             f.write(dice.randbytes(3000))
-    run("publish", site, "--app", app, "--channel", name, "--bundle", "main", "--base-url",
+    run("publish", "--create", site, "--app", app, "--channel", name, "--bundle", "main", "--base-url",
         f"https://{app}.example.com/{name}/", "--now")
 
 
@@ -152,7 +152,7 @@ try:
         turn = killed + whole
         if turn % 5 == 4:
             # A killed run's lease ends by itself, after ten minutes; a token holds eight at most.
-            made = json.loads(run("token", "create", f"run-{turn}", "--scope", "admin", "--json").stdout)
+            made = json.loads(run("token", "create", f"run-{turn}", "--scope", "admin", "--all-apps", "--no-expiry", "--json").stdout)
             environment["XCACHE_TOKEN"] = made["token"]
         for channel in dice.sample(channels, dice.randrange(1, 5)):
             publish(*channel)

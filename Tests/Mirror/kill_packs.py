@@ -77,7 +77,7 @@ def publish(version):
         open(f"{site}/chunk{i}.{mark}.js", "w").write(f"import './chunk{i + 1}.{mark}.js';{text}")
     open(f"{site}/kept.js", "w").write("kept")
     done = subprocess.run(
-        [xcache, "publish", site, "--bundle", "main", "--base-url", "https://m.example.com/"], env=environment,
+        [xcache, "publish", "--create", site, "--bundle", "main", "--base-url", "https://m.example.com/"], env=environment,
         capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

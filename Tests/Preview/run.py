@@ -145,13 +145,13 @@ def planted(bench):
 def released(bench):
     bench.serve()
     words = ["--bundle", "main", "--base-url", BASE, "--now"]
-    first = bench.run("publish", bench.build("dist", FINE), *words, "--smoke", "-q")
+    first = bench.run("publish", "--create", bench.build("dist", FINE), *words, "--smoke", "-q")
     bench.check(first.returncode == 0, f"a build that is fine is published, {first.seconds:.1f} s; {first.stderr}")
     throws = FINE | {"index.html": FAULTY["throws.html"][0]}
-    refused = bench.run("publish", bench.build("dist", throws), *words, "--smoke", "--dry-run")
+    refused = bench.run("publish", "--create", bench.build("dist", throws), *words, "--smoke", "--dry-run")
     bench.check(refused.returncode == 3 and "undefinedFunction" in refused.stderr, f"one that isn't is not; {refused.stderr}")
     bench.check(bench.run("log", "--json").stdout.count('"version"') > 0 and "version 1" in bench.run("status").stdout, "one version is there")
-    second = bench.run("publish", bench.build("dist", throws), *words, "-q")
+    second = bench.run("publish", "--create", bench.build("dist", throws), *words, "-q")
     bench.check(second.returncode == 0, f"without --smoke it is; {second.stderr}")
 
     seen = bench.run("preview", BASE + "/index.html", "--version", "1", "--offline", "--screenshot", "page.png", "--json")
@@ -195,7 +195,7 @@ def shown(text):
 
 def documented(bench):
     """What the guide shows of a build, and of its release."""
-    words = ["publish", "dist", "--app", "guide", "--bundle", "main", "--base-url", BASE, "--now", "-q"]
+    words = ["publish", "--create", "dist", "--app", "guide", "--bundle", "main", "--base-url", BASE, "--now", "-q"]
     for files in ({"index.html": "<!doctype html><p>before"}, GUIDE):
         bench.build("dist", files)
         published = bench.run(*words)
@@ -295,7 +295,7 @@ def look(bench):
     print("\n| front end | preview: exit, s | device | network | missing | script errors | first content, load |\n|---|--:|--:|--:|--:|--:|--:|")
     for name, files in list(fronts().items()) + [(f"streamlit, {fault}", files) for fault, files in planted.items()]:
         app = re.sub(r"\W+", "-", name).strip("-")
-        published = bench.run("publish", bench.build("dist", files), "--app", app, "--bundle", "main", "--index", "--base-url", base_of(name),
+        published = bench.run("publish", "--create", bench.build("dist", files), "--app", app, "--bundle", "main", "--index", "--base-url", base_of(name),
                               "--now", "-q", "--no-check", "all")
         bench.check(published.returncode == 0, f"{name} is published; {published.stderr}") if published.returncode else None
         seen = bench.run("preview", base_of(name), "--app", app, "--json", "--offline", "--screenshot", f"{app}.png")

@@ -53,7 +53,7 @@ done
 export XCACHE_SERVER
 XCACHE_TOKEN=$(cat "$work/data/admin.token")
 export XCACHE_TOKEN
-publish() { "$xcache" publish "$1" --bundle main --base-url https://m.example.com/shop/ --now; }
+publish() { "$xcache" publish --create "$1" --bundle main --base-url https://m.example.com/shop/ --now; }
 publish "$work/one" | tail -1
 
 echo "3. the first run, and what is there read back"
@@ -83,7 +83,7 @@ grep -q "it is missing" "$work/found.txt" && grep -q "its bytes are others" "$wo
 "$xcache" mirror verify $place --strict | tail -1 || fail "the repair"
 
 echo "7. a second channel; a run that was ended, and one about another channel after it, with --prune"
-"$xcache" publish "$work/two" --channel test --bundle main --base-url https://m.example.com/test/ --now | tail -1
+"$xcache" publish --create "$work/two" --channel test --bundle main --base-url https://m.example.com/test/ --now | tail -1
 if "$xcache" mirror verify $place >"$work/found.txt"; then fail "a channel that is missing went unseen"; fi
 grep -q "channel test of app shop" "$work/found.txt" || fail "$(cat "$work/found.txt")"
 "$xcache" mirror --data "$work/data" --to $place | tail -1

@@ -1,5 +1,5 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { count, el, facts, fill, plural, size, table, tell, when, wholeMinute } from "./dom.js";
+import { count, el, facts, fill, localMinute, plural, size, table, tell, when, wholeMinute } from "./dom.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
@@ -361,9 +361,10 @@ export function buttons({ app, channel, status, fleet, reload }) {
   function kill() {
     propose({
       title: "Kill switch", where, isDangerous: true, done,
-      fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local" }],
-      effect: async ({ until }) => el("p", {}, ahead(until), `▲ Every device uses only the network for every page, at its next poll (${polls}). Its files stay where they are. `,
-        until ? ["It lapses ", when(wholeMinute(until)), "."] : "It stays until somebody resumes."),
+      // As the command line: a switch that is forgotten costs every page its speed.
+      fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local", value: localMinute(Date.now() + 4 * 3600_000) }],
+      effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
+        until ? ["when it ends, ", when(wholeMinute(until)), "."] : "after somebody resumes."),
       send: async ({ reason, until }, key) => {
         await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: wholeMinute(until).toISOString() } : {}) }, key);
         return "The kill switch is on.";
@@ -497,17 +498,24 @@ export function createToken(done) {
     title: "Create a token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
-      { name: "scope", words: "What it may do", kind: "select", options: [["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
-      { name: "app", words: "App (empty: all)" }, { name: "channel", words: "Channel (empty: all)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
-      { name: "days", words: "Days until it ends (empty: never)", kind: "number", min: 1, max: 3660, value: 90 }],
-    effect: async ({ name, scope, app, channel, bundles, days }) => {
+      { name: "scope", words: "What it may do", kind: "select", options: [["", "choose …"], ["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
+      { name: "app", words: "App" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
+      { name: "channel", words: "Channel (empty: all of the app)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
+      { name: "days", words: "Days until it ends", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
+    // As the command line: nothing is granted by leaving it out.
+    effect: async ({ name, scope, app, allApps, channel, bundles, days, noExpiry }) => {
       if (channel && !app) throw new Error("A channel belongs to an app: name the app, too.");
+      if (!scope) throw new Error("Choose what it may do.");
+      if (!app && !allApps) throw new Error("Name its app, or tick every app.");
+      if (app && allApps) throw new Error("It is either for one app or for every app.");
+      if (!days && !noExpiry) throw new Error("Say when it ends, or tick that it never does.");
+      if (noExpiry) days = "";
       return el("p", {}, `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
     },
     send: async (values, key) => {
       const body = { name: values.name, scope: values.scope };
       for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
-      if (values.days) body.expiresIn = Number(values.days) * 86400;
+      if (values.days && !values.noExpiry) body.expiresIn = Number(values.days) * 86400;
       const made = await act("POST", `tokens${why(values.reason)}`, body, key);
       return { sentence: "The token is created. Copy it now; it is not shown again.", secret: el("p", {}, el("code", { id: "new-token", tabindex: 0 }, made.token)) };
     },

@@ -92,6 +92,12 @@ export function wholeMinute(text) {
   return new Date(new Date(text).getTime() + (/:\d\d:\d\d/.test(text) ? 999 : 59_999));
 }
 
+/** A time as the field of a minute has it: in the time zone of this machine. */
+export function localMinute(time) {
+  const moment = new Date(time);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
 export function age(moment) {
   const seconds = Math.max(0, (Date.now() - new Date(moment)) / 1000);
   if (seconds < 90) return "just now";

@@ -50,7 +50,7 @@ export XCACHE_TOKEN
 
 cd "$app"
 step "2. The release engineer publishes version 1 of a web app."
-run publish 1 --bundle main --base-url $base -m "first release"
+run publish 1 --create --bundle main --base-url $base -m "first release"
 
 step "3. A new device polls, and gets the whole manifest and every file."
 run pull --to "$work/behind" --tree $base

@@ -30,4 +30,6 @@ package enum CheckProblem: Hashable, Sendable {
   case weight(what: String, files: Int, bytes: Int64, exclude: [String])
   /// `at`: the pattern's keys in the settings; `excludes`: whether it was to leave files out.
   case idlePattern(String, at: String, excludes: Bool)
+  /// `path`: the file's below the published folder.
+  case secret(Secret, path: String)
 }

@@ -7,6 +7,8 @@ package struct CheckReport: Hashable, Sendable {
   /// The number of files, and the bytes read of them.
   package var files = 0
   package var bytesRead: Int64 = 0
+  /// The URLs of files with a secret that were allowed to have one.
+  package var allowedSecrets: [ResourceURL] = []
 
   package init() {}
 
@@ -43,11 +45,14 @@ package struct CheckOptions: Hashable, Sendable {
   /// Targets whose references aren't reported: paths below the bundle's base, or whole URLs.
   package var ignore: [Glob]
 
+  /// The files that may have secrets: paths below the published folder, or as given on the command line.
+  package var allowedSecrets: Set<String> = []
+
   /// Base URLs of bundles that aren't checked: everything below them is theirs.
   package var others: [BaseURL] = []
 
   package static let all = CheckOptions()
-  package static let none = CheckOptions(off: Set(CheckRule.allCases))
+  package static let none = CheckOptions(off: Set(CheckRule.optional))
 
   package init(off: Set<CheckRule> = [], ignore: [Glob] = []) {
     self.off = off
@@ -56,11 +61,12 @@ package struct CheckOptions: Hashable, Sendable {
 
   /// Whether a finding should be reported.
   package func wants(_ finding: Finding) -> Bool {
+    if finding.rule == .secret { return true }
     if off.contains(finding.rule) { return false }
     guard let target = finding.problem.target else { return true }
     return !ignore.contains { $0.matches(target) }
   }
 
-  /// Whether all rules are off.
-  package var isOff: Bool { off.count == CheckRule.allCases.count }
+  /// Whether all rules that can be are off.
+  package var isOff: Bool { off.isSuperset(of: CheckRule.optional) }
 }

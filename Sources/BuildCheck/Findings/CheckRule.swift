@@ -1,4 +1,4 @@
-/// The rules of a build's check; each can be switched off by its name.
+/// The rules of a build's check; each but `secret` can be switched off by its name.
 package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   /// A reference to something that doesn't exist.
   case missing
@@ -28,11 +28,16 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case weight
   /// A pattern of `xcache.json` that no file matches.
   case pattern
+  /// Something that is never meant for a browser; it can't be switched off.
+  case secret
 
   package static func < (a: CheckRule, b: CheckRule) -> Bool { a.rawValue < b.rawValue }
 
-  /// The names of all rules.
-  package static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
+  /// The rules that can be switched off.
+  package static let optional = allCases.filter { $0 != .secret }
+
+  /// The names of the rules that can be switched off.
+  package static var list: String { optional.map(\.rawValue).joined(separator: ", ") }
 
   /// A short description.
   package var summary: String {
@@ -53,6 +58,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
     case .manifest: "invalid web app manifests"
     case .weight: "files that devices don't need"
     case .pattern: "patterns in xcache.json that match no file"
+    case .secret: "keys, tokens and hidden files, which nobody may read; only --allow-secret PATH allows one"
     }
   }
 }

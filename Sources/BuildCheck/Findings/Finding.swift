@@ -52,8 +52,11 @@ extension Finding {
   /// What is wrong, and what to do.
   package var message: String {
     if repeats == 0 { return problem.message }
-    return problem.message
-      + (rule == .sourcemap ? " (and \(repeats) more)" : " (\(repeats) more in this file)")
+    switch rule {
+    case .sourcemap: return problem.message + " (and \(repeats) more)"
+    case .secret: return problem.message + " (\(repeats) more in this folder)"
+    default: return problem.message + " (\(repeats) more in this file)"
+    }
   }
 }
 
@@ -92,7 +95,22 @@ extension CheckProblem {
     case .idlePattern(let pattern, let keys, let excludes):
       "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "excludes nothing" : "matches no published file"): "
         + "correct or remove it"
+    case .secret(let secret, let path): Self.secret(secret, path)
     }
+  }
+
+  /// Returns a word as a shell reads it.
+  private static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { SecretAlphabet.dotted.contains($0) || "/+,:@%".utf8.contains($0) }
+    if isPlain { return word }
+    return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
+
+  private static func secret(_ secret: Secret, _ path: String) -> String {
+    let allow = "if it may be public: --allow-secret \(quoted(path))"
+    return secret.position == nil
+      ? "the file is \(secret.noun), and anyone can read what is published: exclude it, or \(allow)"
+      : "this looks like \(secret.noun), and anyone can read what is published: remove it from the build, or \(allow)"
   }
 
   private static func missing(_ kind: Reference.Kind, _ target: String, _ reason: Reason) -> String {

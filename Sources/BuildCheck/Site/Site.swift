@@ -11,6 +11,7 @@ package struct Site: Sendable {
   }
 
   let files: [CheckedBundle.File]
+  package var count: Int { files.count }
   let bases: [Base]
   /// Longer base URLs of bundles that aren't checked: everything below them is theirs.
   private let foreignBases: [String]

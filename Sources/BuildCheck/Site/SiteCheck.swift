@@ -54,6 +54,15 @@ package struct SiteCheck: Sendable {
     return report
   }
 
+  /// Adds the secrets that the files have, and the URLs of those that may. If not nil, `changed` has the URLs of the only files
+  /// to read.
+  package func addSecrets(to report: inout CheckReport, changed: Set<String>? = nil) throws(CheckError) {
+    let secrets = try SecretCheck(site, allowed: options.allowedSecrets, known: known).result(
+      changed: changed)
+    report.add(secrets.findings)
+    report.allowedSecrets += secrets.allowed
+  }
+
   /// Returns the reports of all files, by index in the site; files that aren't read have empty ones.
   private func reports(_ urls: Set<String>?) throws(CheckError) -> [FileReport] {
     let work = CheckWork(site, urls, known)

@@ -113,4 +113,16 @@ package struct TextPosition: Hashable, Sendable {
     // UTF-8 continuation bytes aren't counted.
     column = 1 + bytes[start..<end].count { $0 & 0xC0 != 0x80 }
   }
+
+  private init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+
+  /// Returns the position after the bytes that follow this one.
+  func advanced(over bytes: ArraySlice<UInt8>) -> TextPosition {
+    let next = TextPosition(of: bytes.count, in: Array(bytes))
+    return TextPosition(
+      line: line + next.line - 1, column: next.line == 1 ? column + next.column - 1 : next.column)
+  }
 }

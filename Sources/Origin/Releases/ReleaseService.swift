@@ -53,6 +53,13 @@ final class ReleaseService: Sendable {
     return deltas.prepare(try store.preview(request), subject)
   }
 
+  /// Returns what a release brings into the channel's bundles.
+  func arrivals(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> [ReleaseArrival] {
+    var request = request
+    request.publicURLForNew = createsApp ? publicURL : nil
+    return try store.arrivals(of: request)
+  }
+
   /// Returns what a release would cost devices on the version that it replaces; nil if that isn't worked out, e.g. because
   /// nobody waits for deltas.
   func forecast(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> UpdateCost? {

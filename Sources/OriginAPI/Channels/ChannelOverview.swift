@@ -176,4 +176,15 @@ extension OriginClient {
   package func overview(of channel: ChannelAddress) throws(OriginError) -> OriginAnswer<ChannelOverview> {
     try get(channel.path)
   }
+
+  /// Whether a channel exists.
+  package func exists(_ channel: ChannelAddress) throws(OriginError) -> Bool {
+    do {
+      _ = try overview(of: channel)
+      return true
+    } catch {
+      guard error.problem?.status == 404 else { throw error }
+      return false
+    }
+  }
 }

@@ -49,7 +49,7 @@ extension OriginError {
 
   /// 3 if the origin refuses what was asked for, 1 otherwise.
   package var exitCode: Int32 {
-    problem.map { $0.status == 409 || $0.code == "foreign-hosts" } == true ? 3 : 1
+    problem.map { $0.status == 409 || ["foreign-hosts", "secret"].contains($0.code) } == true ? 3 : 1
   }
 }
 

@@ -80,6 +80,9 @@ extension OriginClient {
   /// Returns all tokens ever created.
   package func tokens() throws(OriginError) -> OriginAnswer<TokenList> { try get("tokens") }
 
+  /// Returns what the caller's own token may do.
+  package func tokenInfo() throws(OriginError) -> OriginAnswer<TokenInfo> { try get("token") }
+
   /// Creates a token whose secret the caller has made.
   package func createToken(_ request: TokenRequest) throws(OriginError) -> OriginAnswer<TokenAnswer> {
     try send(OriginCall("POST", "tokens", request))

@@ -103,6 +103,10 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
   package var dryRun: Bool?
   @OrNull package var ifVersion: String?
   package var breakGlass: String?
+  /// False to refuse the release if its channel, or its app, doesn't exist; else it is created, if the token may do so.
+  package var create: Bool?
+  /// The URLs whose files are released although they look like secrets.
+  package var allowSecrets: [String]?
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: String? = nil,

@@ -109,12 +109,11 @@ struct LiveCheck {
 }
 
 extension Publisher {
-  /// Checks a release. Returns nil if all rules are off, or if it changes nothing and all its patterns match.
+  /// Checks a release. Returns nil if it changes nothing and all its patterns match.
   /// - Throws: `broken` if there are errors.
   func check(
     _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel, _ options: CheckOptions
   ) throws(PublishError) -> CheckReport? {
-    if options.isOff { return nil }
     let idle = Finding.all(local.idle).filter(options.wants)
     if plans.allSatisfy(\.isEmpty) {
       // A misspelt pattern is often the reason why nothing changed.
@@ -127,13 +126,20 @@ extension Publisher {
     let check = SiteCheck(
       local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options,
       known: { [kept = local.kept] in kept.bytes(of: $0) })
-    let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
-    let removed = plans.flatMap(\.remove)
-    let changed = removed.isEmpty ? Set(plans.flatMap { $0.put.map(\.url.text) }) : nil
-    let reading = try PublishError.reading { () throws(CheckError) in try check.read(changed: changed) }
-    var report = check.report(reading, live: try live.keys(of: reading.missing))
-    report.add(idle)
-    report.add(try LiveCheck(check.site, live).findings(removed: removed, options))
+    let changed = Set(plans.flatMap { $0.put.map(\.url.text) })
+    var report = CheckReport()
+    report.files = check.site.count
+    if !options.isOff {
+      let live = LiveBundles(remote, without: Set(plans.map(\.bundle)))
+      let removed = plans.flatMap(\.remove)
+      let read = removed.isEmpty ? changed : nil
+      let reading = try PublishError.reading { () throws(CheckError) in try check.read(changed: read) }
+      report = check.report(reading, live: try live.keys(of: reading.missing))
+      report.add(idle)
+      report.add(try LiveCheck(check.site, live).findings(removed: removed, options))
+    }
+    // What is live already was checked when it was released.
+    try PublishError.reading { () throws(CheckError) in try check.addSecrets(to: &report, changed: changed) }
     if report.errors > 0 { throw .broken(report) }
     return report
   }

@@ -26,6 +26,7 @@ package enum LocalCheck {
     let check = SiteCheck(checked, options)
     var report = check.report(try PublishError.reading { () throws(CheckError) in try check.read() })
     report.add(Finding.all(idle).filter(options.wants))
+    try PublishError.reading { () throws(CheckError) in try check.addSecrets(to: &report) }
     return report
   }
 }

@@ -27,6 +27,8 @@ package struct ReleaseInput: Sendable {
   package var hosts: HostList?
   /// The reason for releasing although the channel is frozen.
   package var breakGlass: String?
+  /// Files that look like secrets and are released all the same: their URLs, with what they look like.
+  package var allowedSecrets: [String] = []
   /// The source of a promotion's content.
   package var source: ReleaseSource?
   /// The prefetch config that is promoted along with it.
@@ -122,6 +124,7 @@ extension ReleaseInput {
   /// The audit trail's record of a release.
   func act(_ outcome: ReleaseOutcome) -> AuditEvent {
     var parameters = JSONObject()
+    parameters["allowedSecrets"] = allowedSecrets.isEmpty ? nil : .strings(allowedSecrets)
     parameters["breakGlass"] = breakGlass.map { .string($0) }
     parameters["bundles"] = .strings(bundles.map(\.name.text))
     parameters["message"] = .string(message)
@@ -134,7 +137,8 @@ extension ReleaseInput {
       result: [
         "added": .integer(outcome.counts.added), "changed": .integer(outcome.counts.changed),
         "digest": outcome.channel?.digest.map { .string($0.hex) } ?? .null,
-        "removed": .integer(outcome.counts.removed), "version": .string(outcome.version.text),
+        "previous": .string(outcome.previous.text), "removed": .integer(outcome.counts.removed),
+        "version": .string(outcome.version.text),
       ])
   }
 }

@@ -73,7 +73,7 @@ extension CheckOptions {
       switch key {
       case "off":
         for item in try value.elements() {
-          guard let rule = CheckRule(rawValue: try item.text("a rule's name")) else {
+          guard let rule = CheckRule(rawValue: try item.text("a rule's name")), rule != .secret else {
             throw item.wanted("a rule: \(CheckRule.list)")
           }
           off.insert(rule)

@@ -254,9 +254,9 @@ class Origin:
         if headers:
             with open(f"{folder}/xcache.json", "w") as file:
                 json.dump({"app": app, "bundles": {bundle: {"baseURL": base, "dirs": ["dist"], "headers": headers}}}, file)
-            self.run("publish", "--no-check", "all", "--wait-deltas", *words, cwd=folder)
+            self.run("publish", "--create", "--no-check", "all", "--wait-deltas", *words, cwd=folder)
             return self.answer(app)["version"]
-        self.run("publish", f"{folder}/dist", "--app", app, "--bundle", bundle, "--base-url", base, "--no-check", "all",
+        self.run("publish", "--create", f"{folder}/dist", "--app", app, "--bundle", bundle, "--base-url", base, "--no-check", "all",
                  "--wait-deltas", *words)
         return self.answer(app)["version"]
 

@@ -141,7 +141,9 @@ final class Site {
     _ more: String..., token: String? = nil
   ) throws -> JSONValue {
     let folder = try scratch.folder("site-\(app)-\(bundle)", files)
-    let words = ["publish", folder, "--app", app, "--bundle", bundle, "--base-url", base, "--now", "--json"]
+    let words = [
+      "publish", "--create", folder, "--app", app, "--bundle", bundle, "--base-url", base, "--now", "--json",
+    ]
     let outcome = try Outcome(try start(words + more, token: token))
     try #require(outcome.exitCode == 0, "\(outcome.errors)")
     return try JSONValue.parse(Array(outcome.output.utf8))

@@ -141,7 +141,7 @@ class Commands:
 
 def drive(run):
     """Every verb, with the options that make its requests carry the most."""
-    shop, publish = "https://m.example.com/shop/", ("publish", "--base-url", "https://m.example.com/shop/", "--bundle")
+    shop, publish = "https://m.example.com/shop/", ("publish", "--create", "--base-url", "https://m.example.com/shop/", "--bundle")
     for version in (1, 2, 3):
         pages = {"index.html": f"<!doctype html><p>version {version}<script src=app.js></script>",
                  "app.js": f"console.log({version});\n" + "".join(f"f({n});\n" for n in range(200)),
@@ -150,7 +150,7 @@ def drive(run):
             run.file(f"site-{version}/{name}", text)
         run(*publish, f"main=site-{version}", "-m", f"version {version}\nand more", *["--now"][: version - 1])
     run(*publish, "main=site-1", "--channel", "test")
-    other = ("publish", "--base-url", "https://m.example.com/help/", "--bundle", "help=site-2")
+    other = ("publish", "--create", "--base-url", "https://m.example.com/help/", "--bundle", "help=site-2")
     run(*other, "--if-version", "3", "--dry-run")
     run(*other, "--if-version", "2999-01-01T00:00+00:00", fails=True)
     run(*other)
@@ -179,7 +179,7 @@ def drive(run):
     run("prefetch", "run", f"{shop}no-page-of-the-config.html")
     run("prefetch", "check", "--url", f"{shop}index.html?id=1")
     run("prefetch", "rollback", "--to", "1", "-m", "back")
-    run("promote", "--from", "test", "--to", "stage", "--map", f"https://m.example.com=https://stage.example.com",
+    run("promote", "--from", "test", "--to", "stage", "--create", "--map", f"https://m.example.com=https://stage.example.com",
         "--with-prefetch", "-m", "staged")
     run("policy", "bypass", "add", "https://third.example.com/*", "--for", "6h", "-m", "broken")
     run("policy", "bypass", "add", "*://*.example.org/pay")
@@ -202,9 +202,10 @@ def drive(run):
     run("channel", "remove", "--channel", "extra")
     if "default-app" in run("channel", "--help"):
         run("channel", "default-app", "shop")
-    run("token", "create", "--name", "ci", "--app", "shop", "--channel", "test", "--bundle", "activity-*",
+    run("token", "create", "--name", "ci", "--scope", "publish", "--app", "shop", "--channel", "test", "--bundle", "activity-*",
         "--expires", "90d")
     run("token", "list")
+    run("whoami")
     run("token", "revoke", "ci")
     run("audit", "log", "--limit", "5", "--before", "9")
     run("audit", "verify")

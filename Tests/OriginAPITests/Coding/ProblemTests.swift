@@ -68,7 +68,7 @@ import Testing
   @Test func aTokenThatIsRefusedHasAPlace() {
     var problem = Problem(status: 401, title: "Unauthorized", code: "token", detail: "the token is unknown")
     #expect(
-      problem.message == "the token is unknown; give one with --token or XCACHE_TOKEN, or run xcache login")
+      problem.message == "the token is unknown; give one with --token or XCACHE_TOKEN, or run `xcache login`")
     problem.tokenSource = "XCACHE_TOKEN"
     #expect(problem.message == "the token is unknown. It came from XCACHE_TOKEN")
     var other = Problem(status: 403, title: "Forbidden", code: "scope", detail: "read only")

@@ -12,6 +12,7 @@ struct PromotionHandler: APIHandler {
 
   func promote(_ body: PromotionRequest) throws -> Response {
     let names = try context.names
+    try context.checkExists(unless: body.create)
     let (source, contents) = try source(body, names)
     let rewriting = try Self.rewriting(body)
     var input = ReleaseInput(

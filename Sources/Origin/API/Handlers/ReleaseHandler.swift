@@ -13,9 +13,12 @@ struct ReleaseHandler: APIHandler {
   func release(_ body: ReleaseDocument) throws -> Response {
     let options = try body.decodeMembers(as: ReleaseOptions.self)
     let plan = try body.decodeMembers(as: PlanReference.self).plan.map(name(of:))
-    let input = try input(bundles(body, plan), options)
+    var input = try input(bundles(body, plan), options)
+    try context.checkExists(unless: options.create)
     // Only an unrestricted admin's release creates an app: a misspelt name must not.
     let createsApp = mayCreate(input)
+    input.allowedSecrets = try SecretGate(store).check(
+      releases.arrivals(of: input, createsApp: createsApp), allowed: options.allowSecrets ?? [])
     var hasDeltas = false
     if !input.dryRun, options.now != true {
       guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp) else {
@@ -30,7 +33,7 @@ struct ReleaseHandler: APIHandler {
     // The cost of files that are yet to be sent is reported by their preparation.
     let forecast =
       input.dryRun && input.sendsNothing ? try releases.forecast(of: input, createsApp: createsApp) : nil
-    let answer = try context.answering { outcome in
+    let answer = try context.answering { [input] outcome in
       var answer = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
       if input.dryRun, input.sendsNothing { answer.forecast = ReleaseForecast(outcome, forecast) }
       return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
@@ -117,6 +120,31 @@ struct ReleaseHandler: APIHandler {
 }
 
 extension RequestContext {
+  /// Refuses a release to a channel that doesn't exist, with the nearest name that does, if its request doesn't want to create
+  /// one.
+  func checkExists(unless create: Bool?) throws {
+    if create != false { return }
+    let names = try names
+    let channels = try store.channels().filter { caller.allows(.read, app: $0.app, channel: $0.name) }
+    guard !channels.contains(where: { $0.app == names.app && $0.name == names.channel })
+    else { return }
+    let known = channels.filter { $0.app == names.app }.map(\.name.text)
+    let apps = Set(channels.map(\.app.text)).sorted()
+    let isApp = known.isEmpty
+    let nearest =
+      isApp
+      ? Spelling.nearest(to: names.app.text, among: apps)
+      : Spelling.nearest(to: names.channel.text, among: known)
+    let there = (isApp ? apps : known.sorted()).prefix(5).joined(separator: ", ")
+    let words =
+      isApp
+      ? "there is no app \"\(names.app)\"" : "app \"\(names.app)\" has no channel \"\(names.channel)\""
+    let hint = nearest.map { "; did you mean \($0)?" } ?? (there.isEmpty ? "." : "; there is \(there).")
+    throw Problem(
+      .conflict, isApp ? "unknown-app" : "unknown-channel",
+      "\(words)\(hint) Nothing was released. To create it, add --create")
+  }
+
   /// The caller, to which its preparations are open.
   var requester: Preparation.Requester {
     get throws(Problem) {

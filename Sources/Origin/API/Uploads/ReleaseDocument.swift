@@ -28,7 +28,7 @@ struct ReleaseDocument: StreamedContent {
 
   /// The members other than the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
   private static let known: Set = [
-    "breakGlass", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
+    "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
   ]
   private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
 

@@ -40,7 +40,7 @@ enum ChannelActions {
       ])
     }
     if table.isEmpty {
-      terminal.say("no channels yet; the first publish with an admin token creates one")
+      terminal.say("no channels yet; an admin's publish --create makes one")
     } else {
       terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     }

@@ -8,20 +8,22 @@ enum PolicyCommand {
   static let command = Command(
     name: "policy",
     operands: """
-      show | log | set FILE | bypass add PATTERN | bypass remove PATTERN | kill | resume
+      show | log | set FILE | bypass list | bypass add PATTERN | bypass remove PATTERN | kill | resume
          | script key FILE | script sign FILE | script add FILE | script remove NAME
       """,
     summary: "manage an app's device policy: kill switch, bypasses and scripts",
     examples: [
-      .init("kill --for 6h -m 'white screens' --app shop", "devices use only the network"),
+      .init("kill -m 'white screens' --app shop", "devices use only the network, for 4 hours"),
       .init("resume --app shop", "devices use their copies again"),
       .init("bypass add 'https://pay.example.com/*' --for 2d", "these pages use the network"),
       .init("script key script.pem", "create a signing key"),
       .init("script add interceptor.js --key script.pem", "sign a script and add it to pages"),
     ],
     notes: """
-      Devices receive the policy with their next poll. kill makes them use only the network until resume, or until
-      --for has passed; status shows it. A PATTERN is a URL with wildcards: https://third.example.com/*,
+      Devices receive the policy with their next poll. kill makes apps and browsers use only the network for --for, 4h
+      unless given, or with --until-resumed until resume; status shows it. They keep their files, go on polling, and
+      come back by themselves when it ends. Nothing is removed from them: to remove the service worker from browsers
+      for good, publish and deploy a build after 'xcache web remove'. A PATTERN is a URL with wildcards: https://third.example.com/*,
       *://*.example.com/pay/*. Its query is compared only if it contains a ?. Scripts are signed away from the server:
       a 64-byte Ed25519 signature of the file, in Base64; the app contains the public key. script key creates the key
       as a file that only you can read (PEM, as from 'openssl genpkey -algorithm ed25519') and prints the public key
@@ -33,8 +35,10 @@ enum PolicyCommand {
       set takes the whole policy, as "policy" in 'show --json'. show --at TIME prints the policy of that time.
       """,
     options: Command.remote + Command.channel + [
-      .value("for", "TIME", "end kill or a bypass after this time: 30m, 6h, 2d (default: never)").only(
-        "kill", "bypass"),
+      .value("for", "TIME", "end after this time: 30m, 6h, 2d (default: 4h for kill, never for a bypass)")
+        .only(
+          "kill", "bypass"),
+      .flag("until-resumed", "end kill only by resume").only("kill"),
       .value("name", "NAME", "the script's name (default: the file name)").only("script"),
       .value("signature", "SIG", "the script's signature in Base64").only("script"),
       .value(
@@ -47,7 +51,7 @@ enum PolicyCommand {
       .value("version", "V", "show this version (default: the newest)").only("show"),
       VersionArgument.option.only("show"),
       .value("limit", "N", "show N versions (log; default: 20)").only("log"),
-      Command.all.only("log", "show", "set"),
+      Command.all.only("log", "show", "set", "bypass"),
     ],
     run: run)
 
@@ -62,11 +66,15 @@ enum PolicyCommand {
     case ("kill", _):
       _ = try arguments.operands("kill")
       var request = PolicyRequest(.kill)
-      request.until = try until(arguments)
+      request.until = try killEnd(arguments)
       try act(request, "interception is off", arguments, terminal)
+      terminal.remark(
+        "apps and browsers use only the network from their next poll on, keep their files, and come back by themselves "
+          + (request.until == nil ? "after `xcache policy resume`" : "then, or after `xcache policy resume`"))
     case ("resume", _):
       _ = try arguments.operands("resume")
       try act(PolicyRequest(.resume), "interception is on", arguments, terminal)
+    case ("bypass", "list"): try listBypasses(arguments, terminal)
     case ("bypass", "add"):
       var request = PolicyRequest(.bypassAdd)
       let text = try pattern(arguments.operands("bypass", "add", "PATTERN")[2])
@@ -89,7 +97,7 @@ enum PolicyCommand {
       try act(request, "removed script \(name)", arguments, terminal)
     case (let word?, _):
       let second = [
-        "bypass": "add PATTERN or remove PATTERN", "script": "key, sign, add FILE or remove NAME",
+        "bypass": "list, add PATTERN or remove PATTERN", "script": "key, sign, add FILE or remove NAME",
       ]
       throw UsageError("policy \(word) needs a subcommand: \(second[word] ?? "")")
     case (nil, _): throw UsageError("expected policy show, log, set, bypass, kill, resume or script")
@@ -109,6 +117,25 @@ enum PolicyCommand {
     terminal.say(list: PolicyOutput(record.value.policy).lines(terminal), all: arguments.has("all"))
   }
 
+  private static func listBypasses(_ arguments: Arguments, _ terminal: Terminal) throws {
+    _ = try arguments.operands("bypass", "list")
+    let remote = try RemoteOrigin(arguments)
+    let policy = Policy(reading: try remote.api.policy(of: try remote.address).value.policy ?? .null)
+    let entries = policy.current(at: Instant(milliseconds: Clock.unixMilliseconds())).bypass
+    if arguments.has("json") {
+      let list = entries.map { entry -> JSONValue in
+        [
+          "pattern": .string(entry.pattern.text), "until": entry.until.map { .string($0.text) } ?? .null,
+        ]
+      }
+      return terminal.say(json: ["bypass": .array(list)])
+    }
+    if entries.isEmpty { return terminal.say("no page is bypassed") }
+    var table = Table(["PATTERN", "UNTIL"])
+    for entry in entries { table.add([entry.pattern.text, entry.until?.text ?? "removed"]) }
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
+  }
+
   // MARK: - Acts
 
   private static func act(
@@ -123,6 +150,19 @@ enum PolicyCommand {
 
   private static func until(_ arguments: Arguments) throws -> String? {
     try arguments.moment(ahead: "for")?.text
+  }
+
+  /// How long kill lasts unless its end is given, in seconds: a switch that is forgotten costs every page its speed.
+  private static let killLife: Int64 = 4 * 3600
+
+  /// Returns when kill ends; nil if only resume ends it.
+  private static func killEnd(_ arguments: Arguments) throws -> String? {
+    let end = try until(arguments)
+    guard arguments.has("until-resumed") else {
+      return end ?? Instant(seconds: Clock.unixMilliseconds() / 1000 + killLife).text
+    }
+    if end != nil { throw UsageError("give either --for or --until-resumed, not both") }
+    return nil
   }
 
   private static func pattern(_ text: String) throws -> String {

@@ -1,6 +1,5 @@
 import Manifests
 import OriginAPI
-import Publishing
 import Store
 import System
 
@@ -10,12 +9,14 @@ enum TokenCommand {
     name: "token", operands: "create --name NAME | list | revoke NAME",
     summary: "manage access tokens",
     examples: [
-      .init("create ci-shop --app shop --expires 90d", "may publish to this app only"),
+      .init("create ci-shop --scope publish --app shop --bundle main --expires 90d", "for a CI job"),
       .init("list", "all tokens, and when they were last used"),
       .init("revoke ci-shop", "takes effect at once"),
     ],
     notes: """
-      The token itself is printed only once. Scopes:
+      A token may do only what its options say, so scope, app and end are required: a terminal asks for those that are
+      missing. --all-apps and --no-expiry say that there is to be no limit. The token itself is printed only once; what
+      it may do is printed beside it, and later by 'xcache whoami'. Scopes:
       read     status, log, show, diff, mirror
       publish  also publish, unpublish, rollback, promote, pin, prefetch and policy (kill and resume, but not scripts);
                with --bundle only releases of these bundles: the right one for a CI job
@@ -23,7 +24,8 @@ enum TokenCommand {
       If the last admin token is lost, stop the server and create a new one with --data.
       """,
     options: Command.remote + [
-      .value("app", "NAME", "only for this app (create; default: all apps)").only("create"),
+      .value("app", "NAME", "only for this app (create)").only("create"),
+      .flag("all-apps", "for every app, also those made later (create)").only("create"),
       .value("channel", "NAME", "only for this channel of the app (create; default: all channels)").only(
         "create"),
       .value("name", "NAME", "the token's name (create)").only("create"),
@@ -35,11 +37,10 @@ enum TokenCommand {
         "hosts", "NAMES",
         "only for URLs of these hosts, such as m.example.com,*.example.org (create; default: all hosts)"
       ).only("create"),
-      .value("expires", "TIME", "the token's lifetime, such as 90d, 12h or 2w (create; default: unlimited)")
-        .only("create"),
+      .value("expires", "TIME", "the token's lifetime, such as 90d, 12h or 2w (create)").only("create"),
+      .flag("no-expiry", "it never ends (create)").only("create"),
       .value(
-        "scope", "SCOPE", choices: ["read", "publish", "admin"],
-        "read, publish or admin (create; default: publish)"
+        "scope", "SCOPE", choices: TokenGrant.scopes, "read, publish or admin (create)"
       ).only("create"),
       .value("data", "DIR", "use this data folder instead of a server").only("create"),
       Command.all.only("list"),
@@ -54,8 +55,12 @@ enum TokenCommand {
       let text: String
       // A closed output must not end this program before the token is revoked.
       Signals.ignorePipe()
-      (document, text) = try create(arguments, try name(arguments))
-      warnOfUnknownApp(arguments, terminal)
+      let name = try name(arguments)
+      try Arguments.check(name, .line(bytes: 128), in: "--name")
+      let grant = try TokenGrant(arguments, terminal)
+      (document, text) = try create(arguments, name, grant)
+      warnOfUnknownApp(grant.app?.text, arguments, terminal)
+      terminal.remark("\(name) \(grant.words)")
       if arguments.has("json") { terminal.say(json: document) } else { terminal.say(text) }
       guard let error = Terminal.unwrittenResult else { return .done }
       throw lost(document["id"]?.string ?? "", error, arguments)
@@ -102,42 +107,21 @@ enum TokenCommand {
     return name
   }
 
-  /// Returns the seconds of `90d`, `12h`, `2w` or `30m`.
-  private static func life(_ arguments: Arguments) throws -> Int64? {
-    guard let text = try arguments.value("expires") else { return nil }
-    guard let seconds = Arguments.seconds(of: text, in: "mhdw", 1...5_300_000) else {
-      throw UsageError("--expires \(text) is not a duration such as 90d, 12h, 2w or 30m")
-    }
-    return seconds
-  }
-
   /// Creates a token; returns the answer including the token, and the token.
-  private static func create(_ arguments: Arguments, _ name: String) throws -> (JSONValue, String) {
-    let text = try arguments.value("scope") ?? "publish"
-    guard let scope = TokenScope(rawValue: text) else {
-      throw UsageError("--scope \(text): expected read, publish or admin")
-    }
-    // Only the command line limits a token: the app in xcache.json only says where the command is run.
-    let app = try arguments.all("app").first.map { try SettingsValue.app($0, in: "--app") }
-    let channel = try arguments.all("channel").first.map { try SettingsValue.channel($0, in: "--channel") }
-    let glob = try arguments.value("bundle")
-    let bundles = glob.flatMap { BundleGlob($0) }
-    if let glob, bundles == nil {
-      throw UsageError("--bundle \(glob): a bundle's name, with * and ? as wildcards")
-    }
-    let hosts = try arguments.value("hosts").flatMap { try HostOutput.list($0) }
-    if hosts != nil, scope == .admin { throw UsageError("--hosts: admin tokens can't be limited to hosts") }
-    let life = try life(arguments)
-    try Arguments.check(name, .line(bytes: 128), in: "--name")
+  private static func create(_ arguments: Arguments, _ name: String, _ grant: TokenGrant) throws -> (
+    JSONValue, String
+  ) {
     if let data = try arguments.value("data") {
       let made = try MaintenanceOutput.ownStore(data, arguments, "xcache token create").createToken(
-        name: name, scope: scope, app: app, channel: channel, bundles: bundles,
-        hosts: hosts, expiresAt: life.map { Clock.unixMilliseconds() + $0 * 1000 })
+        name: name, scope: grant.scope, app: grant.app, channel: grant.channel, bundles: grant.bundles,
+        hosts: grant.hosts, expiresAt: grant.life.map { Clock.unixMilliseconds() + $0 * 1000 })
       return (JSONValue(encoding: TokenAnswer(id: made.token.id, token: made.text)), made.text)
     }
-    var request = TokenRequest(name: name, scope: scope.rawValue)
-    (request.app, request.channel) = (app?.text, channel?.text)
-    (request.bundles, request.hosts, request.expiresIn) = (bundles?.text, hosts?.names, life)
+    var request = TokenRequest(name: name, scope: grant.scope.rawValue)
+    (request.app, request.channel) = (grant.app?.text, grant.channel?.text)
+    (request.bundles, request.hosts, request.expiresIn) = (
+      grant.bundles?.text, grant.hosts?.names, grant.life
+    )
     // The secret is made here and stored nowhere else, so a lost answer doesn't lose it.
     let secret = TokenSecret()
     request.secretHash = secret.hash.hex
@@ -150,8 +134,8 @@ enum TokenCommand {
   }
 
   /// Warns about a token for an unknown app: legitimate before its first publish, but usually a spelling mistake.
-  private static func warnOfUnknownApp(_ arguments: Arguments, _ terminal: Terminal) {
-    guard let app = arguments.all("app").first, let known = try? apps(arguments), !known.contains(app) else {
+  private static func warnOfUnknownApp(_ app: String?, _ arguments: Arguments, _ terminal: Terminal) {
+    guard let app, let known = try? apps(arguments), !known.contains(app) else {
       return
     }
     terminal.remark(

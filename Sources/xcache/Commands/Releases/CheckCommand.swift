@@ -25,13 +25,18 @@ enum CheckCommand {
       .value("base-url", "URL", "the URL that the folder's files will have"),
       .value("include", "GLOB", "check only matching files; repeatable"),
       .value("exclude", "GLOB", "skip matching files; repeatable"),
-      noCheck, Command.all,
+      noCheck, allowSecret, Command.all,
     ],
     run: run)
 
   static let noCheck = Option.value(
-    "no-check", "RULE", choices: CheckRule.allCases.map(\.rawValue) + ["all"],
-    "skip this rule, or all; repeatable")
+    "no-check", "RULE", choices: CheckRule.optional.map(\.rawValue) + ["all"],
+    "skip this rule, or all but secret; repeatable")
+
+  static let allowSecret = Option.value(
+    "allow-secret", "PATH",
+    "allow this file, a path below DIR, although it looks secret; publish records it in the audit log; repeatable"
+  )
 
   private static var rules: String {
     let width = (CheckRule.allCases.map(\.rawValue.count).max() ?? 0) + 2
@@ -43,10 +48,17 @@ enum CheckCommand {
   /// Returns the check options from `--no-check` and `xcache.json`.
   static func options(_ arguments: Arguments, _ settings: Settings) throws(UsageError) -> CheckOptions {
     var options = settings.check
+    options.allowedSecrets = Set(arguments.all("allow-secret"))
     for word in arguments.all("no-check") {
-      if word == "all" { return .none }
+      if word == "all" {
+        options.off = CheckOptions.none.off
+        continue
+      }
+      if word == CheckRule.secret.rawValue {
+        throw UsageError("--no-check secret: this rule can't be skipped; --allow-secret PATH allows one file")
+      }
       guard let rule = CheckRule(rawValue: word) else {
-        let suggestion = Spelling.suggestion(for: word, among: CheckRule.allCases.map(\.rawValue))
+        let suggestion = Spelling.suggestion(for: word, among: CheckRule.optional.map(\.rawValue))
         throw UsageError(
           "--no-check \(word) is not a rule\(suggestion.isEmpty ? "; it is one of \(CheckRule.list), or all" : suggestion)"
         )

@@ -29,6 +29,7 @@ enum PromoteCommand {
       .value("map", "URL=URL", "rewrite URLs that begin with the first to begin with the second; repeatable"),
       .value("version", "V", "the version to promote (default: the newest)"),
       VersionArgument.option,
+      .flag("create", "create --to if it doesn't exist; else a misspelt name is refused"),
       .flag("with-prefetch", "also promote the prefetch config"), FileStatistics.option, Command.all,
     ]
       + Command.release(
@@ -53,8 +54,10 @@ enum PromoteCommand {
     request.map = try arguments.all("map").map(rule)
     request.version = try VersionArgument.one(arguments, try arguments.value("version"))
     request.withPrefetch = arguments.has("with-prefetch")
-    let answer = try remote.api.promote(
-      try request.filled(arguments), to: ChannelAddress(try remote.app, target))
+    let address = ChannelAddress(try remote.app, target)
+    // Older origins don't know the member, so it is sent only where it matters.
+    if !arguments.has("create"), try !remote.api.exists(address) { request.create = false }
+    let answer = try remote.api.promote(try request.filled(arguments), to: address)
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {

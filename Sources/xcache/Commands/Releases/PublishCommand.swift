@@ -47,7 +47,8 @@ enum PublishCommand {
         "max-update", "SIZE",
         "refuse the release if devices on the current version would download more than this: 500KB, 2MB"),
       .flag("wait-deltas", "also wait for deltas from older versions"),
-      CheckCommand.noCheck,
+      CheckCommand.noCheck, CheckCommand.allowSecret,
+      .flag("create", "create the app or channel if it doesn't exist; else a misspelt name is refused"),
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       SmokeCommand.networkOption,
@@ -59,6 +60,7 @@ enum PublishCommand {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote)
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
+    options.creates = arguments.has("create")
     options.waitsForDeltas = arguments.has("wait-deltas")
     options.rehash = arguments.has("rehash")
     options.sendsFiles = !arguments.has("no-upload")

@@ -60,7 +60,7 @@ enum InitCommand {
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
     } else {
-      terminal.say("wrote \(path); `xcache publish` releases \(folder)")
+      terminal.say("wrote \(path); `xcache publish` releases \(folder), the first time with --create")
     }
     return .done
   }

@@ -10,7 +10,7 @@ enum WebCommand {
       .init(
         "init --dir dist --app shop --server https://xcache.example.com --inject",
         "after each build, before publishing"),
-      .init("remove --dir dist", "remove it from browsers that have it"),
+      .init("remove --dir dist", "remove it for good from browsers that have it"),
     ],
     notes: """
       init writes three files into the build: xcache-sw.js, the worker with its settings; xcache-sw-packs.js, which
@@ -19,8 +19,10 @@ enum WebCommand {
       from and everything below it. Serve both worker files with Cache-Control: no-cache.
       A page can have only one worker. If the build already has one, give it with --worker sw.js and import this one
       at its beginning; with --inject the line importScripts("xcache-sw.js") is added to it.
-      remove writes a worker that empties its caches and unregisters itself at the next visit, and scripts that do
-      nothing in place of the other two. Keep them in the build for as long as browsers may have the old worker.
+      remove is for good: it writes a worker that empties its caches and unregisters itself at the next visit, and
+      scripts that do nothing in place of the other two. Publish and deploy the build, and keep the three files in it
+      for as long as browsers may have the old worker. To switch the worker off for some hours, with its files kept,
+      use 'xcache policy kill'.
       """,
     options: [
       .value("dir", "DIR", "the build folder"),
@@ -84,6 +86,9 @@ enum WebCommand {
       terminal.say(json: ["written": .strings(written)])
     } else {
       for name in written { terminal.say("wrote \(name)") }
+      terminal.remark(
+        "once this build is deployed, browsers empty their caches and unregister the worker at their next visit, for good; "
+          + "`xcache policy kill` only switches it off for a while")
     }
     return .done
   }

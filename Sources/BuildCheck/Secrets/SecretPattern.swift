@@ -1,0 +1,197 @@
+/// A kind of secret that is recognised by its text.
+///
+/// The formats are those that the issuers document, or that their own scanners look for. Keys that are meant for browsers,
+/// such as Google's `AIza…`, Stripe's `pk_…` and Mapbox's `pk.…`, are not among them.
+struct SecretPattern: Sendable {
+  /// What a message calls it.
+  let noun: String
+  /// The bytes that the search looks for: at least four, in this case only.
+  let anchor: [UInt8]
+  let rule: Rule
+
+  /// What has to surround the anchor.
+  enum Rule: Sendable {
+    /// A value of an alphabet follows at once, and is this long; it doesn't continue a longer word.
+    case value(SecretAlphabet, ClosedRange<Int>)
+    /// The anchor is a name; its value, of at least this length, follows `:` or `=`.
+    case named(SecretAlphabet, ClosedRange<Int>)
+    /// A PEM header (RFC 7468) of a private key, with its key.
+    case pem
+    /// A JSON Web Key (RFC 7517) with its private part.
+    case jwk
+    /// The mark that OpenAI's keys have in their middle.
+    case openAI
+    /// The path of a Slack webhook.
+    case slackHook
+    /// An xcache token: 12 hexadecimal digits, `_`, 32 bytes in base64url.
+    case xcacheToken
+    /// The anchor alone.
+    case itself
+  }
+
+  private init(_ noun: String, _ anchor: String, _ rule: Rule) {
+    self.noun = noun
+    self.anchor = Array(anchor.utf8)
+    self.rule = rule
+  }
+
+  private static func patterns(_ noun: String, _ anchors: [String], _ rule: Rule) -> [SecretPattern] {
+    anchors.map { SecretPattern(noun, $0, rule) }
+  }
+
+  static let all: [SecretPattern] = [
+    patterns("a private key", ["-----BEGIN "], .pem),
+    patterns("a private key of PuTTY", ["PuTTY-User-Key-File-"], .itself),
+    patterns("an age key", ["AGE-SECRET-KEY-1"], .value(.alphanumeric, 58...58)),
+    patterns("a private JSON Web Key", ["\"kty\"", "kty:\""], .jwk),
+    patterns("an xcache token", ["xcache_"], .xcacheToken),
+    patterns("an AWS access key", ["AKIA", "ASIA"], .value(.base32, 16...16)),
+    patterns(
+      "an AWS secret key",
+      ["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "ecretAccessKey"], .named(.base64, 40...40)),
+    patterns("a GitHub token", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], .value(.alphanumeric, 36...36)),
+    patterns("a GitHub token", ["github_pat_"], .value(.word, 82...82)),
+    patterns("a GitLab token", ["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"], .value(.dotted, 20...80)),
+    patterns(
+      "a Slack token", ["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"],
+      .value(.word, 24...400)),
+    patterns("a Slack webhook", ["hooks.slack.com/services/"], .slackHook),
+    patterns(
+      "a Stripe secret key", ["sk_live_", "rk_live_", "sk_test_", "rk_test_"],
+      .value(.alphanumeric, 24...250)),
+    patterns("a Stripe webhook secret", ["whsec_"], .value(.base64, 32...80)),
+    patterns("a Google service account's key", ["\"private_key_id\""], .named(.hex, 40...40)),
+    patterns("a Google OAuth client secret", ["GOCSPX-"], .value(.word, 28...28)),
+    patterns("an npm token", ["npm_"], .value(.alphanumeric, 36...36)),
+    patterns("an npm token", ["_authToken"], .named(.dotted, 20...200)),
+    patterns("a PyPI token", ["pypi-AgE"], .value(.word, 50...1000)),
+    patterns("a RubyGems key", ["rubygems_"], .value(.hex, 48...48)),
+    patterns("a Docker Hub token", ["dckr_pat_"], .value(.word, 27...27)),
+    patterns("an OpenAI key", ["T3BlbkFJ"], .openAI),
+    patterns("an Anthropic key", ["sk-ant-"], .value(.word, 60...200)),
+    patterns("an Azure storage key", ["AccountKey="], .value(.base64, 88...88)),
+    patterns("a DigitalOcean token", ["dop_v1_", "doo_v1_", "dor_v1_"], .value(.hex, 64...64)),
+    patterns("a Shopify token", ["shpat_", "shpss_", "shpca_", "shppa_"], .value(.hex, 32...32)),
+    patterns("a Mapbox secret token", ["sk.eyJ"], .value(.dotted, 60...400)),
+    patterns("a Vault token", ["hvs.", "hvb."], .value(.word, 24...300)),
+    patterns("a Linear key", ["lin_api_"], .value(.alphanumeric, 40...40)),
+    patterns("a Postman key", ["PMAK-"], .value(.word, 59...59)),
+    patterns("a Databricks token", ["dapi"], .value(.hex, 32...32)),
+    patterns("a Grafana token", ["glsa_"], .value(.word, 41...41)),
+    patterns("a Sentry token", ["sntrys_", "sntryu_"], .value(.base64, 60...400)),
+    patterns("a New Relic key", ["NRAK-"], .value(.alphanumeric, 27...27)),
+    patterns("an Atlassian token", ["ATATT3"], .value(.dotted, 100...300)),
+    patterns("a PlanetScale password", ["pscale_tkn_", "pscale_pw_"], .value(.dotted, 32...64)),
+    patterns("a Supabase token", ["sbp_"], .value(.hex, 40...40)),
+    patterns("a Square secret", ["sq0csp-"], .value(.word, 43...43)),
+    patterns("a Firebase server key", [":APA91b"], .value(.word, 134...134)),
+    patterns("a Heroku key", ["HRKU-"], .value(.word, 36...80)),
+  ].flatMap(\.self)
+}
+
+// MARK: - Whether it is one
+
+extension SecretPattern {
+  /// Whether a text has such a secret at `place`, where the anchor is.
+  func isSecret(_ text: SecretText, at place: Int) -> Bool {
+    let end = place + anchor.count
+    switch rule {
+    case .itself: return true
+    case .value(let alphabet, let counts):
+      return isWhole(text, at: place) && Self.isValue(text, from: end, alphabet, counts)
+    case .named(let alphabet, let counts): return Self.isNamed(text, from: end, alphabet, counts)
+    case .pem: return Self.isPEM(text, from: end)
+    case .jwk: return Self.isKey(text, at: place)
+    case .openAI:
+      let start = text.start(of: .word, before: place)
+      return place - start >= 20 && text.has(Array("sk-".utf8), at: start)
+        && text.end(of: .word, from: end) - end >= 20
+    case .slackHook:
+      let path = end..<text.end(of: .base64, from: end)
+      return path.count >= 40 && text.isPlausible(path)
+    case .xcacheToken:
+      let id = text.end(of: .hex, from: end)
+      return isWhole(text, at: place) && id - end == 12 && text[id] == UInt8(ascii: "_")
+        && text.end(of: .word, from: id + 1) - id == 44
+    }
+  }
+
+  /// Whether the anchor isn't the middle of a longer word.
+  private func isWhole(_ text: SecretText, at place: Int) -> Bool {
+    guard let before = text[place - 1], let first = anchor.first,
+      SecretAlphabet.alphanumeric.contains(first)
+    else { return true }
+    // A line break of a JSON or script string is written as \n.
+    if before | 0x20 == UInt8(ascii: "n"), text[place - 2] == UInt8(ascii: "\\") { return true }
+    return !SecretAlphabet.word.contains(before)
+  }
+
+  private static func isValue(
+    _ text: SecretText, from start: Int, _ alphabet: SecretAlphabet, _ counts: ClosedRange<Int>
+  ) -> Bool {
+    let end = text.end(of: alphabet, from: start)
+    guard counts.contains(end - start) else { return false }
+    if let next = text[end], SecretAlphabet.alphanumeric.contains(next) { return false }
+    return text.isPlausible(start..<end)
+  }
+
+  private static func isNamed(
+    _ text: SecretText, from end: Int, _ alphabet: SecretAlphabet, _ counts: ClosedRange<Int>
+  ) -> Bool {
+    let quotes: Set<UInt8?> = [UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`")]
+    var place = end
+    if quotes.contains(text[place]) { place += 1 }
+    place = text.skippingSpace(from: place)
+    guard text[place] == UInt8(ascii: ":") || text[place] == UInt8(ascii: "=") else { return false }
+    place = text.skippingSpace(from: place + 1)
+    if quotes.contains(text[place]) { place += 1 }
+    return isValue(text, from: place, alphabet, counts)
+  }
+
+  /// Whether a key follows a PEM header: libraries that write keys contain the header alone.
+  private static func isPEM(_ text: SecretText, from start: Int) -> Bool {
+    guard let dashes = text.first("-----", from: start, before: start + 40),
+      text.first("PRIVATE KEY", from: start, before: dashes) != nil
+    else { return false }
+    var place = dashes + 5
+    // Its headers (RFC 1421), quotes, and line breaks that are written as \n come before it.
+    let limit = min(text.count, place + 320)
+    let footer = text.first("-----", from: place, before: limit) ?? limit
+    while place < footer {
+      let end = text.end(of: .base64, from: place)
+      if end - place >= 40, text.isPlausible(place..<end, distinct: 12) { return true }
+      place = max(end, place) + 1
+    }
+    return false
+  }
+
+  private static let keyLimit = 4096
+
+  /// Whether the JSON object around a `kty` has a private member: `d`, or `k` of a symmetric key (RFC 7518 §6).
+  private static func isKey(_ text: SecretText, at place: Int) -> Bool {
+    var start = place
+    while start > 0, place - start < keyLimit, text[start] != UInt8(ascii: "{"),
+      text[start] != UInt8(ascii: "}")
+    { start -= 1 }
+    guard text[start] == UInt8(ascii: "{") else { return false }
+    var end = place
+    while end < text.count, end - place < keyLimit, text[end] != UInt8(ascii: "}") { end += 1 }
+    let quote = UInt8(ascii: "\"")
+    var at = start + 1
+    while at < end {
+      defer { at += 1 }
+      guard text[at] == UInt8(ascii: "d") || text[at] == UInt8(ascii: "k") else { continue }
+      guard let before = text[at - 1],
+        before == quote || before == UInt8(ascii: ",") || before == UInt8(ascii: "{")
+      else { continue }
+      var value = at + (before == quote && text[at + 1] == quote ? 2 : 1)
+      value = text.skippingSpace(from: value)
+      guard text[value] == UInt8(ascii: ":") else { continue }
+      value = text.skippingSpace(from: value + 1)
+      guard text[value] == quote else { continue }
+      let last = text.end(of: .word, from: value + 1)
+      if last - value > 20, text[last] == quote, text.isPlausible(value + 1..<last) { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,79 @@
+/// The bytes around a place in a text, for the rules that recognise secrets.
+struct SecretText {
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  var count: Int { bytes.count }
+
+  subscript(place: Int) -> UInt8? { bytes.indices.contains(place) ? bytes[place] : nil }
+
+  /// Returns the end of the bytes from `start` on that belong to `alphabet`, at most `limit` of them.
+  func end(of alphabet: SecretAlphabet, from start: Int, limit: Int = 4096) -> Int {
+    var place = start
+    while place < bytes.count, place - start < limit, alphabet.contains(bytes[place]) { place += 1 }
+    return place
+  }
+
+  /// Returns the start of the bytes before `end` that belong to `alphabet`.
+  func start(of alphabet: SecretAlphabet, before end: Int, limit: Int = 256) -> Int {
+    var place = end
+    while place > 0, end - place < limit, alphabet.contains(bytes[place - 1]) { place -= 1 }
+    return place
+  }
+
+  /// Whether these bytes begin at a place.
+  func has(_ text: [UInt8], at place: Int) -> Bool {
+    place >= 0 && place + text.count <= bytes.count
+      && text.indices.allSatisfy { bytes[place + $0] == text[$0] }
+  }
+
+  /// Returns where a text begins, from a place on and before `end`.
+  func first(_ text: String, from place: Int, before end: Int) -> Int? {
+    let text = Array(text.utf8)
+    return place <= end ? (place..<max(place, min(end, count))).first { has(text, at: $0) } : nil
+  }
+
+  /// Returns the place after white space.
+  func skippingSpace(from place: Int) -> Int { end(of: .space, from: place) }
+
+  /// Whether a value looks like a real secret rather than an example, such as `xxxx…` or `AKIA…EXAMPLE`.
+  func isPlausible(_ range: Range<Int>, distinct: Int = 8) -> Bool {
+    let value = bytes[range]
+    guard Set(value).count >= distinct else { return false }
+    let lowered = String(decoding: value, as: UTF8.self).lowercased()
+    return !Self.placeholders.contains { lowered.contains($0) }
+  }
+
+  private static let placeholders = [
+    "example", "xxxx", "placeholder", "your_", "your-", "yourkey", "yoursecret", "yourtoken", "0123456789",
+    "1234567890", "abcdefgh", "redacted", "dummy", "deadbeef",
+  ]
+}
+
+/// A set of bytes that a secret consists of.
+enum SecretAlphabet: Sendable {
+  case base32, hex, alphanumeric
+  /// Letters, digits, `_`, `-`.
+  case word
+  /// Letters, digits, `+`, `/`, `=`.
+  case base64
+  /// Letters, digits, `_`, `-`, `.`, `=`.
+  case dotted
+  case space
+
+  func contains(_ byte: UInt8) -> Bool {
+    switch self {
+    case .base32: (0x41...0x5A).contains(byte) || (0x32...0x37).contains(byte)
+    case .hex: Self.isDigit(byte) || (0x61...0x66).contains(byte)
+    case .alphanumeric: Self.isDigit(byte) || Self.isLetter(byte)
+    case .word: Self.isDigit(byte) || Self.isLetter(byte) || byte == 0x5F || byte == 0x2D
+    case .base64: Self.isDigit(byte) || Self.isLetter(byte) || byte == 0x2B || byte == 0x2F || byte == 0x3D
+    case .dotted: Self.word.contains(byte) || byte == 0x2E || byte == 0x3D
+    case .space: byte == 0x20 || (0x09...0x0D).contains(byte)
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+}

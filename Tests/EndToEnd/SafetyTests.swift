@@ -1,0 +1,178 @@
+import Manifests
+import System
+import Testing
+
+/// Publishing safely: no secret goes out, nothing is made by a typo, a token may do only what was said, and the kill switch ends.
+@Suite("Safety") struct SafetyTests {
+  private static let key =
+    "a\nb\n-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIHYx3kQ0m9dJrS1bZpLwT8uVfGz7aEoN5cRiXsKy2Dq4oAoGCCqGSM49\n-----END EC PRIVATE KEY-----\n"
+
+  private static func publish(_ site: Site, _ folder: String, _ more: String...) throws -> Outcome {
+    try Outcome(
+      site.start(
+        ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"] + more))
+  }
+
+  @Test(
+    "check and publish refuse secrets with their lines, never their values; one file can be allowed, and that is recorded"
+  )
+  func secrets() throws {
+    try Site.with { site in
+      // The origin's own token among them: as a file of its own name, and by its text.
+      let folder = try site.scratch.folder(
+        "dist",
+        [
+          "index.html": "<!doctype html><meta charset=utf-8>", ".env": "A=1", ".aws/credentials": "x",
+          "id_rsa": "x",
+          "tls/server.txt": Self.key, "config.js": "window.token = '\(site.token)'",
+          ".well-known/x.json": "{}",
+        ])
+      let words = [
+        ".env: error", ".aws/credentials: error", "id_rsa: error",
+        "tls/server.txt:3:1: error: this looks like a private key",
+        "config.js:1:17: error: this looks like an xcache token", "[secret]",
+      ]
+      let check = try Outcome(site.start(["check", "dist", "--base-url", Site.base, "--no-check", "all"]))
+      #expect(check.exitCode == 3 && words.allSatisfy { check.output.contains($0) }, "\(check.output)")
+      #expect(check.output.contains("5 errors"))
+      let json = try Outcome(site.start(["check", "dist", "--base-url", Site.base, "--json"]))
+      let published = try Self.publish(site, folder, "--create", "--no-check", "all")
+      #expect(
+        published.exitCode == 3 && words.allSatisfy { published.errors.contains($0) }, "\(published.errors)")
+      for said in [check.output, json.output, published.errors + published.output] {
+        #expect(!said.contains(site.token) && !said.contains("MHcCAQEE"))
+      }
+      #expect(try site.web.ask("/configure.json?app=shop").status == 404)
+      #expect(try site.run("check", "dist", "--no-check", "secret").exitCode == 2)
+
+      try site.scratch.folder("next", ["a.js": "1", "test/fixture.txt": Self.key])
+      let next = "\(site.scratch.path)/next"
+      #expect(try Self.publish(site, next, "--create").exitCode == 3)
+      let allowed = try Self.publish(site, next, "--create", "--allow-secret", "test/fixture.txt")
+      #expect(allowed.exitCode == 0, "\(allowed.errors)")
+      let log = try site.run("audit", "log", "--json").output
+      #expect(log.contains("test/fixture.txt:3:1: a private key") && !log.contains("MHcCAQEE"))
+      // What is live is no longer asked about.
+      try site.scratch.write("next/a.js", "2")
+      #expect(try Self.publish(site, next).exitCode == 0)
+    }
+  }
+
+  @Test("A misspelt channel or app is refused with the nearest name, also by promote; --create makes it")
+  func typos() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let folder = try site.scratch.folder("dist", ["a.js": "1"])
+      let channel = try Self.publish(site, folder, "--channel", "onlnie")
+      #expect(channel.exitCode == 3 && channel.errors.contains("did you mean online?"), "\(channel.errors)")
+      #expect(channel.errors.contains("--create"))
+      let app = try Outcome(
+        site.start([
+          "publish", folder, "--app", "shpo", "--bundle", "main", "--base-url", Site.base, "--dry-run",
+        ]))
+      #expect(app.exitCode == 3 && app.errors.contains("did you mean shop?"), "\(app.errors)")
+      let promote = ["promote", "--app", "shop", "--from", "online", "--to", "tset"]
+      let refused = try Outcome(site.start(promote))
+      #expect(refused.exitCode == 3 && refused.errors.contains("no channel \"tset\""), "\(refused.errors)")
+      #expect(
+        try JSONValue.parse(Array(site.run("channel", "list", "--json").output.utf8))["channels"]?.array?
+          .count == 1)
+      #expect(try Outcome(site.start(promote + ["--create"])).exitCode == 0)
+      #expect(try Outcome(site.start(promote)).exitCode == 0)
+      #expect(try Self.publish(site, folder, "--channel", "test", "--create").exitCode == 0)
+    }
+  }
+
+  @Test("A token may do only what its options say, which are named all at once, and whoami tells it")
+  func tokens() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let missing = try site.run("token", "create", "ci")
+      #expect(missing.exitCode == 2)
+      for words in ["--scope", "--app NAME or --all-apps", "--expires TIME", "--no-expiry"] {
+        #expect(missing.errors.contains(words))
+      }
+      let made = try site.run(
+        "token", "create", "ci", "--scope", "publish", "--app", "shop", "--bundle", "main", "--expires", "90d"
+      )
+      #expect(
+        made.exitCode == 0
+          && made.errors.contains("ci may publish bundle main in every channel of app shop, until "))
+      let token = made.output.filter { !$0.isWhitespace }
+      let who = try site.run("whoami", token: token)
+      #expect(who.output.contains("ci at http://127.0.0.1:"), "\(who.output)")
+      #expect(who.output.contains("may publish bundle main in every channel of app shop, until "))
+      #expect(who.output.contains("from XCACHE_TOKEN") && !who.output.contains(token))
+      let json = try JSONValue.parse(Array(site.run("whoami", "--json").output.utf8))
+      #expect(
+        json["scope"]?.string == "admin" && json["app"]?.isNull == true && json["server"]?.string == site.url)
+      #expect(
+        try site.run("whoami").output.contains(
+          "may do everything, also create tokens and apps in every app, for ever"))
+      let refused = try site.run("whoami", token: "xcache_0123456789ab_" + String(repeating: "A", count: 43))
+      #expect(refused.exitCode == 1 && refused.errors.contains("expired or revoked"))
+    }
+  }
+
+  @Test("On a terminal, what a token may do is asked for") func asked() throws {
+    try Site.with { site in
+      let program = """
+        import os, pty, sys
+        pid, tty = pty.fork()
+        if pid == 0:
+            os.execv(sys.argv[1], ["xcache", "token", "create", "ci"])
+        said = b""
+        for question, answer in ((b"what it may do", b"publish"), (b"its app", b"shop"), (b"when it ends", b"soon"), (b"when it ends", b"never")):
+            start = len(said)
+            while question not in said[start:]:
+                said += os.read(tty, 4096)
+            os.write(tty, answer + b"\\n")
+        try:
+            while True:
+                data = os.read(tty, 4096)
+                if not data: break
+                said += data
+        except OSError:
+            pass
+        sys.stdout.write(said.decode())
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        """
+      let asked = try Outcome(
+        site.start([], launcher: ["python3", "-c", program, Binary.path]))
+      #expect(asked.exitCode == 0, "\(asked.output) \(asked.errors)")
+      #expect(
+        asked.output.contains("xcache_") && asked.output.contains("in every channel of app shop, for ever"))
+    }
+  }
+
+  @Test("The kill switch ends after four hours unless told otherwise, and says what becomes of files")
+  func kill() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let before = Clock.unixMilliseconds() / 1000
+      let killed = try site.run("policy", "kill", "--app", "shop")
+      #expect(killed.output.hasPrefix("interception is off until "), "\(killed.output)")
+      #expect(killed.errors.contains("keep their files, and come back by themselves"))
+      func until() throws -> String? {
+        try JSONValue.parse(Array(site.web.ask("/policy.json?app=shop").body))["data"]?["until"]?.string
+      }
+      let end = try #require(try until().flatMap { Instant($0) }).seconds
+      #expect((before + 4 * 3600...before + 4 * 3600 + 60).contains(end))
+      #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed").exitCode == 0)
+      #expect(try until() == nil)
+      #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed", "--for", "1h").exitCode == 2)
+      #expect(
+        try site.run("policy", "bypass", "add", "https://pay.example.com/*", "--app", "shop", "--for", "1h")
+          .exitCode == 0)
+      #expect(
+        try site.run("policy", "bypass", "add", "https://a.example.com/*", "--app", "shop").exitCode == 0)
+      let list = try site.run("policy", "bypass", "list", "--app", "shop").output
+      #expect(
+        list.contains("https://pay.example.com/*  20") && list.contains("https://a.example.com/*    removed"),
+        "\(list)")
+      let log = try site.run("audit", "log").output
+      #expect(log.contains("bypass +https://pay.example.com/* until "), "\(log)")
+      #expect(log.contains("intercept on → off"))
+    }
+  }
+}
