@@ -103,6 +103,10 @@ enum PublishCommand {
     for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     if let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
+    for plan in isDryRun ? [] : result.plans {
+      guard let source = bundles.first(where: { $0.name == plan.bundle }) else { continue }
+      for warning in LivePage.warnings(plan, source) { terminal.remark(warning) }
+    }
     if arguments.has("json") {
       var document = result.json(dryRun: isDryRun).object ?? JSONObject()
       if let smoke { document["smoke"] = smoke.json }

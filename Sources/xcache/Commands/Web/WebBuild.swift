@@ -112,9 +112,11 @@ struct WebBuild {
 
   // MARK: - Pages
 
-  /// Writes the line that loads the script to each page without it; returns the names of these pages, and warnings.
-  func inject() throws -> (written: [String], warnings: [String]) {
+  /// Writes the line that loads the script to each page without it; returns the names of these pages, those of pages that
+  /// can't have it, and warnings.
+  func inject() throws -> (written: [String], skipped: [String], warnings: [String]) {
     var written: [String] = []
+    var skipped: [String] = []
     var warnings: [String] = []
     var pages = 0
     var open = [""]
@@ -133,6 +135,7 @@ struct WebBuild {
         else { continue }
         pages += 1
         guard PageInjection.isReadable(page) else {
+          skipped.append(path)
           warnings.append(
             "warning: \(path) is UTF-16, which --inject doesn't write: add the line yourself, or write it in UTF-8"
           )
@@ -148,6 +151,7 @@ struct WebBuild {
           try write(injected, to: path)
           written.append(path)
         case .unknownBase:
+          skipped.append(path)
           warnings.append(
             "warning: \(path) has a <base href>, and no reference to a file of the build that says where it leads: add "
               + "the line yourself, with the script's absolute URL")
@@ -159,7 +163,7 @@ struct WebBuild {
         "warning: \(folder) has no page, no .html file: browsers register the worker in pages that load "
           + "\(Self.scriptName)")
     }
-    return (written.sorted(), warnings.sorted())
+    return (written.sorted(), skipped.sorted(), warnings.sorted())
   }
 
   private func has(_ name: String) throws -> Bool {
@@ -167,6 +171,11 @@ struct WebBuild {
   }
 
   // MARK: - Publishing
+
+  /// Whether a bundle's build has the worker.
+  static func hasWorker(_ source: BundleSource) -> Bool {
+    source.folders.contains { (try? Kernel.status("\($0.path)/\(workerName)"))?.kind == .file }
+  }
 
   /// Returns a warning if the build has a worker, but folder URLs that aren't published and so fail offline.
   static func warning(_ source: BundleSource) -> String? {

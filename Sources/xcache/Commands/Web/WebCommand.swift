@@ -15,8 +15,9 @@ enum WebCommand {
     notes: """
       init writes three files into the build: xcache-sw.js, the worker with its settings; xcache-sw-packs.js, which
       the worker imports when it is installed; and xcache.js, which pages load. --inject adds the line that loads it
-      to each page. Run init after each build, before publishing. The worker controls the folder that it is served
-      from and everything below it. Serve both worker files with Cache-Control: no-cache.
+      to each page, and exits with 1 if a page can't have it. Run init after each build, before publishing. The worker
+      controls the folder that it is served from and everything below it. Serve both worker files with Cache-Control:
+      no-cache.
       A page can have only one worker. If the build already has one, give it with --worker sw.js and import this one
       at its beginning; with --inject the line importScripts("xcache-sw.js") is added to it.
       remove is for good: it writes a worker that empties its caches and unregisters itself at the next visit, and
@@ -36,6 +37,10 @@ enum WebCommand {
         "host", "NAME", "another host the worker may answer for, or *.example.com; repeatable"
       ).only("init"),
       .value("limit", "SIZE", "limit the size of files in a browser (default: 100MB)").only("init"),
+      .value(
+        "stale-after", "DAYS",
+        "ask the network first if polls have failed for so long; 0: never (default: 30)"
+      ).only("init"),
       .value("worker", "FILE", "the build's own worker, which imports this one").only("init"),
       .flag("inject", "add the line that loads xcache.js to each page").only("init"),
     ],
@@ -61,22 +66,28 @@ enum WebCommand {
     let worker = try arguments.value("worker")
     try build.checkWorker(worker, takesIn: arguments.has("inject"))
     var written = try build.write(settings, worker: worker)
+    var skipped: [String] = []
     if arguments.has("inject") {
       if let worker, try build.takeIn(in: worker) { written.append(worker) }
       let injection = try build.inject()
       written += injection.written
+      skipped = injection.skipped
       injection.warnings.forEach(arguments.remark)
     }
+    // Nobody reads the warnings of a CI job that passed, and such a page has no worker.
+    let outcome = skipped.isEmpty ? ExitCode.done : .failed
     if arguments.has("json") {
-      terminal.say(json: ["settings": settings.json, "written": .strings(written)])
-      return .done
+      terminal.say(json: [
+        "settings": settings.json, "skipped": .strings(skipped), "written": .strings(written),
+      ])
+      return outcome
     }
     for name in written { terminal.say("wrote \(name)") }
     if !arguments.has("inject") {
       terminal.say(
         "load it in each page: <script src=\"/…/xcache.js\" defer></script>, or run this with --inject")
     }
-    return .done
+    return outcome
   }
 
   private static func remove(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -47,6 +47,12 @@ struct WebSettings {
       }
       settings["limit"] = .integer(bytes)
     }
+    if let text = try arguments.value("stale-after") {
+      guard let days = Int(text), (0...3650).contains(days) else {
+        throw UsageError("--stale-after \(text) is not a number of days from 0 to 3650")
+      }
+      settings["staleAfter"] = .integer(days)
+    }
     settings["server"] = .string(server.text)
     json = .object(settings)
   }
