@@ -87,9 +87,13 @@ package final class Origin: Sendable {
     packs = PackEndpoint(store: store, log: options.log, failures: failures)
     let adoption = AdoptionService(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log, failures: failures)
-    downloads = DownloadEndpoint(
-      store: store, coded: CodedFiles(store: store, log: options.log), deltas: deltas, log: options.log,
-      failures: failures)
+    do throws(SystemError) {
+      downloads = DownloadEndpoint(
+        store: store, coded: try CodedFiles(store: store, log: options.log), checker: try BlobChecker(),
+        deltas: deltas, log: options.log, failures: failures)
+    } catch {
+      throw StoreError(error)
+    }
     info = InfoEndpoint(builder: builder)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, service: service, log: options.log)

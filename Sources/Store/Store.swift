@@ -94,7 +94,7 @@ package final class Store: Sendable {
         folder, changes: changes, disk: options.disk, clock: options.clock, isSecondary: isSecondary)
       blobs = try BlobStore(
         folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
-        cleansUp: !isSecondary)
+        derived: derived, cleansUp: !isSecondary)
     }
   }
 

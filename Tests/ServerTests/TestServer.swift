@@ -153,6 +153,11 @@ final class TestHandler: Handler {
       let file = TestFile(Self.pattern(1_000_000), left: 300_000, events)
       return .now(Response(.ok, HeadFields(), .file(file.body)))
     }
+    if path.equals("/gated") || path.equals("/gated-later") {
+      let file = GatedFile(Self.pattern(3_000_000), events)
+      let response = Response(.ok, HeadFields(), .file(file.body))
+      return path.equals("/gated") ? .now(response) : .later { response }
+    }
     if path.equals("/later") {
       let query = request.query?.text ?? ""
       return .later { Response(.ok, contentType: "text/plain", query) }
@@ -237,4 +242,42 @@ final class TestFile: FileOwner {
   var body: FileBody {
     FileBody(owner: self, descriptor: descriptor.raw, offset: 0, count: UInt64(count))
   }
+}
+
+/// A file that is being checked while it is sent: each event `open N` opens its first N bytes, `fail` closes it for good.
+final class GatedFile: FileOwner, FileGate {
+  private let file: TestFile
+  private let events: Events
+
+  init(_ bytes: [UInt8], _ events: Events) {
+    file = TestFile(bytes)
+    self.events = events
+  }
+
+  var body: FileBody {
+    let body = file.body
+    return FileBody(owner: self, descriptor: body.descriptor, offset: 0, count: body.count)
+  }
+
+  func bytesAreMissing() { events.add("bytes are missing") }
+
+  var gate: (any FileGate)? { self }
+
+  func sendable(at offset: UInt64, upTo count: Int, changed: @escaping @Sendable () -> Void) -> Int? {
+    let all = events.all
+    let open = all.compactMap { $0.hasPrefix("open ") ? UInt64($0.dropFirst(5)) : nil }.max() ?? 0
+    if open > offset { return Int(min(UInt64(count), open - offset)) }
+    if all.contains("fail") { return nil }
+    events.add("asked for \(offset)")
+    let known = all.count
+    _ = try? OSThread(name: "gate") { [events] in
+      while !events.all.dropFirst(known).contains(where: { $0.hasPrefix("open") || $0 == "fail" }) {
+        Clock.sleep(for: .milliseconds(1))
+      }
+      changed()
+    }
+    return 0
+  }
+
+  var failure: Response { Response(.internalServerError, contentType: "text/plain", "it is bad") }
 }

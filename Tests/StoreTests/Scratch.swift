@@ -54,6 +54,12 @@ struct Sample: Hashable {
     self.headers = headers
   }
 
+  init(large bytes: [UInt8]) {
+    self.bytes = bytes
+    type = "application/octet-stream"
+    headers = EntryHeaders()
+  }
+
   var claim: BlobClaim { BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)) }
 
   var content: ResourceContent {

@@ -31,6 +31,17 @@ package enum Body: Sendable {
     return parts
   }
 
+  /// The file that its first bytes, or those after the head of its first part, come from.
+  package var firstFile: FileBody? {
+    switch self {
+    case .file(let file): return file
+    case .segments(let segments):
+      for case .file(let file) in segments { return file }
+      return nil
+    case .none, .bytes, .pieces: return nil
+    }
+  }
+
   private var allSegments: [BodySegment] {
     switch self {
     case .none: []
@@ -97,6 +108,22 @@ package protocol FileOwner: AnyObject, Sendable {
   /// Called when an answer was broken off because the file lacks bytes that it announced, or they can't be read. Called on a
   /// thread that may block, once per such answer.
   func bytesAreMissing()
+  /// What decides which of its bytes may be sent; nil if all may.
+  var gate: (any FileGate)? { get }
+}
+
+extension FileOwner {
+  /// By default, all bytes may be sent.
+  package var gate: (any FileGate)? { nil }
+}
+
+/// Decides which bytes of a file may be sent while it is still being checked.
+package protocol FileGate: AnyObject, Sendable {
+  /// How many bytes from `offset` on, up to `count`, may be sent; nil if they never may. If it is 0, `changed` is called when
+  /// that may have changed: once, on any thread, perhaps before this returns.
+  func sendable(at offset: UInt64, upTo count: Int, changed: @escaping @Sendable () -> Void) -> Int?
+  /// The answer instead of one whose first bytes may never be sent.
+  var failure: Response { get }
 }
 
 /// A range of an open file, sent without passing through user memory.

@@ -45,12 +45,16 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - threads: how many pieces are made at a time.
   ///   - maxWaiting: how many pieces may wait; requests beyond that are refused.
-  init(threads: Int, maxWaiting: Int) throws(SystemError) {
+  ///   - name: of the threads.
+  ///   - priority: of the threads.
+  init(
+    threads: Int, maxWaiting: Int, name: String = "answers", _ priority: OSThread.Priority = .awaited
+  ) throws(SystemError) {
     self.maxWaiting = maxWaiting
     do throws(SystemError) {
       for number in 0..<threads {
-        _ = try OSThread(name: "answers-\(number)") { [state] in
-          OSThread.lowerPriority(to: .awaited)
+        _ = try OSThread(name: "\(name)-\(number)") { [state] in
+          OSThread.lowerPriority(to: priority)
           Self.work(state)
         }
       }

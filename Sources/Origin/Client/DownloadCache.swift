@@ -32,6 +32,8 @@ final class DownloadCache {
       var files: [DownloadFile] = []
       /// A file was found damaged, or was repaired: it may be one that is open.
       var mustReopen = false
+      /// Files that are opened once more when their codings were made.
+      var awaited: Set<[UInt8]> = []
     }
 
     init(_ changes: FileChanges) {
@@ -54,8 +56,17 @@ final class DownloadCache {
       }
     }
 
+    /// Notes that a file is opened once more when its codings were made; false if that is so already.
+    func awaitCodings(_ path: [UInt8]) -> Bool { arrived.withLock { $0.awaited.insert(path).inserted } }
+
+    /// Ends what `awaitCodings` noted.
+    func codingsMade(_ path: [UInt8]) { arrived.withLock { _ = $0.awaited.remove(path) } }
+
     private func invalidate() {
-      arrived.withLock { $0 = Arrived(mustReopen: true) }
+      arrived.withLock { arrived in
+        arrived.files = []
+        arrived.mustReopen = true
+      }
       isFilled.store(true, ordering: .releasing)
     }
 
@@ -63,7 +74,10 @@ final class DownloadCache {
       guard isFilled.load(ordering: .acquiring) else { return nil }
       return arrived.withLock { arrived in
         isFilled.store(false, ordering: .relaxed)
-        defer { arrived = Arrived() }
+        defer {
+          arrived.files = []
+          arrived.mustReopen = false
+        }
         return arrived
       }
     }
@@ -124,12 +138,23 @@ final class DownloadFile: Sendable {
   let document: CodedDocument
   /// What is needed to answer with a delta from the client's dictionary; nil if deltas aren't allowed.
   let target: DeltaTarget?
+  /// The blob whose coded bodies are still to be made; nil if none are.
+  let awaitsCodings: SHA256?
+  private let plain: OpenFile?
 
-  init(path: [UInt8], document: CodedDocument, target: DeltaTarget? = nil) {
+  init(
+    path: [UInt8], document: CodedDocument, _ plain: OpenFile? = nil, target: DeltaTarget? = nil,
+    awaitsCodings: SHA256? = nil
+  ) {
     self.path = path
     self.document = document
+    self.plain = plain
     self.target = target
+    self.awaitsCodings = awaitsCodings
   }
+
+  /// Whether its bytes may be sent only as they are checked.
+  var isBeingChecked: Bool { plain?.gate != nil }
 
   func isAt(_ path: RawSpan) -> Bool { path.equals(self.path) }
 }

@@ -2,11 +2,13 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// Answers download URLs (docs/protocol.md §5): the bytes never change, so an open file serves many requests.
 struct DownloadEndpoint: Sendable {
   let store: Store
   let coded: CodedFiles
+  let checker: BlobChecker
   let deltas: DeltaEndpoint
   let log: @Sendable (String) -> Void
   let failures: FailureLog
@@ -23,6 +25,7 @@ struct DownloadEndpoint: Sendable {
     return .later { [inbox = cache.inbox] in
       do throws(StoreError) {
         let file = try inbox.open { () throws(StoreError) in try open(parsed, key, prefix: prefix) }
+        if let sha256 = file.awaitsCodings { awaitCodings(of: sha256, parsed, key, prefix: prefix, inbox) }
         return coded(file, stored.request) ?? file.document.response(to: stored.request)
       } catch {
         if case .unknownVersion = error { return Self.nothing }
@@ -32,7 +35,27 @@ struct DownloadEndpoint: Sendable {
     }
   }
 
+  /// Opens a file once more when its codings were made.
+  private func awaitCodings(
+    of sha256: SHA256, _ path: DownloadPath, _ key: [UInt8], prefix: String, _ inbox: DownloadCache.Inbox
+  ) {
+    guard inbox.awaitCodings(key) else { return }
+    coded.request(sha256) {
+      inbox.codingsMade(key)
+      do throws(StoreError) {
+        _ = try inbox.open { () throws(StoreError) in try open(path, key, prefix: prefix) }
+      } catch {
+        log("error: \(path): \(error)")
+      }
+    }
+  }
+
   private func answer(_ file: DownloadFile, _ request: borrowing Request) -> Answer {
+    // An answer from a worker waits until its first bytes were checked.
+    if file.isBeingChecked {
+      let stored = StoredRequest(request)
+      return .later { coded(file, stored.request) ?? file.document.response(to: stored.request) }
+    }
     guard file.target != nil, AvailableDictionary.of(request, over: file.document.codings) != nil else {
       return .now(file.document.response(to: request))
     }
@@ -53,28 +76,41 @@ struct DownloadEndpoint: Sendable {
   private func open(_ path: DownloadPath, _ key: [UInt8], prefix: String) throws(StoreError) -> DownloadFile {
     guard let resource = try store.resource(at: path) else { throw .unknownVersion(path.manifestVersion) }
     let sha256 = resource.content.sha256
-    let blob = try store.open(sha256)
-    let size = blob.size
-    let file = OpenFile(blob, sha256, store, log)
+    let file = try open(sha256)
     let md5 = resource.content.md5.hex
     let match = DictionaryMatch(store: store).field(prefix: prefix, path, resource.url)
     let fields = Self.fields(resource, match)
-    let identity = Representation(fields, tag: EntityTag(md5), body: file.body)
     guard resource.content.ctype.isCompressible else {
-      return DownloadFile(path: key, document: .file(identity: identity, gzip: nil, zstd: nil))
+      let identity = Representation(fields, tag: EntityTag(md5), body: file.body)
+      return DownloadFile(path: key, document: .file(identity: identity, gzip: nil, zstd: nil), file)
     }
-    func representation(_ coding: BodyCoding) throws(StoreError) -> Representation? {
-      try coded.file(sha256, size: size, coding).map { coded in
+    let bodies = try coded.bodies(of: sha256, size: file.size)
+    func representation(_ body: CodedFiles.Coded?, _ coding: BodyCoding) -> Representation? {
+      body.map { body in
         Representation(
           fields.adding("Content-Encoding", "\(coding.name)"),
-          tag: EntityTag("\(md5)-\(coding.name)-\(coded.sha256.hex.prefix(16))"), body: coded.file.body)
+          tag: EntityTag("\(md5)-\(coding.name)-\(body.sha256.hex.prefix(16))"), body: body.file.body)
       }
     }
+    // A CDN that got the plain body only because the coded one wasn't there yet asks again soon (RFC 9213).
+    let plain = bodies.isIncomplete ? fields.adding("CDN-Cache-Control", "max-age=60") : fields
     return DownloadFile(
       path: key,
       document: .file(
-        identity: identity, gzip: try representation(.gzip), zstd: try representation(.zstd)),
-      target: DeltaTarget(sha256: sha256, md5: md5, fields: fields))
+        identity: Representation(plain, tag: EntityTag(md5), body: file.body),
+        gzip: representation(bodies.gzip, .gzip), zstd: representation(bodies.zstd, .zstd)),
+      file, target: DeltaTarget(sha256: sha256, md5: md5, fields: fields),
+      awaitsCodings: bodies.isIncomplete ? sha256 : nil)
+  }
+
+  /// Opens a blob; a large one's check begins if it wasn't checked since the start.
+  private func open(_ sha256: SHA256) throws(StoreError) -> OpenFile {
+    switch try store.openForSending(sha256) {
+    case .checked(let blob): return OpenFile(blob, sha256, store, log)
+    case .checking(let check, let isNew):
+      if isNew { checker.add(check) }
+      return OpenFile(check, checker, store, log)
+    }
   }
 
   private static func fields(_ resource: StoredResource, _ match: String?) -> HeadFields {

@@ -116,8 +116,8 @@ struct WriteQueue {
   }
 
   /// Copies the next bytes to the end of `buffer`, until that is full; returns a file that lacks its announced bytes, if
-  /// any.
-  mutating func copy(into buffer: RecordBuffer) -> FileBody? {
+  /// any. `sendable` says how many of a file's bytes may be sent; nil if none ever.
+  mutating func copy(into buffer: RecordBuffer, sendable: (FileBody) -> Int?) -> FileBody? {
     for index in first..<segments.count {
       if buffer.space.isEmpty { return nil }
       if case .made(let bytes) = segments[index] {
@@ -127,7 +127,10 @@ struct WriteQueue {
       case .bytes(let bytes, let range):
         buffer.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
       case .file(let file):
-        guard buffer.append(file) else { return file }
+        guard let count = sendable(file) else { return file }
+        guard buffer.append(file.part(0..<UInt64(count))) else { return file }
+        // The rest is still being checked.
+        if UInt64(count) < file.count { return nil }
       case .made: break
       }
     }

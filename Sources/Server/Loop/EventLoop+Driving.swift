@@ -171,8 +171,21 @@ extension EventLoop {
   /// Called when a worker has made the answer.
   func handleAnswer(_ response: Response, of connection: Connection) {
     connection.work = nil
+    guard let response = ready(response, for: connection) else { return }
     respond(response, to: connection)
     drive(connection)
+  }
+
+  /// The answer, or another one if its file turned out to be bad; nil if nothing of the file has been checked yet: then it comes
+  /// again.
+  private func ready(_ response: Response, for connection: Connection) -> Response? {
+    guard let file = response.body.firstFile, let gate = file.owner.gate else { return response }
+    let (token, mailbox) = (connection.token, mailbox)
+    let sendable = gate.sendable(at: file.offset, upTo: 1) {
+      mailbox.post(.answer(token: token, response))
+    }
+    guard let sendable else { return gate.failure }
+    return sendable > 0 ? response : nil
   }
 
   /// Answers input that can't be parsed as a request, or that arrives too slowly.

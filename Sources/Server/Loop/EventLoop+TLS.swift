@@ -100,6 +100,11 @@ extension EventLoop {
         close(connection)
         return true
       }
+      if bytes.isEmpty {
+        // Nothing of a file has been checked yet.
+        connection.http.outputIsFull()
+        break
+      }
       guard let count = sendRecords(bytes, connection, tls) else {
         close(connection)
         return true
@@ -127,7 +132,8 @@ extension EventLoop {
     guard let records else { return nil }
     records.removeAll()
     records.append(first)
-    guard let short = connection.queue.copy(into: records) else { return records.bytes }
+    let short = connection.queue.copy(into: records) { sendable($0, upTo: records.space.count, connection) }
+    guard let short else { return records.bytes }
     reportMissingBytes(of: short)
     return nil
   }

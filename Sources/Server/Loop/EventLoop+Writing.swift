@@ -70,7 +70,11 @@ extension EventLoop {
   ) -> Transfer {
     let socket = connection.descriptor.raw
     if first.isEmpty, case .file(let file) = connection.queue.next {
-      let count = Int(min(file.count, UInt64(EventLoop.turnSize)))
+      guard let count = sendable(file, upTo: EventLoop.turnSize, connection) else {
+        reportMissingBytes(of: file)
+        return .end
+      }
+      if count == 0 { return .wouldBlock }
       budget -= count
       let transfer = Kernel.sendFile(file.descriptor, at: file.offset, count: count, to: socket)
       if transfer == .end { reportMissingBytes(of: file) }
@@ -80,6 +84,19 @@ extension EventLoop {
     if !first.isEmpty { pieces.append(first) }
     let fileFollows = connection.queue.gather(into: &pieces)
     return Kernel.send(socket, pieces, more: fileFollows)
+  }
+
+  /// How many bytes of a file may be sent now. If it is 0, the loop learns when that has changed, and the connection waits as for
+  /// a client that takes no more; nil if the answer has to be broken off.
+  func sendable(_ file: FileBody, upTo limit: Int, _ connection: Connection) -> Int? {
+    let count = Int(min(file.count, UInt64(limit)))
+    guard let gate = file.owner.gate else { return count }
+    return gate.sendable(at: file.offset, upTo: count, changed: sendMore(connection))
+  }
+
+  private func sendMore(_ connection: Connection) -> @Sendable () -> Void {
+    let (token, mailbox) = (connection.token, mailbox)
+    return { mailbox.post(.sendMore(token: token)) }
   }
 
   /// Tells the owner of an open file that it lacks bytes that its answer announced. The client sees the connection end

@@ -170,6 +170,10 @@ final class EventLoop {
       if let connection = connection(token) { handleAnswer(response, of: connection) }
     case .consumed(let token, let receiver, let response):
       handleProgress(of: receiver, response, connection(token))
+    case .sendMore(let token):
+      guard let connection = connection(token) else { return }
+      connection.http.becameWritable()
+      drive(connection)
     case .adopt(let descriptor, let address):
       open(Descriptor(owning: descriptor), address)
     case .flushLog(let done):

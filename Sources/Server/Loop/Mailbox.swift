@@ -8,6 +8,8 @@ enum Message: Sendable {
   case answer(token: UInt64, Response)
   /// A worker took a piece of a body; has the answer if it takes no more.
   case consumed(token: UInt64, StreamingUpload, Response?)
+  /// More bytes of a file that is being sent may have been checked.
+  case sendMore(token: UInt64)
   /// A connection that another loop accepted.
   case adopt(descriptor: Int32, SocketAddress)
   /// Hand over the access lines collected so far; `done` is called afterwards.

@@ -71,6 +71,7 @@ extension BlobStore {
     // Only the process that has the folder quarantines files, because its loops may have them open.
     if isSecondary { return true }
     // Before anything else: from here on nobody opens it unhashed, whatever fails below.
+    checks.withLock { $0[sha256] = nil }
     state.withLock { state in
       state.verified[sha256] = nil
       state.named[sha256] = nil

@@ -109,7 +109,8 @@ extension BlobStore {
   /// Marks files as beingRemoved, except those that a release is about to use; called with the writing connection.
   @discardableResult
   private func markForRemoval(_ digests: some Collection<SHA256>) -> Set<SHA256> {
-    state.withLock { state in
+    checks.withLock { checks in for sha256 in digests { checks[sha256] = nil } }
+    return state.withLock { state in
       let beingRemoved = digests.filter {
         state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
           && !state.arriving.contains($0) && !state.leaving.contains($0)

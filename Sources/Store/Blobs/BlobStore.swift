@@ -11,6 +11,9 @@ final class BlobStore: Sendable {
   let connections: Connections
   let clock: @Sendable () -> Int64
   let changes: FileChanges
+  let derived: DerivedStore
+  /// Checks of large blobs that are being carried out.
+  let checks = Locked<[SHA256: BlobCheck]>([:])
   /// Whether another process has the folder, so that nothing in it is changed.
   let isSecondary: Bool
   // syncfs(2): "Since Linux 5.8, syncfs() will also report an error if one or more inodes failed to be written back
@@ -64,13 +67,14 @@ final class BlobStore: Sendable {
 
   init(
     folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
-    changes: FileChanges, cleansUp: Bool = true
+    changes: FileChanges, derived: DerivedStore, cleansUp: Bool = true
   ) throws(StoreError) {
     self.folder = folder
     self.disk = disk
     self.connections = connections
     self.clock = clock
     self.changes = changes
+    self.derived = derived
     isSecondary = !cleansUp
     writeback = Writeback(folder: folder.path)
     root = try StoreError.disk { () throws(SystemError) in

@@ -29,6 +29,8 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
   private let claim: BlobClaim
   private let file: Descriptor
   private var hasher = FileHasher()
+  /// The digests of its blocks, where it may be large.
+  private var blocks: BlockHasher?
   private let path: String
   private var received: Int64 = 0
   private var hasMoved = false
@@ -47,6 +49,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     }
     let path = "\(store.folder.temporary)/incoming-\(Environment.processID)-\(number)"
     self.path = path
+    blocks = (claim.size ?? .max) >= BlockTree.leastSize ? BlockHasher() : nil
     file = try StoreError.disk { () throws(SystemError) in
       try store.disk.create(path, flags: [.write, .create, .exclusive])
     }
@@ -59,6 +62,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
   package mutating func append(_ bytes: RawSpan) throws(StoreError) {
     received += Int64(bytes.byteCount)
     hasher.update(bytes)
+    blocks?.update(bytes)
     if let size = claim.size, received > size {
       throw .digestMismatch(announced: claim, received: hasher.finish())
     }
@@ -78,6 +82,12 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
     let digest = hasher.finish()
     guard claim.agrees(with: digest) else {
       throw .digestMismatch(announced: claim, received: digest)
+    }
+    if digest.size >= BlockTree.leastSize, let digests = blocks?.finish(),
+      let tree = BlockTree(of: digest.sha256, size: digest.size, digests: digests)
+    {
+      // Made again by the first check of the whole if it isn't there.
+      try? store.derived.keep(tree)
     }
     let result = try store.accept(digest, from: path)
     hasMoved = result == .stored
@@ -111,6 +121,7 @@ extension BlobStore {
     try connections.writing { (db) throws(StoreError) in
       try BlobRow.markWhole(sha256, at: clock(), in: db)
     }
+    checks.withLock { $0[sha256] = nil }
     state.withLock { state in
       state.placed[sha256] = nil
       state.verified[sha256] = nil

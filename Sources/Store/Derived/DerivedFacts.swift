@@ -63,6 +63,42 @@ extension DerivedStore {
     }
   }
 
+  /// The tree of a large blob; nil if there is none for a file of this size, or it was damaged.
+  func tree(of sha256: SHA256, size: Int64) throws(StoreError) -> BlockTree? {
+    try work { (db) throws(StoreError) in
+      try db.first("SELECT digests, root FROM block_tree WHERE sha256 = ? AND size = ?", sha256, size) {
+        row in
+        let tree = BlockTree(of: sha256, size: size, digests: row.get(0))
+        return tree?.root.bytes == row.get(1, as: [UInt8].self) ? tree : nil
+      } ?? nil
+    }
+  }
+
+  /// Stores a blob's tree, replacing an earlier one.
+  func keep(_ tree: BlockTree) throws(StoreError) {
+    let root = tree.root
+    try work { (db) throws(StoreError) in
+      try db.run(
+        "INSERT OR REPLACE INTO block_tree (sha256, size, digests, root) VALUES (?, ?, ?, ?)", tree.sha256,
+        tree.size, tree.digests, root)
+    }
+  }
+
+  /// Whether a coding was found not to be worth it for a blob.
+  package func isPoor(_ coding: String, for sha256: SHA256) throws(StoreError) -> Bool {
+    try work { (db) throws(StoreError) in
+      try db.value(Int64.self, "SELECT 1 FROM poor_coding WHERE sha256 = ? AND coding = ?", sha256, coding)
+        != nil
+    }
+  }
+
+  /// Records that a coding isn't worth it for a blob.
+  package func notePoor(_ coding: String, for sha256: SHA256) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      try db.run("INSERT OR IGNORE INTO poor_coding (sha256, coding) VALUES (?, ?)", sha256, coding)
+    }
+  }
+
   // MARK: - Removing
 
   /// The blobs and pairs that have rows.
@@ -74,9 +110,12 @@ extension DerivedStore {
   func known() throws(StoreError) -> Known {
     try work { (db) throws(StoreError) in
       Known(
-        blobs: try db.all("SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain") {
-          $0.get(0, as: SHA256.self)
-        },
+        blobs: try db.all(
+          """
+          SELECT sha256 FROM sketch UNION SELECT sha256 FROM plain
+          UNION SELECT sha256 FROM block_tree UNION SELECT sha256 FROM poor_coding
+          """
+        ) { $0.get(0, as: SHA256.self) },
         pairs: try db.all("SELECT target, base FROM delta") {
           (target: $0.get(0, as: SHA256.self), base: $0.get(1, as: SHA256.self))
         })
@@ -91,6 +130,8 @@ extension DerivedStore {
         for sha256 in part {
           try db.run("DELETE FROM sketch WHERE sha256 = ?", sha256)
           try db.run("DELETE FROM plain WHERE sha256 = ?", sha256)
+          try db.run("DELETE FROM block_tree WHERE sha256 = ?", sha256)
+          try db.run("DELETE FROM poor_coding WHERE sha256 = ?", sha256)
         }
       }
     }

@@ -52,7 +52,7 @@ package final class DerivedStore: Sendable {
     database.keepLogOnClose()
     if try database.value(Int64.self, "PRAGMA user_version") == DerivedSchema.format { return database }
     let empty = try Database(path: ":memory:", .secondary)
-    try empty.script(DerivedSchema.sql + DerivedSchema.packs + DerivedSchema.pushes)
+    try empty.script(DerivedSchema.all)
     return empty
   }
 
@@ -68,7 +68,8 @@ package final class DerivedStore: Sendable {
           // All deltas are kept, but versions are checked once more for their packs.
           try database.script(DerivedSchema.packs + "DELETE FROM done;")
         }
-        try database.script(DerivedSchema.pushes + "PRAGMA user_version = \(DerivedSchema.format)")
+        try database.script(
+          DerivedSchema.pushes + DerivedSchema.trees + "PRAGMA user_version = \(DerivedSchema.format)")
       }
       return database
     }
@@ -77,7 +78,7 @@ package final class DerivedStore: Sendable {
         row.get(0, as: String.self)
       }
       for table in tables { try database.script("DROP TABLE \"\(table)\"") }
-      try database.script(DerivedSchema.sql + DerivedSchema.packs + DerivedSchema.pushes)
+      try database.script(DerivedSchema.all)
       try database.script("PRAGMA user_version = \(DerivedSchema.format)")
     }
     return database
@@ -108,10 +109,12 @@ package final class DerivedStore: Sendable {
 /// The tables of `derived.db`, which is created anew if `format` differs.
 enum DerivedSchema {
   static let format: Int64 = 5
-  /// The format to which the table of packs was added.
+  /// Earlier formats, to which only tables were added: that of packs, and those of pushed deltas and of
+  /// what is known of large blobs.
   static let formatBeforePacks: Int64 = 3
-  /// The format to which the table of pushed deltas was added.
   static let formatBeforePushes: Int64 = 4
+
+  static var all: String { sql + packs + pushes + trees }
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -159,6 +162,19 @@ enum DerivedSchema {
     CREATE INDEX pushed_delta_by_delta ON pushed_delta (target, base);
     CREATE TRIGGER delta_is_gone AFTER DELETE ON delta
     BEGIN DELETE FROM pushed_delta WHERE target = OLD.target AND base = OLD.base; END;
+
+    """
+
+  static let trees = """
+
+    -- The SHA-256 of each block of a large blob, and what binds them to the blob (`BlockTree.root`).
+    CREATE TABLE block_tree (
+      sha256 BLOB PRIMARY KEY, size INTEGER NOT NULL, digests BLOB NOT NULL, root BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    -- Codings that aren't worth it for a blob.
+    CREATE TABLE poor_coding (
+      sha256 BLOB NOT NULL, coding TEXT NOT NULL, PRIMARY KEY (sha256, coding)
+    ) STRICT, WITHOUT ROWID;
 
     """
 }

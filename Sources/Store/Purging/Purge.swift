@@ -181,6 +181,7 @@ extension BlobStore {
 
   /// Removes every file that has bytes, wherever they wait. No row names them any more.
   func erase(_ sha256: SHA256) throws(StoreError) {
+    checks.withLock { $0[sha256] = nil }
     state.withLock { state in
       state.forgetWhole(sha256)
       (state.placed[sha256], state.reserved[sha256], state.verified[sha256]) = (nil, nil, nil)

@@ -1,0 +1,200 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+/// Large blobs at their first use after a start: what has been checked may be sent, and nothing else.
+@Suite struct BlobCheckTests {
+  private static let block = UInt64(BlockTree.blockSize)
+  /// Five blocks and a bit, each different.
+  private static let bytes = (0..<(5 << 20) + 1000).map { UInt8(truncatingIfNeeded: $0 >> 16 &+ $0 &* 7) }
+  private static let sha256 = SHA256.of(bytes)
+
+  /// A folder with the published blob, opened again.
+  private struct Restarted {
+    let scratch = Scratch()
+    let store: Store
+
+    init(_ between: (Store, Scratch) throws -> Void = { _, _ in }) throws {
+      do {
+        let store = try scratch.open()
+        let sample = Sample(large: BlobCheckTests.bytes)
+        try store.publish(base: 0, set: ["a.bin": sample])
+        try between(store, scratch)
+      }
+      store = try scratch.open()
+    }
+
+    var check: BlobCheck {
+      get throws {
+        switch try store.openForSending(BlobCheckTests.sha256) {
+        case .checked: throw NotBeingChecked()
+        case .checking(let check, _): return check
+        }
+      }
+    }
+
+    var path: String { store.folder.blob(BlobCheckTests.sha256) }
+  }
+
+  private struct NotBeingChecked: Error {}
+
+  private static func flip(_ path: String, at offset: Int64) throws {
+    var bytes = try #require(try DurableFile.read(path))
+    bytes[Int(offset)] ^= 1
+    try Kernel.write(bytes.span.bytes, to: Kernel.open(path, [.write]), path: path)
+  }
+
+  /// How many bytes may be sent from a block on, and whether it was told that more is known.
+  private static func ask(_ check: BlobCheck, _ block: UInt64, _ told: Locked<Int> = Locked(0)) -> Int? {
+    check.checked(at: block * Self.block + 10, upTo: 3 << 20) { told.withLock { $0 += 1 } }
+  }
+
+  private static func finish(_ check: BlobCheck) {
+    for _ in 0..<100 where !check.isOver { check.step() }
+  }
+
+  @Test func aRequestedBlockIsCheckedFirstAndAlone() throws {
+    let restarted = try Restarted()
+    let check = try restarted.check
+    let told = Locked(0)
+    #expect(Self.ask(check, 3, told) == 0)
+    check.step()
+    #expect(told.withLock { $0 } == 1)
+    // Up to the end of that block, and no other.
+    #expect(Self.ask(check, 3) == Int(Self.block) - 10)
+    #expect(Self.ask(check, 2) == 0 && Self.ask(check, 4) == 0)
+    check.step()
+    #expect(Self.ask(check, 2) == (2 << 20) - 10)
+    Self.finish(check)
+    #expect(check.isDone && Self.ask(check, 0) == 3 << 20)
+    // Whoever comes now opens it as any other.
+    guard case .checked(let blob) = try restarted.store.openForSending(Self.sha256) else {
+      Issue.record("it is checked twice")
+      return
+    }
+    #expect(blob.size == Int64(Self.bytes.count))
+  }
+
+  @Test func allWhoSendItShareOneCheck() throws {
+    let restarted = try Restarted()
+    let new = Locked(0)
+    let first = try restarted.check
+    Parallel.forEach(20, threads: 4) { _ in
+      guard case .checking(let check, let isNew) = try? restarted.store.openForSending(Self.sha256) else {
+        return
+      }
+      if isNew { new.withLock { $0 += 1 } }
+      #expect(check === first)
+      Self.finish(check)
+    }
+    #expect(new.withLock { $0 } == 0 && first.isDone)
+  }
+
+  @Test func aBadBlockIsNeverSent() throws {
+    let restarted = try Restarted()
+    try Self.flip(restarted.path, at: 3 << 20)
+    let check = try restarted.check
+    let told = Locked(0)
+    #expect(Self.ask(check, 3, told) == 0)
+    check.step()
+    #expect(Self.ask(check, 3, told) == 0)
+    // The others may be, until the whole has decided.
+    #expect(Self.ask(check, 1) == 0)
+    check.step()
+    #expect(Self.ask(check, 1) == Int(Self.block) - 10)
+    Self.finish(check)
+    #expect(
+      !check.isDone && Self.ask(check, 3) == nil && Self.ask(check, 1) == nil && told.withLock { $0 } > 0)
+    #expect { throw try #require(check.failure) } throws: {
+      if case StoreError.corruptBlob(Self.sha256) = $0 { true } else { false }
+    }
+    #expect(try restarted.store.missing(of: [Self.sha256]) == [Self.sha256])
+    #expect(throws: StoreError.self) { try restarted.check }
+    // Sent once more, it is good at once.
+    try restarted.store.send([Sample(large: Self.bytes)])
+    #expect(try restarted.store.missing(of: [Self.sha256]).isEmpty)
+  }
+
+  /// Without a tree nothing is sent before the whole is known to be good, which makes the tree.
+  @Test(arguments: [
+    "DELETE FROM block_tree", "UPDATE block_tree SET digests = zeroblob(length(digests))",
+    "UPDATE block_tree SET size = size + 1", "UPDATE block_tree SET root = zeroblob(32)",
+  ])
+  func withoutATreeTheWholeDecides(damage: String) throws {
+    let restarted = try Restarted { store, _ in
+      try store.derived.work { (db) throws(StoreError) in try db.script(damage) }
+    }
+    let check = try restarted.check
+    for _ in 0..<5 {
+      #expect(Self.ask(check, 0) == 0)
+      check.step()
+    }
+    #expect(Self.ask(check, 0) == 0)
+    check.step()
+    #expect(check.isDone && Self.ask(check, 0) == 3 << 20)
+    #expect(try restarted.store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count)) != nil)
+  }
+
+  @Test func derivedDatabaseMayBeDeleted() throws {
+    let restarted = try Restarted { _, scratch in
+      for ending in ["", "-wal", "-shm"] { try? Kernel.remove("\(scratch.data)/derived.db\(ending)") }
+    }
+    let check = try restarted.check
+    Self.finish(check)
+    #expect(check.isDone)
+    #expect(try restarted.store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count)) != nil)
+  }
+
+  /// A tree of other bytes that was written whole: its blocks are in doubt, and the hash of the whole is right.
+  @Test func aWrongTreeCostsTimeAndNothingElse() throws {
+    let restarted = try Restarted { store, _ in
+      let count = BlockTree.count(Int64(Self.bytes.count))
+      let digests = [UInt8](repeating: 9, count: count * SHA256.byteCount)
+      let tree = try #require(BlockTree(of: Self.sha256, size: Int64(Self.bytes.count), digests: digests))
+      try store.derived.keep(tree)
+    }
+    let check = try restarted.check
+    #expect(Self.ask(check, 2) == 0)
+    check.step()
+    #expect(Self.ask(check, 2) == 0)
+    Self.finish(check)
+    #expect(check.isDone && Self.ask(check, 2) == 3 << 20)
+    let tree = try restarted.store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count))
+    #expect(tree?.agrees(0, with: .of(Array(Self.bytes[..<(1 << 20)]))) == true)
+  }
+
+  @Test func aFileThatWasCutIsBad() throws {
+    let restarted = try Restarted()
+    try Kernel.truncate(Kernel.open(restarted.path, [.write]), to: 5 << 20)
+    let check = try restarted.check
+    #expect(Self.ask(check, 1) == 0)
+    Self.finish(check)
+    #expect(check.failure != nil && Self.ask(check, 1) == nil)
+  }
+
+  /// Threads that take its steps in any order.
+  @Test func threadsTakeStepsInAnyOrder() throws {
+    for _ in 0..<10 {
+      let restarted = try Restarted()
+      let check = try restarted.check
+      Parallel.forEach(4, threads: 4) { number in
+        _ = Self.ask(check, UInt64(number))
+        Self.finish(check)
+        while !check.isOver { Clock.sleep(for: .milliseconds(1)) }
+      }
+      #expect(check.isDone)
+    }
+  }
+
+  @Test func gcDropsTheTreesOfBlobsThatAreGone() throws {
+    let restarted = try Restarted()
+    let store = restarted.store
+    let known = try store.derived.known()
+    try store.derived.forget(known, keeping: [Self.sha256.hex])
+    #expect(try store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count)) != nil)
+    try store.derived.forget(known, keeping: [])
+    #expect(try store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count)) == nil)
+  }
+}
