@@ -67,8 +67,9 @@ struct CheckProgress: Sendable {
 
   /// How many blocks from `first` through `last` are good, without a gap.
   func good(from first: Int, through last: Int) -> Int {
-    guard first <= last, last < blocks.count else { return 0 }
-    return blocks[first...last].prefix { $0 == .good }.count
+    let end = min(last + 1, blocks.count)
+    guard first < end else { return 0 }
+    return blocks[first..<end].prefix { $0 == .good }.count
   }
 
   /// Has a block checked soon.
