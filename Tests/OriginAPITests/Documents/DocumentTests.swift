@@ -111,12 +111,12 @@ import Testing
       ChannelOverview.self,
       #"{"app":"shop","at":"\#(at)","bundles":[{"bytes":900,"name":"web","resources":4,"version":"9"}],"#
         + #""bytes":900,"channel":"online","damaged":["\#(sha256)"],"damagedURLs":[{"bundle":"web","#
-        + #""sha256":"\#(sha256)","url":"https://m.example.com/a.js"}],"deltas":{"files":3,"filesDone":1,"#
-        + #""pending":null,"version":"9"},"digest":"\#(sha256)","freeze":null,"hosts":null,"interval":60,"#
+        + #""sha256":"\#(sha256)","url":"https://m.example.com/a.js"}],"deltas":{"failing":1,"fault":"no space","#
+        + #""files":3,"filesDone":1,"pending":null,"version":"9"},"digest":"\#(sha256)","freeze":null,"hosts":null,"interval":60,"#
         + #""isDefaultApp":true,"isDiskFull":false,"origin":"o1","policy":{"policy":{"kill":true},\#(version)},"#
         + #""prefetch":{\#(version)},"#
         + #""publicURL":"https://m.example.com","reports":10000,"resources":4,"rollback":"7","scrub":{"bytes":900,"#
-        + #""files":4,"oldest":null},"version":"9"}"#,
+        + #""files":4,"oldest":null},"staged":[],"version":"9"}"#,
       required: "app bundles bytes channel damaged damagedURLs isDefaultApp origin publicURL resources scrub "
         + "version"),
     Case(
