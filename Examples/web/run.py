@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as work:
         def release(price):
             bundle(dist, price)
             for words in (["web", "init", "--dir", dist, "--server", server, "--inject"],
-                          ["publish", dist, "--bundle", "main", "--base-url", address, "--index", "--server", server]):
+                          ["publish", dist, "--create", "--bundle", "main", "--base-url", address, "--index", "--server", server]):
                 print(f"$ xcache {' '.join(words)}", flush=True)
                 subprocess.run([xcache, *words], check=True,
                                env={**os.environ, "XCACHE_APP": "shop", "XCACHE_TOKEN": token, "XDG_CACHE_HOME": f"{work}/cache"})

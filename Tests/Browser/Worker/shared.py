@@ -98,7 +98,7 @@ def _(bench):
 def _(bench):
     app = App(bench)
     tab = app.visited()
-    bench.origin.run("promote", "--app", app.app, "--from", "online", "--to", "test")
+    bench.origin.run("promote", "--create", "--app", app.app, "--from", "online", "--to", "test")
     app.settings["channel"] = "test"
     app.deploy(app.files(1))
     looks_for_worker(tab)
@@ -120,7 +120,7 @@ def _(bench):
     app = App(bench)
     tab = app.visited()
     tab.eval(KEEPS % f"xcache {app.app} online /")
-    bench.origin.run("promote", "--app", app.app, "--from", "online", "--to", "test")
+    bench.origin.run("promote", "--create", "--app", app.app, "--from", "online", "--to", "test")
     app.settings["channel"] = "test"
     app.deploy(app.files(1))
     looks_for_worker(tab)
