@@ -41,12 +41,12 @@ extension Runtime {
     guard let prefetches, let page = request.page, let url = try? ResourceURL(request.url) else { return nil }
     let method = request.method.uppercased()
     var asked = PrefetchTable.Asked(body: body, cookies: request.header("cookie"), headers: request.headers)
-    guard PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty) else {
-      if request.header("authorization") != nil { prefetches.drop(page.id, method, url.text, asked) }
-      return nil
-    }
     if asked.cookies == nil, request.hasCredentials {
       asked.cookies = await prefetches.fetcher.cookies.header(for: url.text)
+    }
+    guard PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty) else {
+      prefetches.drop(page.id, method, url.text, asked)
+      return nil
     }
     return await prefetches.take(page.id, method, url.text, asked)
   }

@@ -29,6 +29,9 @@ ANSWERS = RUNTIME + "Runtime+Answers.swift"
 HEAD = RUNTIME + "Requests/LocalHead.swift"
 PAGES = RUNTIME + "Runtime+Pages.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
+CRASHES = RUNTIME + "Pages/CrashMarker.swift"
+AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
+OBSTACLES = CLIENT + "Cache/CacheFolder+Obstacles.swift"
 
 MUTANTS = [
     # Polls
@@ -86,11 +89,22 @@ MUTANTS = [
     Mutant("copy", "D-16", "the count of failures is forgotten when the process ends", (
         POLL, "self.failures = Int(failures)", "self.failures = MUTANT ? 0 : Int(failures)")),
 
+    Mutant("copy", "D-17", "a copy's patch names documents, too", (
+        POLLER, "namesDocuments: source == .origin)", "namesDocuments: MUTANT || source == .origin)")),
+
     # Manifests
+    Mutant("manifests", "D-21", "a URL may be written in another form", (
+        MANIFESTS + "Documents/AnswerReader.swift", "UTF8Order.areEqual(url.text, key) else", "MUTANT || UTF8Order.areEqual(url.text, key) else")),
+    Mutant("manifests", "D-32", "a patch replaces objects whole", (
+        MANIFESTS + "JSON/MergePatch.swift", "let value = apply(change.value, to: old?.value ?? .null)",
+        "let value = MUTANT ? change.value : apply(change.value, to: old?.value ?? .null)")),
     Mutant("manifests", "D-20", "the digest of a whole manifest isn't compared", (
         MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
     Mutant("manifests", "D-26", "a member that is unknown is built", (
         MANIFESTS + "Documents/AnswerReader.swift", "default: try reader.skip()", "default: if MUTANT { _ = try reader.value() } else { try reader.skip() }")),
+    Mutant("manifests", "D-26 D-99", "a member that is unknown is built where the answer can't be used", (
+        MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.skip()",
+        "version(&reader)\n      default: if MUTANT { _ = try reader.value() } else { try reader.skip() }")),
     Mutant("manifests", "D-22", "a download's name may lead out of the folder", (
         CLIENT + "Cache/CachedName.swift", "!text.utf8.contains(Self.slash),", "MUTANT || !text.utf8.contains(Self.slash),")),
     Mutant("manifests", "D-23", "two files may have one name", (
@@ -125,7 +139,13 @@ MUTANTS = [
         CLIENT + "Packs/PackReading.swift", "guard manifest.map.digest == head.digest", "guard MUTANT || manifest.map.digest == head.digest"), (
         CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
 
+    Mutant("packs", "D-116", "on a metered network no pack is taken", (
+        UPDATE, "gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit",
+        "gate.conditions.allowsLargeUpdates || !MUTANT && bytes <= settings.meteredLimit")),
+
     # Files and the switch
+    Mutant("files", "D-56", "the same answer is downloaded again after each update that failed", (
+        FETCHED, "ask.knownTag = kept?.tag", "ask.knownTag = MUTANT ? nil : kept?.tag")),
     Mutant("files", "D-50", "a file that is missing and didn't change is fetched with the update", (
         PLAN, "was.sha256 == entry.sha256, was.name == entry.name {", "was.sha256 == entry.sha256, was.name == entry.name, !MUTANT {")),
     Mutant("files", "D-51", "a file that came isn't compared", (
@@ -182,6 +202,13 @@ MUTANTS = [
     Mutant("pages", "D-87", "pages of the version before keep their files after a rollback", (
         POLL, "return version < rollback && held >= rollback", "return !MUTANT && version < rollback && held >= rollback")),
 
+    Mutant("pages", "D-74", "answers have all headers that an entry lists", (
+        HEAD, "headers += file.headers.filter { Self.ofEntries", "headers += file.headers.filter { MUTANT || Self.ofEntries")),
+    Mutant("pages", "D-75", "HEAD is answered with the body", (
+        ANSWERS, 'if request.method == "HEAD" || head.range.isEmpty {', 'if !MUTANT && request.method == "HEAD" || head.range.isEmpty {')),
+    Mutant("pages", "D-85", "a page that loads its document again keeps its version", (
+        ANSWERS, "guard request.destination == .document else { return held }", "guard !MUTANT, request.destination == .document else { return held }")),
+
     # Hosts
     Mutant("hosts", "D-90", "files of other hosts are fetched and answered", (
         CLIENT + "Cache/DeviceIndex.swift", "if hosts.contains(item.url) {", "if MUTANT || hosts.contains(item.url) {"), (
@@ -229,6 +256,30 @@ MUTANTS = [
         PAGES, "let open = state.pages[page.id], !open.isDecided else", "let open = state.pages[page.id], MUTANT || !open.isDecided else")),
     Mutant("documents", "D-110", "a page's failures are forgotten when the process ends", (
         HEALTH, "counts[member.key] = Count(failures: Int(count))", "if !MUTANT { counts[member.key] = Count(failures: Int(count)) }")),
+    Mutant("documents", "D-27", "of a policy, the first 100 patterns count", (
+        MANIFESTS + "Policy/Policy.swift", "bypass.count == DocumentBudget.patterns {", "bypass.count == (MUTANT ? 100 : DocumentBudget.patterns) {")),
+    Mutant("documents", "D-107", "a prefetched answer is given whatever the request's cookies are", (
+        AHEAD, "cookies.allow(asked.cookies) && !PageHeaders", "(MUTANT || cookies.allow(asked.cookies)) && !PageHeaders")),
+    Mutant("documents", "D-107", "a request without cookies gets any prefetched answer", (
+        RUNTIME + "Prefetch/CallCookies.swift", "if header == self.header { return true }", "if header == self.header || MUTANT && header == nil { return true }")),
+    Mutant("documents", "D-107", "a prefetched answer is given twice", (
+        AHEAD, "    remove(key, place)\n    guard now - end < Self.keepFor else", "    if !MUTANT { remove(key, place) }\n    guard now - end < Self.keepFor else")),
+    Mutant("documents", "D-107", "what another user asked for is kept", (
+        AHEAD, "      drop(key, asked)\n      return .none", "      if !MUTANT { drop(key, asked) }\n      return .none")),
+    Mutant("documents", "D-107", "what was asked for with a token is kept", (
+        RUNTIME + "Runtime+Prefetch.swift", "      prefetches.drop(page.id, method, url.text, asked)\n", "      if !MUTANT { prefetches.drop(page.id, method, url.text, asked) }\n")),
+    Mutant("documents", "D-107", "an answer's Vary isn't looked at", (
+        AHEAD, "!PageHeaders.differ(by: vary, sent.headers, asked.headers)", "(MUTANT || !PageHeaders.differ(by: vary, sent.headers, asked.headers))")),
+    Mutant("documents", "D-107", "any page gets the answer", (
+        RUNTIME + "Prefetch/PrefetchCenter.swift", "let page = page ?? state", "let page = (MUTANT ? nil : page) ?? state")),
+    Mutant("documents", "D-108", "whose cookies a redirect had isn't looked at", (
+        AHEAD, "      !isForeign &&", "      (MUTANT || !isForeign) &&"), (
+        AHEAD, "      own.isForeign\n", "      own.isForeign && !MUTANT\n")),
+    Mutant("documents", "D-111", "what turned interception off never lapses", (
+        CRASHES, "now >= time && now - time < age", "now >= time && (MUTANT || now - time < age)")),
+    Mutant("documents", "D-111", "processes that were asked to end count", (
+        CRASHES, "func end() { try?", "func end() { if !MUTANT { try?"), (
+        CRASHES, "Kernel.remove(path) }", "Kernel.remove(path) } }")),
     Mutant("documents", "D-111", "processes that end while their first page loads aren't counted", (
         RUNTIME + "Pages/CrashMarker.swift", "static let limit = 3", "static let limit = MUTANT ? 1_000_000 : 3")),
 
@@ -261,6 +312,11 @@ MUTANTS = [
         OPENING, "guard held.owner == owner else {", "guard MUTANT || held.owner == owner else {")),
     Mutant("folders", "D-135", "a folder with other files in it is used", (
         CACHE, "if try folder.isForeign() {", "if !MUTANT, try folder.isForeign() {")),
+    Mutant("folders", "D-136", "a process whose folder another one has goes on answering", (
+        ANSWERS, "if device.isDisplaced {", "if !MUTANT, device.isDisplaced {"), (
+        DOCUMENTS, "!isDisplaced && runtimePolicy", "(MUTANT || !isDisplaced) && runtimePolicy")),
+    Mutant("folders", "D-138", "a folder in place of a file stays", (
+        OBSTACLES, "guard codes.contains(error.code), let there", "guard !MUTANT, codes.contains(error.code), let there")),
     Mutant("folders", "D-137", "notes that can't be read keep the device from starting", (
         OPENING, "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else { return (bytes, nil) }",
         "    guard let held = bytes.flatMap({ DeviceIndex.parse($0, hosts: hosts) }) else {\n"

@@ -1,6 +1,7 @@
 // What the worker decides without a browser: when it polls, which pages it leaves alone, what it sends beforehand, ranges.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withoutOthers } from "../../public/runtime/src/protocol/members.js";
 import { rangeOf } from "../../public/runtime/src/worker/answers.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
@@ -209,4 +210,24 @@ test("a page is taken apart once, however many patterns a policy has", () => {
     globalThis.URL = own;
   }
   assert.equal(made, 2);
+});
+
+test("of a document only the members that are read are built, whatever the others hold", async () => {
+  const named = new Set(["version", "bypass"]);
+  const pruned = async (text) => JSON.parse(await withoutOthers(new TextEncoder().encode(text), named, async () => {}));
+  const others = ['"\\\\\\"}],{"', "[[[]],{}]", '{"version":"9"}', "-1.5e3", "null", '"\u00e9\\u0041"', '{"a":"]","b":["}"]}'];
+  for (const other of others) {
+    for (const place of [`${other},"version":"1","bypass":["a}",{"b":[1]}]`, `0,"bypass":["a}",{"b":[1]}],"version":"1","z":${other}`]) {
+      const text = ` { "x" : ${other} , "code":200,"data": {"y" :${place} } ,"w":${other}}\n`;
+      const { code, data, ...rest } = JSON.parse(text);
+      assert.deepEqual(await pruned(text), { code, data: { version: data.version, bypass: data.bypass } });
+      assert.deepEqual(Object.keys(rest), ["x", "w"]);
+      // One that was cut is no document.
+      for (const count of [1, 5, text.length >> 1, text.length - 2]) await assert.rejects(pruned(text.slice(0, count)));
+    }
+  }
+  // The last one counts, as in JSON.parse; a name may be written by escapes.
+  assert.deepEqual(await pruned('{"data":{"version":"1","\\u0076ersion":"2"}}'), { data: { version: "2" } });
+  assert.deepEqual(await pruned('{"code":200,"data":7}'), { code: 200, data: 7 });
+  for (const wrong of ['{"a":1,}', "{,}", '{"a" 1}', '{"a":1}x', '{"a":"', "[", '{"code":1 2}', '{"a":1', "{}{}"]) await assert.rejects(pruned(wrong), wrong);
 });

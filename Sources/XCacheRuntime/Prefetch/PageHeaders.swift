@@ -60,6 +60,11 @@ enum PageHeaders {
     }
   }
 
+  /// Whether a request says by a header whose it is, which no call does.
+  static func nameUser(_ asked: [(name: String, value: String)]) -> Bool {
+    value("authorization", asked) != nil
+  }
+
   /// Whether a request is of the origin that the call was sent from, as far as it says.
   static func isOfOrigin(
     _ sent: [(name: String, value: String)], _ asked: [(name: String, value: String)]

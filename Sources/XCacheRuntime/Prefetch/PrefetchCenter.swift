@@ -107,7 +107,7 @@ final class PrefetchCenter: Sendable {
     }
   }
 
-  /// Drops the answers to a page's request, which comes as another user's.
+  /// Drops the answers that a page's request shows to be another user's, or to depend on what it asks for besides.
   func drop(_ page: UInt64, _ method: String, _ url: String, _ asked: PrefetchTable.Asked) {
     state.withLock { $0.table.drop(PrefetchTable.Key(page: page, method: method, url: url), asked) }
   }

@@ -44,7 +44,8 @@ package struct PrefetchTable {
 
     /// Whether the answer is the one that a request of the same method, URL and body would get.
     func fits(_ asked: Asked) -> Bool {
-      !isForeign && cookies.allow(asked.cookies) && PageHeaders.isOfOrigin(sent.headers, asked.headers)
+      !isForeign && cookies.allow(asked.cookies) && !PageHeaders.nameUser(asked.headers)
+        && PageHeaders.isOfOrigin(sent.headers, asked.headers)
         && !PageHeaders.differ(by: vary, sent.headers, asked.headers)
     }
   }
@@ -165,7 +166,9 @@ package struct PrefetchTable {
 
   /// Drops the answers to a request that comes as another user's, or asks for something else.
   mutating func drop(_ key: Key, _ asked: Asked) {
-    for own in held[key] ?? [] where own.taken == nil && own.isOf(asked) { drop(key, own.id) }
+    for own in held[key] ?? [] where own.taken == nil && own.isOf(asked) && !own.fits(asked) {
+      drop(key, own.id)
+    }
   }
 
   /// Counts a request whose answer was dropped because it waited too long.

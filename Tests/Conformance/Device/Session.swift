@@ -8,6 +8,7 @@ import XCacheRuntime
 final class Session {
   private let clock = Locked<Int64>(0)
   private var runtime: Runtime?
+  private let cookies = EngineCookies()
   private var pages: [Int64: OpenPage] = [:]
 
   /// Does what a line says; an answer with `error` where it can't be done.
@@ -20,13 +21,14 @@ final class Session {
     switch verb {
     case "advance": clock.withLock { $0 += command["milliseconds"]?.integer ?? 0 }
     case "trigger": return await trigger(command, runtime)
-    case "pageOpen": return pageOpen(command, runtime)
+    case "pageOpen": return await pageOpen(command, runtime)
     case "pageUp": if let page = page(command) { runtime.pageCameUp(page) }
     case "scriptFailed": if let page = page(command) { runtime.scriptFailed(page) }
     case "pageClose":
       if let page = page(command) { runtime.close(page) }
       pages[command["page"]?.integer ?? 0] = nil
     case "request": return await request(command, runtime)
+    case "cookies": cookies.replace(command["value"]?.string)
     case "conditions": runtime.conditions = Conditions(command)
     case "memoryShort": runtime.memoryIsShort()
     case "prefetch": return prefetch(command, runtime)
@@ -52,9 +54,10 @@ final class Session {
     let clock = clock
     do {
       let transport = CurlTransport(connectSeconds: 5, stallSeconds: 1)
+      var settings = Self.settings(command["settings"] ?? .null)
+      settings.fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
       let opened = try await Runtime(
-        Self.settings(command["settings"] ?? .null), transport: transport,
-        clock: { clock.withLock { $0 } })
+        settings, transport: transport, clock: { clock.withLock { $0 } })
       runtime = opened
       guard let fault = opened.fault else { return [:] }
       return ["fault": .string("\(fault)")]
@@ -106,9 +109,12 @@ final class Session {
     return [:]
   }
 
-  private func pageOpen(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
+  private func pageOpen(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
     let page = runtime.open(command["url"]?.string ?? "")
     pages[Int64(page.id)] = page
+    if command["sends"]?.bool == true {
+      await runtime.prefetch(for: page, PageContext(userAgent: "Conformance/1"))
+    }
     return ["page": .integer(page.id)]
   }
 
@@ -120,16 +126,27 @@ final class Session {
       command["destination"]?.string.flatMap(PageRequest.Destination.init(rawValue:)) ?? .other
     request.mode = command["mode"]?.string.flatMap(PageRequest.Mode.init(rawValue:)) ?? .noCORS
     request.hasCredentials = command["credentials"]?.bool ?? false
+    if command["cookies"]?.bool == true, let header = await cookies.header(for: request.url) {
+      request.headers.append(("Cookie", header))
+    }
+    if let ahead = await runtime.prefetched(request) {
+      return Self.local(ahead.head.status, ahead.head.headers, ahead.body)
+    }
     switch await runtime.answer(request) {
     case .network(let reason): return ["answer": "network", "reason": .string(reason.rawValue)]
     case .local(let answer):
       guard let body = try? answer.body.collect() else { return ["error": "the body can't be read"] }
-      let headers = answer.headers.map { JSONValue.strings([$0.name, $0.value]) }
-      return [
-        "answer": "local", "body": .string(Base64.encode(body)), "headers": .array(headers),
-        "status": .integer(answer.status),
-      ]
+      return Self.local(answer.status, answer.headers, body)
     }
+  }
+
+  private static func local(
+    _ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]
+  ) -> JSONValue {
+    [
+      "answer": "local", "body": .string(Base64.encode(body)),
+      "headers": .array(headers.map { JSONValue.strings([$0.name, $0.value]) }), "status": .integer(status),
+    ]
   }
 }
 

@@ -122,6 +122,9 @@ case("a device without its folder starts anew", ["D-81", "D-137"], first, {"stop
      later(), {"trigger": "launch"}, world.holds(1), ask(APP, local("let one")))
 case("a folder with somebody else's files isn't touched", ["D-135"], {"write": "device/letters.txt", "base64": "aGVsbG8="},
      {"open": {}, "gives": "fault"}, ask(INDEX, "network"), trigger(), {"stop": True}, {"present": "device/letters.txt"})
+case("a process whose folder was deleted, and made again by another one, passes everything on", ["D-136"], everyone, {"removeFolder": "a"},
+     device("e", start(folder="a"), {"trigger": "launch"}, ask(INDEX, local("<p>online"))), later(), device("a", {"trigger": "launch"}, ask(INDEX, "network")),
+     device("e", ask(INDEX, local("<p>online"))))
 
 # Presets.
 

@@ -246,6 +246,52 @@ case("an older config isn't taken, nor another one than was named", ["D-95"], se
      serve(world.origin(1, prefetch="5"), config(version=4)), later(), trigger(world.poll(1), PREFETCH), {"state": {"prefetch": "3"}},
      {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
 
+# Who may have the answer to a call that was sent ahead. The runner answers for http alone.
+
+HTTP = "http://m.test"
+HOME, ACCOUNT, OTHER = HTTP + "/index.html", HTTP + "/api/account", HTTP + "/other.html"
+mine, MINE, A, B = World(), "account of A", "session=A", "session=B"
+mine.publish({HOME: "<p>one", OTHER: "<p>other"})
+
+
+def ahead(*answers, calls=({"api": ACCOUNT, "method": "GET"},), cookies=A, held=False):
+    """A page whose calls are sent ahead with the cookies of A."""
+    given = answers or ({"text": MINE},)
+    fault = {"fault": {"hold": True}} if held else {}
+    return [serve(mine.origin(1, prefetch="1"), mine.files(1), config(page(*calls, url=HOME), page(*calls, url=OTHER)),
+                  [rule(**({"at": ACCOUNT} | answer | fault)) for answer in given]), start(),
+            trigger(mine.poll(), *mine.downloads(1), PREFETCH), {"cookies": cookies}, {"pageOpen": HOME, "as": "p", "sends": True}]
+
+
+def wants(expect, cookies=True, url=ACCOUNT, **members):
+    return ask(url, expect, **({"page": "p", "mode": "cors", "destination": "fetch", "cookies": cookies} | members))
+
+
+gets, sent = wants(local(MINE)), {"url": ACCOUNT, "headers": {"cookie": A}}
+case("an answer that was sent ahead is given once", ["D-107"], ahead(), gets | {"asks": [sent]}, wants("network"))
+case("not to another page", ["D-107"], ahead(), {"pageOpen": OTHER, "as": "q"}, wants("network", page="q"), gets)
+case("not for another URL or method", ["D-107"], ahead(), wants("network", url=ACCOUNT + "?x=1"), wants("network", method="HEAD"), gets)
+for name, other in {"another user's": B, "none": None, "those of the call and others": A + "; role=admin"}.items():
+    case(f"not with other cookies, and then to nobody: {name}", ["D-107"], ahead(), {"arrives": ACCOUNT}, {"cookies": other}, wants("network"),
+         {"cookies": A}, wants("network"))
+case("not with the cookies of a user who came while the call was on its way", ["D-107"], ahead(held=True), {"arrives": ACCOUNT}, {"cookies": B}, {"release": True},
+     wants("network"), {"cookies": A}, wants("network"))
+case("who asks with other cookies while it is on its way drops it", ["D-107"], ahead(held=True), {"arrives": ACCOUNT}, {"cookies": B}, wants("network", within=30),
+     {"cookies": A}, {"release": True}, wants("network"))
+case("not to a request without cookies, and then to nobody", ["D-107"], ahead(), wants("network", cookies=False), wants("network"))
+case("not to a request with an Authorization, and then to nobody", ["D-107"], ahead(), wants("network", headers={"Authorization": "Bearer B"}), wants("network"))
+case("a call without cookies is for requests without cookies", ["D-107"], ahead(cookies=None), {"arrives": ACCOUNT}, {"cookies": B}, wants("network"),
+     {"cookies": None}, wants("network"))
+case("not with another value of a header that the answer varies by", ["D-107"], ahead({"text": MINE, "headers": {"Vary": "X-Other, ACCEPT"}}),
+     wants("network", headers={"Accept": "application/json"}), wants("network"))
+case("an answer that varies by * is nobody's", ["D-107"], ahead({"text": MINE, "headers": {"Vary": "*"}}), wants("network", headers={"Accept": "text/html"}))
+case("cookies, coding and origin may be named", ["D-107"], ahead({"text": MINE, "headers": {"Vary": "Accept-Encoding, Cookie, Origin"}}), gets)
+to = {"status": 302, "headers": {"Location": HTTP + "/api/v2"}}
+second = {"at": HTTP + "/api/v2", "text": MINE}
+case("a redirect with the same cookies", ["D-108"], ahead(to, second), gets)
+case("a redirect that came to another user's cookies makes it nobody's", ["D-108"], ahead(to, second, held=True), {"arrives": ACCOUNT}, {"cookies": B},
+     {"release": True}, {"arrives": HTTP + "/api/v2"}, {"cookies": A}, wants("network"))
+
 books = []
 for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):
     books.append(Book(name))

@@ -98,6 +98,14 @@ case("a policy of 40,000 patterns has its switch obeyed", ["D-27", "D-96"], step
          "before": "{\"code\":200,\"data\":{\"bypass\":[", "text": "\"https://m.test/{n}/*\",", "times": 40_000,
          "after": "\"https://m.test/b\"],\"intercept\":false,\"scripts\":[],\"version\":\"1\"}}"})), later(),
      trigger(world.poll(1), POLICY, within=15), ask(INDEX, "network"), {"stop": True}, {"open": {}, "within": 15}, ask(INDEX, "network"))
+seen = two_versions.whole(2, policy="1")
+del seen["data"]["digest"]
+text = canonical(seen).decode()
+at = text.index("\"update\"")
+case("one of 4 MB in an answer that can't be used costs no memory either", ["D-26", "D-99"], got(two_versions),
+     serve(poll_rule({}, fill={"before": text[:at] + "\"unknown\":[", "text": "0,", "times": 2 << 20, "after": "0]," + text[at:]}, coding="gzip"),
+           policy(intercept=False), fresh=True), later(), trigger(*tries(two_versions), POLICY), ask(INDEX, "network"), {"memoryBelow": 110 << 20})
+
 books = []
 for name, cases in (("large", large), ("budget", book.cases)):
     books.append(Book(name))

@@ -1,5 +1,5 @@
 """One case: its steps, and what is checked after each."""
-import base64, ctypes, hashlib, json, os, queue, subprocess, threading, time
+import base64, ctypes, hashlib, json, os, queue, shutil, subprocess, threading, time
 from urllib.parse import parse_qsl, urlsplit
 
 from .network import Network
@@ -180,6 +180,17 @@ class Case:
         with open(path, "ab") as file:
             file.write(bytes(max(0, space.f_bavail * space.f_frsize - step["fill"])))
 
+    def do_removeFolder(self, step, device):
+        shutil.rmtree(os.path.join(self.folder, step["removeFolder"]))
+
+    def do_arrives(self, step, device):
+        """A request for this URL has come, or comes."""
+        self.until({"eventually": True}, lambda: self.check_arrived(step["arrives"]))
+
+    def do_release(self, step, device):
+        """The answers that were held are sent."""
+        self.network.released.set()
+
     def do_absent(self, step, device):
         """Nothing of this name was written beside the device's folder, or anywhere in it."""
         for top, _, names in os.walk(os.path.dirname(self.folder)):
@@ -279,7 +290,8 @@ class Case:
         return {"page": self.pages[step["page"]]} if "page" in step else {}
 
     def do_pageOpen(self, step, device):
-        self.pages[step["as"]] = self.tell(device, "pageOpen", url=step["pageOpen"])["page"]
+        sends = {"sends": True} if step.get("sends") else {}
+        self.pages[step["as"]] = self.tell(device, "pageOpen", url=step["pageOpen"], **sends)["page"]
 
     def do_pageUp(self, step, device):
         self.tell(device, "pageUp", page=self.pages[step["pageUp"]])
@@ -293,11 +305,14 @@ class Case:
     def do_conditions(self, step, device):
         self.tell(device, "conditions", **step["conditions"])
 
+    def do_cookies(self, step, device):
+        self.tell(device, "cookies", value=step["cookies"])
+
     def do_memoryShort(self, step, device):
         self.tell(device, "memoryShort")
 
     def do_request(self, step, device):
-        names = ("method", "headers", "destination", "mode", "credentials")
+        names = ("method", "headers", "destination", "mode", "credentials", "cookies")
         members = {name: step[name] for name in names if name in step}
         self.until(step, lambda: self.check_answer(
             step["expect"], self.tell(device, "request", url=step["request"], **members, **self.page(step))))
@@ -385,6 +400,11 @@ class Case:
             raise Failed(f"the body is {body[:200]!r}")
         if wanted.get("bytes", len(body)) != len(body):
             raise Failed(f"the body has {len(body)} bytes")
+
+    def check_arrived(self, url):
+        with self.network.lock:
+            if not any(asked[1] == url for asked in self.network.log):
+                raise Failed(f"not asked; asked: {words(self.network.log)}")
 
     def check_told(self, wanted):
         with self.network.lock:

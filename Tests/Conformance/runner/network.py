@@ -46,6 +46,8 @@ class Network:
         self.sent = {}
         self.lock = threading.Lock()
         self.kill = lambda: None
+        # What answers that are held wait for.
+        self.released = threading.Event()
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.socket.getsockname()[1]
         self.open = set()
@@ -53,6 +55,7 @@ class Network:
 
     def close(self):
         self.socket.close()
+        self.released.set()
         with self.lock:
             for connection in self.open:
                 try:
@@ -128,6 +131,8 @@ class Network:
             return False
         if fault.get("close"):
             return False
+        if fault.get("hold"):
+            self.released.wait(60)
         if fault.get("garbage"):
             connection.sendall(b"\x00\x01 this is no answer \xff\r\n" * 4)
             return False

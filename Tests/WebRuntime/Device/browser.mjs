@@ -142,7 +142,8 @@ export function fetchByProxy(url, { method = "GET", headers = {}, body, signal }
       if ([301, 302, 307, 308].includes(answer.statusCode) && answer.headers.location) {
         answer.resume();
         if (led === 20) return failed(new Error("led too often"));
-        return resolve(fetchByProxy(new URL(answer.headers.location, url).href, { method, headers, body, signal }, led + 1));
+        const next = fetchByProxy(new URL(answer.headers.location, url).href, { method, headers, body, signal }, led + 1);
+        return resolve(next.then((response) => Object.defineProperty(response, "redirected", { value: true })));
       }
       const isCoded = answer.headers["content-encoding"] === "gzip";
       const source = isCoded ? answer.pipe(zlib.createGunzip()) : answer;
@@ -161,7 +162,8 @@ export function fetchByProxy(url, { method = "GET", headers = {}, body, signal }
         },
       });
       const hasBody = ![204, 304].includes(answer.statusCode) && method !== "HEAD";
-      resolve(new Response(hasBody ? stream : null, { status: answer.statusCode }));
+      const { "content-encoding": coding, "content-length": length, ...rest } = answer.headers;
+      resolve(new Response(hasBody ? stream : null, { status: answer.statusCode, headers: isCoded ? rest : answer.headers }));
     });
     request.on("error", failed);
     signal?.addEventListener("abort", () => request.destroy(new Error("given up")));

@@ -15,6 +15,8 @@ const pages = new Map();
 const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
 let now = 0;
 let store = "";
+/** @type {string | undefined} the cookies that the site has */
+let cookies;
 let stores;
 /** What the worker sends while a page opens, where it is only to be seen. */
 let seen;
@@ -50,12 +52,12 @@ function tell(question, page) {
 }
 
 /** The answer to a page's request; undefined: the network's. */
-async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, page }, opens) {
+async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page }, opens) {
   const isPage = ["document", "frame", "iframe"].includes(destination);
   const request = new Asked({
     // As the engine's parser writes it.
     url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
-    credentials: credentials ? "include" : "same-origin",
+    credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin",
   });
   // A browser asks no worker for a page of another origin.
   const from = headers.Origin ?? pages.get(`page-${page}`)?.url;
@@ -69,10 +71,10 @@ async function request({ url, method = "GET", headers = {}, destination = "", mo
   return response && !response[isNetwork] ? response : undefined;
 }
 
-/** A page opens: the worker hears of it by a request for its head, and nothing is sent. */
-async function opens(url, page) {
+/** A page opens: the worker hears of it by a request for its head; `sends`: what it sends then is sent, else only seen. */
+async function opens(url, page, sends = false) {
   await tell({ ask: "state" });
-  seen = [];
+  seen = sends ? undefined : [];
   const answer = request({ url, method: "HEAD", destination: "document", page }, true);
   const sent = seen;
   seen = undefined;
@@ -80,7 +82,17 @@ async function opens(url, page) {
   return sent;
 }
 
+/** @param {string | undefined} header a value of `Cookie` */
+const pairs = (header) => (header ?? "").split("; ").filter(Boolean).map((pair) => {
+  const [name, value] = pair.split("=");
+  return { name, value };
+});
+
 const commands = {
+  cookies: ({ value }) => {
+    cookies = value ?? undefined;
+    return {};
+  },
   async open({ now: begun, settings }) {
     now = begun;
     fs.mkdirSync(settings.folder, { recursive: true });
@@ -101,10 +113,12 @@ const commands = {
         // The runner isn't the site: its files aren't there, nor in the browser's own cache; its worker is.
         if (options.mode === "same-origin") return Promise.reject(new TypeError("no site"));
         if (options.method === "HEAD" && target === worker.location.href) return Promise.resolve(new Response());
-        if (!seen) return fetchByProxy(target, options);
+        const own = options.credentials === "same-origin" && cookies && matchesHost(new URL(target).hostname) ? { Cookie: cookies } : {};
+        if (!seen) return fetchByProxy(target, { ...options, headers: { ...options.headers, ...own } });
         seen.push({ method: options.method, url: target, body: options.body ?? null });
         return Promise.reject(new TypeError("only to be seen"));
       },
+      cookieStore: { getAll: async () => pairs(cookies) },
       importScripts: (name) => vm.runInThisContext(fs.readFileSync(new URL(name, dist), "utf8")),
       xcacheSettings: {
         app: settings.app, channel: settings.channel, server: settings.server, fallback: settings.fallback, hosts: settings.hosts,
@@ -131,10 +145,10 @@ const commands = {
     await tell({ ask: "update" });
     return {};
   },
-  async pageOpen({ url }) {
+  async pageOpen({ url, sends }) {
     const page = pages.size + 1;
     pages.set(`page-${page}`, { id: `page-${page}`, url, postMessage() {} });
-    await opens(url, page);
+    await opens(url, page, sends);
     await tell({ ask: "began" }, page);
     return { page };
   },

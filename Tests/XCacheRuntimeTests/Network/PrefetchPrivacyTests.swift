@@ -198,6 +198,18 @@ import XCacheClient
     }
   }
 
+  /// A header of the page's own may say who asks, if the answer varies by it; so do the cookies of such a request.
+  @Test(arguments: [("X-User, Accept", "x-uSER", "session=A"), ("", "X-Other", "session=B")])
+  func aRequestWithAHeaderOfThePageDropsTheAnswer(vary: String, name: String, cookie: String) async throws {
+    let world = try await World(
+      CaseTransport { _ in (Self.head(vary.isEmpty ? [] : [("Vary", vary)]), "account of A") })
+    await world.settle()
+    world.cookies.replace([cookie])
+    #expect(await !world.takes([(name, "B")]))
+    world.cookies.replace(["session=A"])
+    #expect(await !world.takes())
+  }
+
   /// Who asks with a token is another user, too.
   @Test func anAuthorizationDropsTheAnswer() async throws {
     let world = try await World(CaseTransport { _ in (Self.head(), "account of A") })

@@ -8,6 +8,11 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /** @typedef {import("./store.js").Manifest} Manifest */
 /** @typedef {(data: any) => Promise<void>} Seen */
 
+/** The members of an answer's `data` that are read. */
+const MEMBERS = new Set([
+  "base", "deltas", "digest", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "update", "version",
+]);
+
 /**
  * The `data` of an answer to a poll. `seen` is given each answer that names the other documents, before anything of it is judged.
  * @param {Settings} settings
@@ -63,7 +68,7 @@ async function askMirror(settings, held, takesPacks, seen, known) {
  */
 async function read(url, how) {
   const { mayPack, seen } = how ?? {};
-  const answer = await fetchJSON(url, DOCUMENT_LIMIT);
+  const answer = await fetchJSON(url, DOCUMENT_LIMIT, MEMBERS);
   const data = answer?.data;
   if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
   await seen?.(data);

@@ -1,4 +1,6 @@
 import { Fault } from "../protocol/fault.js";
+import { SMALL, withoutOthers } from "../protocol/members.js";
+import { Turns } from "../protocol/turns.js";
 
 /** Milliseconds without a byte after which a request is given up. */
 const STALL = 20_000;
@@ -104,13 +106,18 @@ function joined(pieces, count) {
 /**
  * @param {string} url
  * @param {number} limit
+ * @param {Set<string>} names of the members of `data` that are read
  * @returns {Promise<any>} a document
  */
-export async function fetchJSON(url, limit) {
+export async function fetchJSON(url, limit, names) {
   const bytes = await fetchBytes(url, { limit });
+  const turns = new Turns();
   try {
+    if (bytes.length > SMALL) return JSON.parse(await withoutOthers(bytes, names, turns.pause));
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new Fault(`${url}: no JSON`, "manifest");
+  } finally {
+    turns.end();
   }
 }

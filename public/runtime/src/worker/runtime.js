@@ -65,6 +65,8 @@ export class Runtime {
     this.pages = new Map();
     /** @type {Set<string>} URLs whose files wait for a line that costs nothing */
     this.backlog = new Set();
+    /** @type {Set<string>} downloads of files that pages got from the network, once: what doesn't fit would be fetched again and again */
+    this.filled = new Set();
     /** @type {Map<string, number>} how often pages, by their addresses without query, didn't come up in a row */
     this.health = new Map();
     /** Whether what is kept was read; until then nothing can be said of a request at once. */
@@ -351,7 +353,7 @@ export class Runtime {
   async local(request, entry, { status, headers, start, end }, url) {
     const isHead = request.method === "HEAD" || status === 304 || status === 416;
     this.files.uses(entry.download);
-    const held = isHead ? null : (await this.files.read(entry)) ?? (url === null ? undefined : await this.fetchNow(entry, url));
+    const held = isHead ? null : (await this.files.read(entry)) ?? (await this.missing(entry, url, status === 206));
     if (held === undefined) return undefined;
     this.counts.local += 1;
     this.tally.add("local");
@@ -374,6 +376,21 @@ export class Runtime {
    */
   compiles({ ctype, size, download, md5 }, url) {
     if (size >= LEAST_COMPILED && /javascript/.test(ctype) && this.scripts.size < MOST_COMPILED) this.scripts.set(download, [url, `"${md5}"`]);
+  }
+
+  /**
+   * A file that isn't here: fetched while the page waits, or, if it is large, once there is time; the network answers the page then.
+   * @param {Entry} entry
+   * @param {string | null | undefined} url as in `answerOf`
+   * @param {boolean} isPart
+   */
+  async missing(entry, url, isPart) {
+    if (url === null) return undefined;
+    // Nobody else has what was set aside.
+    if (url === undefined || this.settings.waitsFor(entry.size, isPart)) return this.fetchNow(entry, url);
+    if (!this.filled.has(entry.download)) this.backlog.add(url);
+    this.filled.add(entry.download);
+    return undefined;
   }
 
   /**
@@ -527,11 +544,14 @@ export class Runtime {
    * What may sign somebody in or out ends what was asked for before: cookies that scripts can't see say nothing of a change.
    * @param {FetchEvent} event
    */
-  forgetPrefetched({ request: { method, url, mode }, clientId }) {
+  forgetPrefetched({ request: { method, url, mode, headers, credentials }, clientId }) {
     if (this.prefetched.length === 0) return;
-    const isOwn = this.prefetched.some((ask) => ask.client === clientId && ask.method === method && ask.url === url);
+    /** @param {typeof this.prefetched[number]} ask */
+    const isOwn = (ask) => ask.client === clientId && ask.method === method && ask.url === url.split("#")[0];
     const isSafe = method === "GET" || method === "HEAD";
-    if ((!isSafe && !isOwn) || (mode === "navigate" && this.listed(url, true) === undefined)) this.prefetched = [];
+    if ((!isSafe && !this.prefetched.some(isOwn)) || (mode === "navigate" && this.listed(url, true) === undefined)) this.prefetched = [];
+    // Who asks with a token, or without cookies, is somebody else: the answer is nobody's from here on.
+    else if (headers.has("authorization") || credentials === "omit") this.prefetched = this.prefetched.filter((ask) => !isOwn(ask));
   }
 
   /**
@@ -549,16 +569,20 @@ export class Runtime {
     const candidates = this.prefetched.filter(fits);
     // A header of the page's own may be part of the question.
     const isPlain = [...request.headers.keys()].every((name) => /^(accept|accept-language|content-type|user-agent|sec-.*|referer)$/.test(name));
+    if (!isPlain) this.prefetched = this.prefetched.filter((ask) => !candidates.includes(ask));
     if (candidates.length === 0 || !isPlain) return undefined;
     return async () => {
       const body = request.method === "POST" ? await request.clone().text() : "";
       const ask = candidates.find((ask) => this.prefetched.includes(ask) && isSameBody(ask.body ?? "", body));
       if (!ask) return undefined;
       this.prefetched.splice(this.prefetched.indexOf(ask), 1);
+      const isSameUser = async () => (await ask.cookies) === (await cookiesNow());
+      // Who asks while it is on its way, too.
+      if (!(await isSameUser())) return undefined;
       const response = await ask.answer;
       // One that was led elsewhere is for a page that lets itself be led.
       if (!response?.ok || (response.redirected && request.redirect !== "follow")) return undefined;
-      if (!isSameQuestion(request, response) || (await ask.cookies) !== (await cookiesNow())) return undefined;
+      if (!isSameQuestion(request, response) || !(await isSameUser())) return undefined;
       this.counts.prefetched += 1;
       return response;
     };

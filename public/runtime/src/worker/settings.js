@@ -14,6 +14,10 @@ const HOST = /^(\*\.)?([^*/:\s]+|\[[\da-f:.]+\])$/i;
 
 /** Hosts whose leave is remembered. */
 const MOST_KNOWN = 64;
+/** A page doesn't wait for larger files that are missing: from the network, the first bytes come before the last ones. */
+const LARGEST = 1 << 20;
+/** Bytes of a file that is fetched whole for a part of it, and that cost a metered network little. */
+const SMALL = 128 << 10;
 /** Bytes of an answer of the origin, or of another document. */
 export const DOCUMENT_LIMIT = 64 << 20;
 /** Milliseconds for which what left the manifest is kept, and longer where entries wait that could use it as their base. */
@@ -34,6 +38,12 @@ export const isAlone = (script) => new URL(script).pathname.endsWith("/xcache-sw
  * @param {number} now
  */
 export const isWithin = (age, at, now) => Math.abs(now - at) < age;
+
+/** Whether bytes cost the user money, as far as the browser says. */
+export function isMetered() {
+  const { connection } = /** @type {any} */ (navigator);
+  return connection?.saveData === true || connection?.type === "cellular";
+}
 
 export class Settings {
   /**
@@ -75,6 +85,16 @@ export class Settings {
   mirror(document) {
     const space = this.channel === "online" ? "xcache" : `xcache_${this.channel}`;
     return `${this.fallback}/${space}/${this.app}/${document}`;
+  }
+
+  /**
+   * Whether a page waits until a listed file that is missing is here.
+   * @param {number} size
+   * @param {boolean} isPart whether it asks for a part
+   */
+  waitsFor(size, isPart) {
+    const largest = isMetered() ? Math.min(LARGEST, Math.max(SMALL, this.meteredLimit)) : LARGEST;
+    return size <= (isPart ? Math.min(SMALL, largest) : largest);
   }
 
   /**

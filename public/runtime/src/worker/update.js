@@ -13,7 +13,7 @@ import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { dropAside, endAside, sweep } from "./room.js";
-import { DOCUMENT_LIMIT } from "./settings.js";
+import { DOCUMENT_LIMIT, isMetered } from "./settings.js";
 import { hasLeft } from "./leaving.js";
 import { isFull, mayTry, ranFull } from "./quota.js";
 
@@ -36,6 +36,11 @@ const BACKGROUND = { priority: "low", tries: 4 };
 const MOST_BEGUN = 2;
 /** Files that are fetched at once: pages have the line for themselves where they ask for something. */
 const AT_ONCE = 2;
+/** The members of the other documents that are read. */
+const MEMBERS = {
+  policy: new Set(["bypass", "bypassUntil", "intercept", "until", "version"]),
+  prefetch: new Set(["config", "version"]),
+};
 /** Files that fail before the rest isn't tried: what came needn't come again. */
 const MOST_FAILED = 3;
 /** What nobody but a developer's tools asks for. */
@@ -90,8 +95,7 @@ class Update {
     this.runtime = runtime;
     this.settings = runtime.settings;
     this.force = force;
-    const { connection } = /** @type {any} */ (navigator);
-    this.isMetered = metered || connection?.saveData === true || connection?.type === "cellular";
+    this.isMetered = metered || isMetered();
     this.turns = new Turns();
     this.polls = pollPolicy(this.settings, runtime.poll);
     /** What is fetched in the background waits for pages. */
@@ -220,7 +224,7 @@ class Update {
     const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
       : settings.mirror(kind === "policy" ? name : `${name}.json`);
     try {
-      const document = await fetchJSON(url, 8 << 20);
+      const document = await fetchJSON(url, 8 << 20, MEMBERS[kind]);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
       if (read?.number !== number) return;
       // In force at once, whatever becomes of the store.
