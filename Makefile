@@ -120,9 +120,9 @@ test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients 
 	@.ci/packages python3 openssl
 	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
 
-test-fairness: build ## 34 kinds of costly requests, 200 in flight, abandoned, slow, repeated: what others notice (6 minutes; KINDS="diff log")
+test-fairness: build ## 35 kinds of costly requests, 200 in flight, abandoned, slow, repeated: what others notice (6 minutes; KINDS="diff log"; SHORT=1)
 	@command -v python3 >/dev/null || .ci/packages python3
-	Tests/Fairness/fairness.py $(XCACHE) $(KINDS)
+	Tests/Fairness/fairness.py $(XCACHE) $(if $(SHORT),--short) $(KINDS)
 
 test-container: deb-webkit ## run the steps of both Containerfiles in chroots, then the images' commands; needs root (about 15 minutes; BUILT=1 uses the program that is built)
 	@.ci/packages debootstrap python3 rsync

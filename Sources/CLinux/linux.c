@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <linux/fs.h>
 #include <linux/sockios.h>
+#include <sys/resource.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,6 +31,10 @@ int xcache_epoll_wait(int epoll, struct epoll_event *events, int capacity, int m
   return syscall(SYS_epoll_pwait, epoll, events, capacity, milliseconds, NULL, 0);
 }
 int xcache_syncfs(int fd) { return syncfs(fd); }
+int xcache_lower_priority(int steps) {
+  int nice = getpriority(PRIO_PROCESS, (id_t)getpid()) + steps;
+  return getpriority(PRIO_PROCESS, 0) < nice ? setpriority(PRIO_PROCESS, 0, nice) : 0;
+}
 int xcache_start_writing(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int xcache_openat(int folder, const char *path, int flags, unsigned mode) {
   return openat(folder, path, flags, mode);

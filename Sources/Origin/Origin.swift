@@ -87,10 +87,12 @@ package final class Origin: Sendable {
     packs = PackEndpoint(store: store, log: options.log, failures: failures)
     let adoption = AdoptionService(store: store, log: options.log)
     deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log, failures: failures)
+    let coded: CodedFiles
     do throws(SystemError) {
+      coded = try CodedFiles(store: store, log: options.log)
       downloads = DownloadEndpoint(
-        store: store, coded: try CodedFiles(store: store, log: options.log), checker: try BlobChecker(),
-        deltas: deltas, log: options.log, failures: failures)
+        store: store, coded: coded, checker: try BlobChecker(), deltas: deltas, log: options.log,
+        failures: failures)
     } catch {
       throw StoreError(error)
     }
@@ -141,6 +143,7 @@ package final class Origin: Sendable {
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
         + attempts.metrics + service.counters.prometheusText(pending: service.backlog.pending)
         + service.packs.counters.prometheusText + service.packBytesText + builder.prometheusText
+        + coded.prometheusText
     }
     openFiles = options.openFiles
   }

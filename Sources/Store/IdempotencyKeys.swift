@@ -106,11 +106,12 @@ extension Connections {
   ///   - record: keeps the answer for retries; nil if it isn't to be kept.
   ///   - now: milliseconds since 1970.
   ///   - isUrgent: whether the act may use the reserve when the disk is full.
+  ///   - goesFirst: whether the act doesn't wait for others that wait.
   ///   - committed: called after the commit, before anything else can be written.
   ///   - act: what the transaction does.
   /// - Throws: `alreadyDone` if the request was carried out before.
   func transaction<Outcome: Sendable>(
-    keeping record: AnswerRecord<Outcome>?, now: Int64, isUrgent: Bool = true,
+    keeping record: AnswerRecord<Outcome>?, now: Int64, isUrgent: Bool = true, goesFirst: Bool = false,
     then committed: (Outcome) throws(StoreError) -> Void = { _ in },
     _ act: (Database) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
@@ -126,7 +127,8 @@ extension Connections {
       try committed(outcome)
       return outcome
     }
-    return isUrgent ? try urgently(body) : try writing(body)
+    return isUrgent
+      ? try urgently(goesFirst: goesFirst, body) : try writing(goesFirst: goesFirst, body)
   }
 }
 

@@ -139,6 +139,11 @@ package final class Store: Sendable {
     if Cancellation.current?.isCancelled == true { throw .cancelled }
   }
 
+  /// Copies the database's log into the database, so that acts don't wait for that; called every second.
+  package func checkpoint() throws(StoreError) {
+    try connections.checkpoint()
+  }
+
   /// Frees memory that only makes later reads faster; for quiet moments.
   package func releaseMemory() {
     lastPlan.drop()

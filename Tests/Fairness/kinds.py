@@ -29,9 +29,13 @@ def kinds(origin, read, publish, newest, downloads):
     held = json.loads(origin.ask("GET", f"/api/v1/{SHOP}/bundles/main/entries")[1])["entries"]
     values = list(held.values())[:3_000]
 
-    def release(number, **more):
-        put = {f"https://shop.example.com/new{number}/{n}.png": value for n, value in enumerate(values)}
-        return {"bundles": [{"base": str(newest), "bundle": "main", "remove": [], "set": put}], **more}
+    def release(number, base=newest, count=3_000, **more):
+        put = {f"https://shop.example.com/new{number}/{n}.png": value for n, value in enumerate(values[:count])}
+        return {"bundles": [{"base": str(base), "bundle": "main", "remove": [], "set": put}], **more}
+
+    # An app whose bundle is replaced whole by each release.
+    busy = "apps/busy/channels/online"
+    origin.api("POST", busy + "/releases", release(0, 0, 500, now=True))
 
     found = {
         "metrics": [raw("GET", "/metrics")],
@@ -63,6 +67,8 @@ def kinds(origin, read, publish, newest, downloads):
         "adoption": [api(SHOP + "/adoption"), api(SHOP + "/adoption/series?step=hour")],
         "leases": [api("leases", method="POST", body={"holder": f"m{n}", "seconds": 60}) for n in range(50)],
         "releases, dry": [api(SHOP + "/releases", publish, "POST", release(n, dryRun=True)) for n in range(8)],
+        "releases, made": [
+            api(busy + "/releases", publish, "POST", release(n, 0, 500, now=True)) for n in range(8)],
         "preparations": [api(SHOP + "/preparations", publish, "POST", release(n)) for n in range(8)],
         "rollbacks, dry": [
             api(SHOP + "/rollback", publish, "POST", {"bundle": "main", "to": str(v), "dryRun": True})

@@ -1,7 +1,8 @@
 """The origin under attack, with what was published to it."""
 import http.client, json, os, random, signal, subprocess, sys, time, urllib.parse
 
-RESOURCES, VERSIONS, CHANGES, COLD = 8_000, 5, 1_600, 1_500
+# Of the large app, and the files of the small one that nobody asks for: in the whole suite and in the short one.
+SIZES = {False: (8_000, 5, 1_600, 1_500), True: (3_000, 3, 1_000, 300)}
 
 
 class Origin:
@@ -9,6 +10,9 @@ class Origin:
         self.xcache, self.work, self.data = xcache, work, work + "/data"
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("XCACHE_")}
         self.environment.update(XDG_CACHE_HOME=work + "/cache", XCACHE_TOKEN_FILE=self.data + "/admin.token")
+        # Versions up to 0.2 create channels without being told to.
+        usage = subprocess.run([xcache, "publish", "--help"], capture_output=True, text=True).stdout
+        self.create = ["--create"] if "--create" in usage else []
         self.start()
         self.admin = open(self.data + "/admin.token").read().strip()
 
@@ -60,18 +64,19 @@ class Origin:
 
     def publish(self, app, folder, *more):
         done = subprocess.run(
-            [self.xcache, "publish", folder, "--base-url", f"https://{app}.example.com/", "--bundle", "main", "--now",
-             "--no-check", "all", "--app", app, *more], env=self.environment, capture_output=True, text=True)
+            [self.xcache, "publish", *self.create, folder, "--base-url", f"https://{app}.example.com/", "--bundle", "main",
+             "--now", "--no-check", "all", "--app", app, *more], env=self.environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"publish {app}: {done.returncode}\n{done.stdout}{done.stderr}")
 
-    def fill(self):
+    def fill(self, is_short):
         """Publishes a large app with a history, and a small one whose files nobody asks for."""
+        resources, versions, changes, cold = SIZES[is_short]
         dice, shop, calm = random.Random(36), self.work + "/shop", self.work + "/calm"
         os.makedirs(shop)
         os.makedirs(calm)
-        for version in range(VERSIONS):
-            changed = range(RESOURCES) if version == 0 else dice.sample(range(RESOURCES), CHANGES)
+        for version in range(versions):
+            changed = range(resources) if version == 0 else dice.sample(range(resources), changes)
             for number in changed:
                 with open(f"{shop}/file{number:05}.png", "wb") as file:
                     file.write(dice.randbytes(90))
@@ -79,7 +84,7 @@ class Origin:
                 with open(f"{shop}/large{number}.js", "w") as file:
                     file.writelines(f"call({dice.randrange(10**9)}, 'line {line}')\n" for line in range(150_000))
             self.publish("shop", shop)
-        for number in range(COLD):
+        for number in range(cold):
             with open(f"{calm}/file{number:05}.js", "wb") as file:
                 file.write(b"// " + dice.randbytes(1_500).hex().encode())
         for version in range(2):

@@ -81,6 +81,38 @@ import Testing
     #expect(order.firstIndex(of: "noted b") ?? .max <= 2)
   }
 
+  /// 20 clients fetch answers that keep the loop busy for 30 ms each, again and again.
+  @Test func largeAnswersAreSentInTurnsAfterRequests() throws {
+    let server = try TestServer()
+    let isOver = Locked(false)
+    let address = server.address
+    let threads = try (0..<20).map { _ in
+      try OSThread(name: "large") {
+        let client = TestClient(address)
+        while !isOver.withLock({ $0 }) {
+          client.send(Self.get("/made"))
+          guard client.answer()?.body.count == 3_000_000 else { return }
+        }
+      }
+    }
+    defer {
+      isOver.withLock { $0 = true }
+      for thread in threads { thread.join() }
+    }
+    #expect(server.reaches { $0.open == 20 })
+    Clock.sleep(for: .milliseconds(300))
+    let client = server.client()
+    var milliseconds: [UInt64] = []
+    for _ in 0..<20 {
+      let begin = Clock.monotonicNanoseconds()
+      client.send(Self.get("/small"))
+      #expect(client.answer()?.text == "/small")
+      milliseconds.append((Clock.monotonicNanoseconds() - begin) / 1_000_000)
+    }
+    // All others' answers take 600 ms.
+    #expect(milliseconds.sorted()[10] < 100, "\(milliseconds)")
+  }
+
   @Test func anUploadWhoseClientIsGoneIsAborted() throws {
     let (server, holding) = try Self.held()
     let uploader = server.client()

@@ -1,9 +1,9 @@
 import Glibc
 import HTTP
-import Platform
 import System
 import Testing
 
+@testable import Platform
 @testable import Server
 
 @Suite struct LoopPartsTests {
@@ -82,6 +82,21 @@ import Testing
   }
 
   /// A large document whose parts are made while it is sent, to a client that takes little at a time.
+  @Test func aTurnListsNoMoreThanItMaySend() {
+    var queue = WriteQueue()
+    for text in ["abcd", "efgh", "ijkl"] { queue.append(.bytes(SharedBytes(text), 0..<4)) }
+    #expect(queue.count == 12)
+    var pieces = GatherList(capacity: 16)
+    let fileFollows = queue.gather(into: &pieces, upTo: 6)
+    #expect(!fileFollows)
+    #expect((0..<pieces.message.msg_iovlen).map { pieces.message.msg_iov[$0].iov_len } == [4, 2])
+    queue.remove(6)
+    "xy".utf8CString.withUnsafeBytes { queue.prepend(UnsafeRawBufferPointer(rebasing: $0[..<2])) }
+    #expect(queue.count == 8)
+    queue.remove(8)
+    #expect(queue.isEmpty && queue.count == 0)
+  }
+
   @Test func whatIsMadeIsMadeWhenItsTurnComes() {
     final class Held: Sendable {
       weak let bytes: SharedBytes?; init(_ bytes: SharedBytes) { self.bytes = bytes }
@@ -103,7 +118,7 @@ import Testing
     var waits = 0
     while !queue.isEmpty {
       pieces.removeAll()
-      _ = queue.gather(into: &pieces)
+      _ = queue.gather(into: &pieces, upTo: .max)
       // What is made and not sent is never more than one call may take.
       waits = max(waits, made.withLock { $0.count { $0.bytes != nil } })
       guard case .bytes(let bytes, let range) = queue.next else { break }

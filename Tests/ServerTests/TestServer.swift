@@ -142,6 +142,15 @@ final class TestHandler: Handler {
     if path.equals("/huge") {
       return .now(Response(.ok, HeadFields(), .pieces([SharedBytes](repeating: Self.large, count: 20))))
     }
+    // 3 MB that take 30 ms to make.
+    if path.equals("/made") {
+      let part = MadeBytes(count: 50_000) {
+        let end = Clock.monotonicNanoseconds() + 500_000
+        while Clock.monotonicNanoseconds() < end {}
+        return SharedBytes([UInt8](repeating: 0x61, count: 50_000))
+      }
+      return .now(Response(.ok, HeadFields(), .segments((0..<60).map { _ in .made(part) })))
+    }
     if path.equals("/pieces") {
       return .now(Response(.ok, HeadFields(), .pieces([SharedBytes("a"), Self.large, SharedBytes("z")])))
     }

@@ -1,3 +1,4 @@
+import Glibc
 import System
 import Testing
 
@@ -27,6 +28,27 @@ import Testing
       thread.stop()
     }
     #expect(rounds.withLock { $0 } == 2)
+  }
+
+  /// Threads begin with the priority of the one that started them, so steps must not add up.
+  @Test func prioritiesCountFromTheProcess() throws {
+    @Sendable func nice() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+    let normal = nice()
+    let (outer, inner) = (Locked<Int32>(0), Locked<[Int32]>([]))
+    try OSThread(name: "outer") {
+      OSThread.lowerPriority(to: .awaited)
+      outer.withLock { $0 = nice() }
+      let thread = try? OSThread(name: "inner") {
+        OSThread.lowerPriority(to: .awaited)
+        inner.withLock { $0.append(nice()) }
+        OSThread.lowerPriority(to: .background)
+        OSThread.lowerPriority(to: .awaited)
+        inner.withLock { $0.append(nice()) }
+      }
+      thread?.join()
+    }.join()
+    #expect(outer.withLock { $0 } == min(19, normal + 5))
+    #expect(inner.withLock { $0 } == [min(19, normal + 5), min(19, normal + 10)])
   }
 
   @Test func aPauseEndsByItself() throws {

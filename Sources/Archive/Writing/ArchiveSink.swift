@@ -11,15 +11,20 @@ package final class ArchiveFileSink: ArchiveSink {
   private let path: String
   private var hasher = SHA256Hasher()
   private var pending: [UInt8] = []
+  /// Called after each write, with the file.
+  private let written: (borrowing Descriptor) -> Void
   /// The number of bytes so far.
   package private(set) var size: Int64 = 0
 
   private static let step = 1 << 18
 
-  /// Takes ownership of an open, empty file.
-  package init(_ file: consuming Descriptor, path: String) {
+  /// Takes ownership of an open, empty file. `written` is called after each write.
+  package init(
+    _ file: consuming Descriptor, path: String, written: @escaping (borrowing Descriptor) -> Void = { _ in }
+  ) {
     self.file = file
     self.path = path
+    self.written = written
     pending.reserveCapacity(Self.step)
   }
 
@@ -48,5 +53,6 @@ package final class ArchiveFileSink: ArchiveSink {
   private func writeThrough(_ bytes: RawSpan) throws(ArchiveError) {
     hasher.update(bytes)
     try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }
+    written(file)
   }
 }

@@ -24,6 +24,8 @@ int xcache_start_writing(int fd);
 int xcache_openat(int folder, const char *path, int flags, unsigned mode);
 /// Opens a file for reading, bypassing the page cache (O_DIRECT).
 int xcache_open_direct(const char *path);
+/// Makes the calling thread's nice value at least this much higher than that of the process's first thread.
+int xcache_lower_priority(int steps);
 /// Gives the calling thread's disk requests the lowest best-effort priority (ioprio_set(2)).
 int xcache_lower_disk_priority(void);
 ssize_t xcache_copy_file_range(int from, int to, size_t count);

@@ -1,6 +1,7 @@
 import Compression
 import HTTP
 import Store
+import Synchronization
 import System
 
 /// gzip and zstd bodies of compressible files, made on first request and kept under `derived/`.
@@ -14,6 +15,8 @@ final class CodedFiles: Sendable {
   private let work: SingleFlight<SHA256, Void>
   /// Files that couldn't be made, and until when nobody tries again (monotonic nanoseconds).
   private let failed = Locked<[SHA256: UInt64]>([:])
+  /// The number of bodies coded, whether or not they turned out to be worth it.
+  private let coded = Atomic<Int>(0)
 
   struct Coded {
     let file: OpenFile
@@ -117,6 +120,7 @@ final class CodedFiles: Sendable {
 
   private func make(_ sha256: SHA256, _ plain: [UInt8], _ coding: BodyCoding) throws(StoreError) {
     if try store.derived.isPoor(coding.text, for: sha256) { return }
+    coded.add(1, ordering: .relaxed)
     let bytes = coding == .gzip ? Gzip.encode([plain]) : Zstd.encode([plain], level: Self.zstdLevel)
     guard Coding.pays(bytes.count, for: plain.count) else {
       return try store.derived.notePoor(coding.text, for: sha256)
@@ -129,6 +133,16 @@ final class CodedFiles: Sendable {
 
   private func fail(_ sha256: SHA256) {
     failed.withLock { $0[sha256] = Clock.monotonicNanoseconds() + Self.retryNanoseconds }
+  }
+
+  /// The metric in the Prometheus text format, version 0.0.4.
+  var prometheusText: String {
+    """
+    # HELP xcache_codings_made_total gzip and zstd bodies of files made, or tried and not worth it.
+    # TYPE xcache_codings_made_total counter
+    xcache_codings_made_total \(coded.load(ordering: .relaxed))
+
+    """
   }
 }
 

@@ -120,7 +120,11 @@ final class PreparationQueue: Sendable {
 
   private func start(onlyUrgent: Bool) {
     do throws(SystemError) {
-      _ = try OSThread(name: "prepare") { [self] in work(onlyUrgent: onlyUrgent) }
+      _ = try OSThread(name: "prepare") { [self] in
+        // Its threads inherit that.
+        if !onlyUrgent { OSThread.lowerPriority(to: .awaited) }
+        work(onlyUrgent: onlyUrgent)
+      }
     } catch {
       // Without a thread, nothing is prepared; devices fetch whole files.
       let stuck = state.broadcasting { state in

@@ -16,7 +16,7 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// Periodic work: every 10 seconds, counts are written, expired plans dropped, and the disk's reserve and the data folder's lock
+/// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans dropped, and the disk's reserve and the data folder's lock
 /// checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
@@ -80,6 +80,7 @@ final class MaintenanceService: Sendable {
     recordDiskUse()
     while thread.pause(for: .seconds(1)) {
       second += 1
+      checkpoint()
       shared.dropOld()
       if second % Self.flushSeconds == 0 {
         adoption.flush()
@@ -128,6 +129,15 @@ final class MaintenanceService: Sendable {
     } catch {
       if wasOurs { log("error: \(error)") }
       return false
+    }
+  }
+
+  private func checkpoint() {
+    do throws(StoreError) {
+      try store.checkpoint()
+    } catch {
+      // A commit does it when the log is large; the disk may be full.
+      log("error: the database's log can't be copied into the database: \(error)")
     }
   }
 

@@ -67,6 +67,8 @@ struct PendingWork {
 struct WriteQueue {
   private var segments: [BodySegment] = []
   private var first = 0
+  /// The bytes of all that is left.
+  private(set) var count: UInt64 = 0
   /// Replaces a segment that was sent.
   private static let sent = BodySegment.bytes(SharedBytes([]), 0..<0)
 
@@ -76,7 +78,9 @@ struct WriteQueue {
   var next: BodySegment? { first < segments.count ? segments[first] : nil }
 
   mutating func append(_ segment: BodySegment) {
-    if segment.count > 0 { segments.append(segment) }
+    guard segment.count > 0 else { return }
+    segments.append(segment)
+    count &+= segment.count
   }
 
   /// Inserts bytes before everything else.
@@ -85,6 +89,7 @@ struct WriteQueue {
     let copy = SharedBytes(bytes.bytes)
     segments.replaceSubrange(0..<first, with: [.bytes(copy, 0..<copy.count)])
     first = 0
+    self.count &+= UInt64(bytes.count)
   }
 
   /// Appends a copy of bytes.
@@ -96,6 +101,7 @@ struct WriteQueue {
   /// Removes `count` sent bytes from the front.
   mutating func remove(_ count: Int) {
     var left = UInt64(count)
+    self.count &-= min(left, self.count)
     while left > 0, let segment = next {
       if segment.count > left {
         segments[first] = segment.part(left..<segment.count)
@@ -113,6 +119,7 @@ struct WriteQueue {
   mutating func removeAll() {
     segments = []
     first = 0
+    count = 0
   }
 
   /// Copies the next bytes to the end of `buffer`, until that is full; returns a file that lacks its announced bytes, if
@@ -141,18 +148,18 @@ struct WriteQueue {
   /// less than a socket takes: one piece of a manifest is about 50 KB.
   private static let maxProduced = 32 << 10
 
-  /// Lists the next pieces of memory, up to the first file; returns true if a file comes right after them. Pieces yet to be
-  /// produced are produced here, as many as one call may send.
-  mutating func gather(into pieces: inout GatherList) -> Bool {
+  /// Lists the next pieces of memory, up to the first file or `limit` bytes; returns true if a file comes right after them.
+  /// Pieces yet to be produced are produced here, as many as one call may send.
+  mutating func gather(into pieces: inout GatherList, upTo limit: Int) -> Bool {
     var listed = 0
     for index in first..<segments.count {
-      if pieces.isFull { return false }
+      if pieces.isFull || listed >= limit { return false }
       if case .made(let bytes) = segments[index] {
         guard listed < Self.maxProduced else { return false }
         segments[index] = .bytes(bytes.make(), 0..<bytes.count)
       }
       guard case .bytes(let bytes, let range) = segments[index] else { return true }
-      pieces.append(UnsafeRawBufferPointer(rebasing: bytes.address[range]))
+      pieces.append(UnsafeRawBufferPointer(rebasing: bytes.address[range].prefix(limit &- listed)))
       listed &+= range.count
     }
     return false

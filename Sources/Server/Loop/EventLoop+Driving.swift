@@ -6,6 +6,8 @@ import System
 extension EventLoop {
   /// How many reads a connection gets before others have their turn.
   private static let maxReads = 4
+  /// From how many bytes on a part of a body is read only in a connection's turn, after the requests that have come: 64 KB.
+  private static let largeRead = 1 << 16
 
   /// Does what can be done for a connection, until it has to wait.
   func drive(_ connection: Connection) {
@@ -38,7 +40,19 @@ extension EventLoop {
         guard reads <= EventLoop.maxReads else { return yieldTurn(connection) }
         read(connection)
       case .dispatch(let head): dispatch(head, connection)
-      case .flush: guard flush(connection) else { return yieldTurn(connection) }
+      case .flush:
+        if isBulk(connection) {
+          guard hasTurn else {
+            keepForTurn(connection)
+            return yieldTurn(connection)
+          }
+          hasTurn = false
+        }
+        guard flush(connection) else { return yieldTurn(connection) }
+      case .readBody(let size) where size >= EventLoop.largeRead:
+        guard hasTurn else { return yieldTurn(connection) }
+        hasTurn = false
+        readBody(connection, upTo: size)
       case .wait:
         saveInput(connection)
         return schedule(connection)

@@ -48,6 +48,8 @@ final class EventLoop {
   var deadlines = DeadlineHeap()
   /// Connections that used up their turn with work left.
   var yielded: [UInt64] = []
+  /// Whether the connection being driven has its turn, and hasn't used it.
+  var hasTurn = false
   /// The number of connections that were refused by a limit and aren't closed yet.
   var refusedCount = 0
 
@@ -107,17 +109,7 @@ final class EventLoop {
       let event = events[index]
       handle(event.events, token: event.token)
     }
-    let tokens = yielded
-    if !tokens.isEmpty {
-      yielded = []
-      for token in tokens {
-        guard let connection = connection(token) else { continue }
-        connection.hasYielded = false
-        // The last turn may have left unread data in the socket.
-        if connection.tls != nil { connection.http.becameReadable() }
-        drive(connection)
-      }
-    }
+    if !yielded.isEmpty { giveTurns() }
     if let next = deadlines.next, next <= now { expire() }
   }
 

@@ -70,6 +70,11 @@ extension Database {
     try audit(act, by: requester.actor, now: now)
   }
 
+  /// Deletes the counts of tokens that have done nothing of the kind for 90 days, unless acts are still to be recorded.
+  func forgetActs(before now: Int64) throws(StoreError) {
+    try run("DELETE FROM act_count WHERE day < ? AND unrecorded = 0", now / 86_400_000 - 90)
+  }
+
   private func tally(of act: String, by owner: String) throws(StoreError) -> ActTally {
     try first(
       "SELECT day, acts, unrecorded, recorded_in FROM act_count WHERE owner = ? AND act = ?", owner, act

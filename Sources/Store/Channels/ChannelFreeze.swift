@@ -55,7 +55,7 @@ extension Store {
     _ app: AppName, _ name: ChannelName, reason: String, by actor: Actor,
     record: AnswerRecord<ChannelFreezing>? = nil
   ) throws(StoreError) -> ChannelFreezing {
-    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: clock(), goesFirst: true) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
       let replaced = try db.freeze(of: channel.id)
       let freeze = ChannelFreeze(author: actor.name, at: clock(), reason: reason)
@@ -74,7 +74,7 @@ extension Store {
   package func thawChannel(
     _ app: AppName, _ name: ChannelName, by actor: Actor, record: AnswerRecord<ChannelFreeze?>? = nil
   ) throws(StoreError) -> ChannelFreeze? {
-    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: clock(), goesFirst: true) { (db) throws(StoreError) in
       let channel = try db.required(app, name)
       guard let freeze = try db.freeze(of: channel.id) else { return nil }
       try db.thaw(channel.id)

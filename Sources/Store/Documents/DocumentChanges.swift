@@ -65,7 +65,8 @@ extension Store {
   ) throws(StoreError) -> DocumentOutcome {
     var moved: (ChannelInfo, ChannelExtras)?
     return try connections.transaction(
-      keeping: kept, now: clock(), then: { _ in if let moved { committed(moved.0, moved.1) } }
+      keeping: kept, now: clock(), goesFirst: request.document == .policy || request.kind == .rollback,
+      then: { _ in if let moved { committed(moved.0, moved.1) } }
     ) { (db) throws(StoreError) in
       let channel = try db.required(request.app, request.channel)
       let newest = try db.newest(request.document, of: channel.id)

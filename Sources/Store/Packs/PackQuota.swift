@@ -121,6 +121,19 @@ extension DerivedStore {
       }
     }
   }
+
+  /// Deletes the records of versions from which everything is made, where the version isn't kept any more.
+  /// - Parameter kept: the kept versions by the channel's id, as in folder names.
+  func forgetDone(keeping kept: [String: Set<Int64>]) throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
+      let rows = try db.all("SELECT channel_id, base FROM done") { row in
+        (channel: row.get(0, as: Int64.self), base: row.get(1, as: Int64.self))
+      }
+      for row in rows where kept[String(row.channel)]?.contains(row.base) != true {
+        try db.run("DELETE FROM done WHERE channel_id = ? AND base = ?", row.channel, row.base)
+      }
+    }
+  }
 }
 
 extension DataFolder {

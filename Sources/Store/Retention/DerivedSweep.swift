@@ -19,6 +19,8 @@ struct DerivedSweep {
     let blobs = waiting.union(rows)
     try store.derived.forget(known, keeping: blobs)
     try store.derived.forgetRefusals(exceptOf: releases.newest)
+    // A version that was made since is looked at once more.
+    try store.derived.forgetDone(keeping: releases.kept)
     return filter(files, blobs, releases)
   }
 

@@ -30,7 +30,7 @@ extension Store {
       }
     }
     return try connections.transaction(
-      keeping: record, now: clock(),
+      keeping: record, now: clock(), goesFirst: true,
       then: { (outcome) throws(StoreError) in
         try step("rollback")
         if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }

@@ -12,6 +12,8 @@ final class Connections: Sendable {
   private let reserve: DiskReserve?
   private let checkFolder: @Sendable () throws(StoreError) -> Void
   private let writer: Locked<ConnectionBox>
+  /// Who writes next.
+  private let turns = Monitor(WriterTurns())
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
   private let idle = Locked<[ConnectionBox]>([])
@@ -63,11 +65,15 @@ final class Connections: Sendable {
   /// `writing`, nothing was written in between, because only this process writes the database.
   var edition: Int { editions.load(ordering: .sequentiallyConsistent) }
 
-  /// Runs `body` with the writing connection; callers take turns.
-  func writing<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result
-  {
+  /// Runs `body` with the writing connection; callers take turns, those that go first before all others.
+  func writing<Result: Sendable>(
+    goesFirst: Bool = false, _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     writers.add(1, ordering: .relaxed)
     defer { writers.subtract(1, ordering: .relaxed) }
+    let ticket = turns.withLock { $0.queue(goesFirst: goesFirst) }
+    turns.waiting { $0.begin(ticket) ? () : nil }
+    defer { turns.broadcasting { $0.end() } }
     return try writer.withLock { (held) throws(StoreError) -> Result in
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
       try checkFolder()
@@ -77,11 +83,11 @@ final class Connections: Sendable {
 
   /// Runs `body` with the writing connection, and once more with the disk reserve if the disk is full: for what can't
   /// wait until there is space again.
-  func urgently<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError)
-    -> Result
-  {
-    guard let reserve else { return try writing(body) }
-    return try reserve.lending { () throws(StoreError) in try writing(body) }
+  func urgently<Result: Sendable>(
+    goesFirst: Bool = false, _ body: (Database) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let reserve else { return try writing(goesFirst: goesFirst, body) }
+    return try reserve.lending { () throws(StoreError) in try writing(goesFirst: goesFirst, body) }
   }
 
   /// Runs `body` as one write transaction, all or nothing; callers take turns.
@@ -95,17 +101,36 @@ final class Connections: Sendable {
   ///
   /// - Throws: `cancelled` once `Cancellation.current` is cancelled, besides the errors of `body`.
   func reading<Result>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    let held: ConnectionBox
-    if let rested = idle.withLock({ $0.popLast() }) {
-      held = rested
-    } else {
-      held = ConnectionBox(database: try Database(path: path, .reading))
-      if isSecondary { held.database.keepLogOnClose() }
-    }
-    defer { idle.withLock { if $0.count < Self.maxIdle { $0.append(held) } } }
+    let held = try idleReader()
+    defer { giveBack(held) }
     return try held.database.interruptible(by: Cancellation.current) { () throws(StoreError) in
       try held.database.snapshot { () throws(StoreError) in try body(held.database) }
     }
+  }
+
+  /// Copies what is in the log into the database, if that is worth it, so that no act has to: it waits for the disk twice.
+  /// Readers and writers go on meanwhile.
+  func checkpoint() throws(StoreError) {
+    let size = try StoreError.disk { () throws(SystemError) in try Kernel.status(path + "-wal")?.size ?? 0 }
+    guard size >= Self.worthCheckpoint else { return }
+    let held = try idleReader()
+    defer { giveBack(held) }
+    // "A checkpoint can run concurrently with readers" and, as it is a passive one, with a writer (sqlite.org/wal.html).
+    try held.database.script("PRAGMA wal_checkpoint(PASSIVE)")
+  }
+
+  /// The size of the log from which it is copied: 4 MB.
+  private static let worthCheckpoint: Int64 = 4 << 20
+
+  private func idleReader() throws(StoreError) -> ConnectionBox {
+    if let rested = idle.withLock({ $0.popLast() }) { return rested }
+    let made = ConnectionBox(database: try Database(path: path, .reading))
+    if isSecondary { made.database.keepLogOnClose() }
+    return made
+  }
+
+  private func giveBack(_ held: ConnectionBox) {
+    idle.withLock { if $0.count < Self.maxIdle { $0.append(held) } }
   }
 
   /// Frees the page caches of idle connections, up to 16 MB each; the system's cache still has the pages.

@@ -62,6 +62,9 @@ final class Database {
     try script("PRAGMA secure_delete = OFF")
     // A log that grew with one large release is truncated at the next reset.
     try script("PRAGMA journal_size_limit = 67108864")
+    // A server copies the log into the database in the background (`Connections.checkpoint`). A commit does so only if the log
+    // has 64 MB nevertheless.
+    if access == .writing { try script("PRAGMA wal_autocheckpoint = 16384") }
     if access == .reading { try script("PRAGMA query_only = ON") }
   }
 

@@ -55,7 +55,8 @@ extension Store {
     _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
     let now = clock()
-    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+    return try connections.transaction(keeping: record, now: now, goesFirst: true) {
+      (db) throws(StoreError) in
       let byName = try db.token(named: idOrName)
       guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
         throw .unknownToken(idOrName)

@@ -122,7 +122,10 @@ extension Store {
   {
     let sink = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
-      return ArchiveFileSink(try Kernel.open(part, [.write, .create, .exclusive], mode: 0o640), path: part)
+      // Written to the disk bit by bit: a commit meanwhile would wait for all that the file system has to write.
+      return ArchiveFileSink(
+        try Kernel.open(part, [.write, .create, .exclusive], mode: 0o640), path: part,
+        written: Kernel.startWriting)
     }
     do throws(ArchiveError) {
       try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority(to: .awaited) }

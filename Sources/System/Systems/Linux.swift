@@ -79,7 +79,9 @@
 
     /// nice(2): "according to POSIX, the nice value is a per-process setting. However, under … Linux/NPTL … it is a
     /// per-thread attribute".
-    static func lowerPriority(by steps: Int32) { _ = nice(steps) }
+    ///
+    /// A thread starts with the priority of the one that started it, so the steps count from the process's main thread.
+    static func lowerPriority(by steps: Int32) { _ = xcache_lower_priority(steps) }
 
     static func lowerDiskPriority() { _ = xcache_lower_disk_priority() }
 

@@ -125,6 +125,35 @@ import Testing
     }
   }
 
+  /// Rows about tokens and versions that are long gone.
+  @Test func whatIsCountedOfTheGoneIsForgotten() throws {
+    let origin = try Origin()
+    func counted() throws -> Int64? {
+      try origin.store.connections.reading { (db) throws(StoreError) in
+        try db.value(Int64.self, "SELECT count(*) FROM act_count")
+      }
+    }
+    func done() throws -> Int64? {
+      try origin.store.derived.work { (db) throws(StoreError) in
+        try db.value(Int64.self, "SELECT count(*) FROM done")
+      }
+    }
+    let channel = try origin.store.shop().id
+    for base in 1...2 {
+      try origin.store.derived.markDone(channel, from: ManifestVersion(Int64(base)), to: ManifestVersion(3))
+    }
+    try origin.leaseOnce()
+    #expect(try counted() == 2)
+    var policy = RetentionPolicy()
+    policy.versions = 2
+    _ = try origin.store.collect(policy)
+    // Version 1 is gone, and what is newer stays.
+    #expect(try counted() == 2 && done() == 1)
+    origin.advance(92 * Self.day)
+    _ = try origin.store.collect(policy)
+    #expect(try counted() == 0 && done() == 1)
+  }
+
   /// An attempt by hand that nobody repeats holds nobody up.
   @Test func aSingleDelayedAttemptRefusesNoLease() throws {
     let origin = try Origin()
