@@ -241,7 +241,8 @@ def on_its_way(console, site):
     """Nothing closes a dialog whose act is on its way, and a secret is shown wherever its reader has gone."""
     console.go("#/operations", "#make-token")
     console.click("#make-token")
-    console.set("name", "slow")
+    for field, value in (("name", "slow"), ("scope", "read"), ("app", "shop")):
+        console.set(field, value)
     console.set("reason", "an answer that comes late")
     console.wait("dialog #confirm:not([aria-disabled])")
     late(console, "tokens", 2500)
@@ -297,7 +298,9 @@ def refused_here(console, site):
             (long, "#act-pins", {"other": "999"}, "It would be refused"),
             (online, "#act-bypass-pages", {"pattern": "https://m.example.com/pay/*"}, "matches. Is the pattern right?"),
             (online, "#act-bypass-pages", {"pattern": "https://m.example.com/*"}, "1 page of version"),
-            ("#/operations", "#make-token", {"channel": "online"}, "name the app, too")):
+            ("#/operations", "#make-token", {"channel": "online"}, "name the app, too"),
+            ("#/operations", "#make-token", {"app": "shop"}, "Choose what it may do"),
+            ("#/operations", "#make-token", {"scope": "read"}, "Name its app, or tick every app")):
         console.go(place, button)
         console.click(button)
         console.wait("dialog[open]")

@@ -186,7 +186,8 @@ def a_secret(console):
     """A new token is shown once, is announced nowhere, and goes with its dialog."""
     console.click("#make-token")
     console.wait("dialog[open]")
-    console.set("name", "once")
+    for field, value in (("name", "once"), ("scope", "read"), ("app", "shop")):
+        console.set(field, value)
     console.set("reason", "a secret")
     console.wait("dialog #confirm:not([aria-disabled])")
     console.eval("document.querySelector('dialog form').requestSubmit()")

@@ -216,7 +216,7 @@ class World:
         self.server = found[0]
         token = open(f"{folder}/data/admin.token").read().strip()
         common = ["--server", self.server, "--app", "shop", "--token", token]
-        subprocess.run([xcache, "publish", f"{folder}/www", "--bundle", "m", "--base-url", self.url(""), "--no-check", "all",
+        subprocess.run([xcache, "publish", "--create", f"{folder}/www", "--bundle", "m", "--base-url", self.url(""), "--no-check", "all",
                         "--now", "-q", *common], check=True)
         subprocess.run([xcache, "pull", "--to", f"{folder}/device", "-q", *common], check=True)
         self.count = 0

@@ -412,7 +412,7 @@ class Origin:
                                         "exclude": ["net/**"], "headers": HEADERS if host == "m.example.com" else {}}
                    for host in ("m.example.com", "cdn.example.com")}
         json.dump({"bundles": bundles}, open(f"{folder}/xcache.json", "w"))
-        self.run("publish", "--no-check", "all", "--now")
+        self.run("publish", "--create", "--no-check", "all", "--now")
 
 
 def knock(number):
