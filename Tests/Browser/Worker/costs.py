@@ -146,6 +146,17 @@ def _(bench):
     until(lambda: len(bench.proxy.seen("large")) == 8, "the rest")
 
 
+@case("a page that never stops asking doesn't keep a release from coming")
+def _(bench):
+    app = App(bench)
+    tab = app.visited()
+    app.release(2, add={f"large{i}.bin": random.Random(i).randbytes(300_000) for i in range(12)})
+    bench.proxy.rules = [("pack=1", asks("&pack=1", ""))]
+    tab.eval("setInterval(() => fetch('/api?' + Math.random()).catch(() => {}), 100); void xcache.update({force: true}); true")
+    # Five seconds for each file, and for each piece of one, would be minutes.
+    until(lambda: tab.state()["version"] == app.version, "the release", 40)
+
+
 @case("a full quota: what there was no room for isn't downloaded with each poll")
 def _(bench):
     app = App(bench)

@@ -90,6 +90,8 @@ export class Runtime {
     this.full = undefined;
     /** When a request last came. */
     this.lastRequest = 0;
+    /** How many waits in a row ended while pages still asked. */
+    this.restless = 0;
     /** @type {Map<string, [string, string]>} scripts whose stored responses have no URL: this and their entity tags, by download */
     this.scripts = new Map();
     /** @type {Set<string>} listed URLs whose files the browser's own cache had */

@@ -118,6 +118,7 @@ class Update {
   async run() {
     const { runtime, report } = this;
     await runtime.loading;
+    runtime.restless = 0;
     this.polls = pollPolicy(this.settings, runtime.poll);
     const held = runtime.manifest;
     report.from = report.to = this.next = held.version;
