@@ -11,7 +11,7 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-fairness test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview test-secrets
+.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-builds bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-fairness test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview test-secrets
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
 
@@ -216,6 +216,10 @@ bench-open: build ## how fast pages open by the web runtime, in Chromium over a 
 	@.ci/packages chromium
 	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
 
+bench-open-builds: build ## how fast whole published front ends open in Chromium: no worker, a precache, the web runtime (5 minutes for each front end and run: BUILDS=NAME,… RUNS=N FIRST=N RECORD=FILE TLS=1)
+	@.ci/packages chromium python3 python3-pip $(if $(TLS),nginx openssl)
+	Benchmarks/open_builds.py $(XCACHE) $(if $(BUILDS),--builds $(BUILDS)) --runs $(or $(RUNS),3) --first $(or $(FIRST),1) $(if $(RECORD),--record $(RECORD)) $(if $(TLS),--tls)
+
 bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
 	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
@@ -263,7 +267,7 @@ test-worker: ## the web runtime's cases in headless Chromium, but for the longes
 	swift build --product xcache
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
-test-browser: ## headless Chromium: the web runtime's 183 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-browser: ## headless Chromium: the web runtime's 184 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache

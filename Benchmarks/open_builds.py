@@ -1,29 +1,30 @@
 #!/usr/bin/env python3
 """How fast whole front ends open: by the browser's own cache, a precache worker of the usual kind, and the web runtime, in Chromium.
 
-    Benchmarks/open_builds.py [XCACHE] [--runs N] [--first N] [--media N] [--builds NAME,…] [--older DIST] [--record FILE]
+    Benchmarks/open_builds.py [XCACHE] [--runs N] [--first N] [--media N] [--builds NAME,…] [--tls] [--routes] [--older DIST] [--record FILE]
 
-XCACHE: the program (default: .build/release/xcache). Two published front ends, whole, in two releases each (mlflow, 148 files of 78 MB;
-marimo, 270 files), over a line of 100 ms each way and 1.6 Mbit/s and over one without limit. Each way has a host of its own in one profile
-on disk; code caches are warm (four visits), and tab and workers are ended before each visit that is measured. `--older DIST` measures the
-worker of another folder beside this one, in the same runs. `--first`: first visits over the slow line, with the page's own last request
-and the bytes in all. `--media`: ranges of a file of 30 MB. Medians; times in ms. Packages come from PyPI, into ~/.cache/xcache-bench.
+XCACHE: the program (default: .build/release/xcache). Published front ends, whole, in two releases each (fronts.py), over a line of 100 ms
+each way and 1.6 Mbit/s and over one without limit. Each way has a host of its own in one profile on disk; code caches are warm (four
+visits), and tab and workers are ended before each visit that is measured. The ways take turns. `--older DIST` measures the worker of
+another folder beside this one, in the same runs. `--first`: first visits over the slow line, with the page's own last request and the
+bytes in all, and then the update. `--media`: ranges of a file of 30 MB. "4 times slower" is the page's main thread; workers run at full
+speed. Medians; times in ms. Packages come from PyPI, into ~/.cache/xcache-bench.
 """
 import argparse, gzip, hashlib, json, mimetypes, os, pathlib, random, statistics, sys, tempfile, time
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser"), str(here)]
 from cdp import Browser, CDPError
-from open import FAST, LINE, wheel
+from fronts import BUILDS, files_of, is_fixed
+from h2 import Front
+from open import FAST, LINE
 from servers import Origin, Web, until
 from slowproxy import SlowProxy
 
 DIST = here.parent / "public/runtime/dist"
-# A package, two of its versions, the folder of its files in it, and where the site has them.
-BUILDS = {
-    "mlflow": ("mlflow", ("2.17.0", "2.17.2"), "mlflow/server/js/build/", "static-files/"),
-    "marimo": ("marimo", ("0.9.10", "0.9.14"), "marimo/_static/", ""),
-}
+# With `--routes`: the precache, whose files with a hash in their names Chromium takes from the cache without asking the worker.
+ROUTES = """self.addEventListener('install', (event) => { event.waitUntil(event.addRoutes({source: {cacheName: 'precache'}, condition: {
+  or: ['/static/*', '/*/static/*', '/assets/*'].map((pathname) => ({urlPattern: {pathname}}))}})); });"""
 # As tools write it: what is new is fetched at installation, pages and files come from the cache by their URLs.
 PRECACHE = """const files = %s;
 self.addEventListener('install', (event) => { self.skipWaiting(); event.waitUntil((async () => {
@@ -44,21 +45,6 @@ self.addEventListener('fetch', (event) => {
 });"""
 
 
-def files_of(name, release):
-    """A release of a front end: files by their paths on the site."""
-    package, versions, folder, prefix = BUILDS[name]
-    files = {}
-    with wheel(package, versions[release]) as archive:
-        for path in archive.namelist():
-            if path.startswith(folder) and not path.endswith("/"):
-                inner = path[len(folder):]
-                files[inner if inner == "index.html" else prefix + inner] = archive.read(path)
-    # Its own server fills these in.
-    page = files["index.html"].decode().replace("{{ base_url }}/", "./").replace("{{ mode }}", "edit").replace("{{ user_config }}", "{}")
-    files["index.html"] = page.replace("{{ app_config }}", "{}").encode()
-    return files
-
-
 class Site(Web):
     """A host for each way, with compression and names that never change; `o.localhost` is the origin."""
 
@@ -77,8 +63,7 @@ class Site(Web):
         if file not in self.coded:
             self.coded[file] = (gzip.compress(file, 6, mtime=0), f'"{hashlib.sha256(file).hexdigest()[:16]}"')
         body, tag = self.coded[file]
-        isFixed = "/static/" in path or path.startswith("assets/")
-        headers = [("Cache-Control", "public, max-age=31536000, immutable" if isFixed else "no-cache"), ("ETag", tag)]
+        headers = [("Cache-Control", "public, max-age=31536000, immutable" if is_fixed(path) else "no-cache"), ("ETag", tag)]
         if request.headers.get("If-None-Match") == tag:
             return request.answer(status=304, headers=headers)
         kind = "text/javascript" if path.endswith((".js", ".mjs")) else mimetypes.guess_type(path)[0] or "application/octet-stream"
@@ -86,35 +71,40 @@ class Site(Web):
 
 
 class Bench:
-    def __init__(self, xcache, folder, dists):
-        self.folder, self.dists, self.count = folder, dists, 0
+    def __init__(self, xcache, folder, dists, options, site=Site):
+        self.folder, self.dists, self.options, self.count = folder, dists, options, 0
         self.origin = Origin(xcache, folder)
-        self.site = Site(self.origin)
-        self.line = SlowProxy(f"127.0.0.1:{self.site.port}", **FAST).__enter__()
+        self.site = site(self.origin)
+        self.front = Front(folder, self.site.port) if options.tls else None
+        self.line = SlowProxy(f"127.0.0.1:{self.front.port if self.front else self.site.port}", **FAST).__enter__()
         self.port = self.line.url.rsplit(":", 1)[1]
+        self.scheme = "https" if self.front else "http"
         self.origin.stop()
-        self.origin.url = f"http://o.localhost:{self.port}"
+        self.origin.url = f"{self.scheme}://o.localhost:{self.port}"
         self.origin.start()
-        self.ways = ["plain", "precache", *dists]
+        self.ways = ["plain", "precache", *(["routes"] if options.routes else []), *dists]
+
+    def browser_of(self):
+        return Browser(*(self.front.flags if self.front else ()))
 
     def url(self, way):
-        return f"http://{way}.localhost:{self.port}/"
+        return f"{self.scheme}://{way}.localhost:{self.port}/"
 
     def deploy(self, build, release):
         """Puts a release on every host, and publishes it for the workers of ours."""
         self.versions = {}
         for way in self.ways:
             files = dict(files_of(build, release))
-            if way == "precache":
-                listed = [["./" if path == "index.html" else path, "" if "/static/" in path or path.startswith("assets/")
-                           else hashlib.sha256(file).hexdigest()[:8]]
-                          for path, file in files.items() if not path.endswith(".map") and len(file) <= 6 << 20]
-                files["sw.js"] = (PRECACHE % json.dumps(listed)).encode()
+            if way in ("precache", "routes"):
+                listed = [["./" if path == "index.html" else path, "" if is_fixed(path) else hashlib.sha256(file).hexdigest()[:8]]
+                          for path, file in files.items() if not path.endswith(".map") and len(file) <= 10 << 20]
+                files["sw.js"] = (PRECACHE % json.dumps(listed) + (ROUTES if way == "routes" else "")).encode()
                 script = "<script>addEventListener('load', () => navigator.serviceWorker.register('sw.js'))</script>"
                 files["index.html"] = files["index.html"].replace(b"</head>", script.encode() + b"</head>")
             elif way in self.dists:
                 app = f"{build}-{way}"
-                files["index.html"] = files["index.html"].replace(b"</head>", b'<script src="./xcache.js" defer></script></head>')
+                # Where `web init --inject` puts it.
+                files["index.html"] = files["index.html"].replace(b"<script", b'<script src="./xcache.js" defer></script><script', 1)
                 published = dict(files)
                 head = json.dumps({"app": app, "server": self.origin.url, "limit": 200_000_000})
                 for name in ("xcache-sw.js", "xcache-sw-packs.js", "xcache.js"):
@@ -134,10 +124,12 @@ class Bench:
         self.browser.root.send("Target.closeTarget", targetId=page.target["targetId"])
         time.sleep(0.5)
 
-    def opens(self, way, stay=2.0):
+    def opens(self, way, stay=1.5, slower=1):
         """Opens a way's page in a new tab: first paint, load, main-thread and script time, bytes before load."""
         page = self.page()
         page.send("Performance.enable")
+        if slower > 1:
+            page.send("Emulation.setCPUThrottlingRate", rate=slower)
         before = self.line.bytes_down
         page.goto(self.url(way))
         carried = self.line.bytes_down - before
@@ -145,14 +137,14 @@ class Bench:
         time.sleep(stay)
         metrics = {one["name"]: one["value"] for one in page.send("Performance.getMetrics")["metrics"]}
         result = {"fcp": timing["fcp"], "load": timing["load"], "bytes": carried, "main": metrics["TaskDuration"] * 1000,
-                  "script": metrics["ScriptDuration"] * 1000}
+                  "script": metrics["ScriptDuration"] * 1000, "protocol": timing["protocol"]}
         self.ends(page)
         return result
 
     def held(self, page, way):
         """Whether a worker has the release that is on the site."""
         try:
-            if way == "precache":
+            if way in ("precache", "routes"):
                 return page.eval("navigator.serviceWorker.getRegistration().then((r) => r?.update().then(() => r.active && !r.installing && !r.waiting))")
             state = page.eval("xcache.ready.then(() => xcache.update({force: true})).then(() => xcache.state())")
             return state and state["version"] == self.versions[way]
@@ -160,64 +152,83 @@ class Bench:
             return False
 
     def holds(self, way, stay=0.5):
-        """Visits until the release that is on the site is held; the bytes that the line carried."""
+        """Visits until the release that is on the site is held: the bytes that the line carried, and the seconds from the load."""
         page = self.page()
         before = self.line.bytes_down
-        page.goto(self.url(way))
+        page.goto(self.url(way), 300)
+        begun = time.monotonic()
         if way != "plain":
             until(lambda: self.held(page, way), f"the release at {way}", 300)
+        taken = time.monotonic() - begun
         time.sleep(stay)
         carried = self.line.bytes_down - before
         self.ends(page)
-        return carried
+        return {"bytes": carried, "seconds": taken}
+
+    def order(self):
+        """The ways, each time another one first."""
+        self.count += 1
+        turn = self.count % len(self.ways)
+        return self.ways[turn:] + self.ways[:turn]
 
     def run(self, build):
         """Each way's visits of one front end, in a new profile."""
-        self.count += 1
-        order = self.ways[self.count % len(self.ways):] + self.ways[:self.count % len(self.ways)]
-        results = {way: {} for way in order}
-        with Browser() as self.browser:
+        results = {way: {} for way in self.ways}
+
+        def visits(what, line, slower=1, opens=self.options.opens, stay=1.5, ways=self.ways):
+            self.line.set(**line)
+            for _ in range(opens):
+                for way in self.order():
+                    if way in ways:
+                        results[way].setdefault(what, []).append(self.opens(way, stay, slower))
+
+        with self.browser_of() as self.browser:
             self.line.set(**FAST)
             self.deploy(build, 0)
-            for way in order:
+            for way in self.order():
                 self.holds(way)
                 # The second visit of ours stores scripts so that their compiled form is kept.
-                for stay in (9 if way in self.dists else 2, 3, 3):
+                for stay in (8 if way in self.dists else 2, 2, 2):
                     self.opens(way, stay)
-            for what, line in (("revisit", LINE), ("fast", FAST)):
-                self.line.set(**line)
-                for way in order:
-                    results[way][what] = self.opens(way)
+            visits("revisit", LINE)
+            visits("fast", FAST)
+            for slower in self.options.slower:
+                visits(f"{slower} times slower", FAST, slower)
             self.line.set(**FAST)
             self.deploy(build, 1)
-            for way in order:
-                results[way]["update"] = {"bytes": self.holds(way) if way != "plain" else 0}
-            for what in ("released", "released, second", "released, third"):
-                self.line.set(**LINE)
-                for way in order:
-                    results[way][what] = self.opens(way, 9 if what == "released" and way in self.dists else 2)
-            self.line.set(**FAST, refuse=True)
-            for way in order:
+            for way in self.order():
                 if way != "plain":
-                    results[way]["offline"] = self.opens(way)
+                    self.holds(way)
+            visits("released", LINE, opens=1, stay=8)
+            visits("released, second", LINE, opens=1, stay=3)
+            visits("released, third", LINE, opens=1)
+            visits("offline", {**FAST, "refuse": True}, ways=self.ways[1:])
             self.line.set(**FAST, refuse=False)
         return results
 
-    def first(self, build, stay=60):
-        """First visits over the slow line, each in a new profile: the page's own last request, and the bytes in all."""
+    def first(self, build):
+        """First visits over the slow line, each in a new profile: paint, the page's own last request, bytes in all; then the update."""
         self.deploy(build, 0)
         results = {}
-        for way in self.ways:
-            with Browser() as self.browser:
+        for way in self.order():
+            with self.browser_of() as self.browser:
                 self.line.set(**LINE)
                 page = self.page()
                 before = self.line.bytes_down
                 page.goto(self.url(way), 300)
                 timing = page.timing()
-                time.sleep(stay)
+                if way != "plain":
+                    until(lambda: self.held(page, way), f"the first release at {way}", 300)
+                time.sleep(30 if way == "plain" else 5)
                 last = page.eval("Math.max(...performance.getEntriesByType('resource').filter(({name, initiatorType}) => "
                                  "!/xcache|sw\\.js/.test(name) && initiatorType !== 'fetch').map(({responseEnd}) => responseEnd))")
-                results[way] = {"first": {"fcp": timing["fcp"], "load": timing["load"], "last": last, "bytes": self.line.bytes_down - before}}
+                results[way] = {"first": [{"fcp": timing["fcp"], "load": timing["load"], "last": last, "bytes": self.line.bytes_down - before}]}
+                self.ends(page)
+                if way != "plain":
+                    self.deploy(build, 1)
+                    self.opens(way)
+                    results[way]["update"] = [self.holds(way)]
+                    self.deploy(build, 0)
         self.line.set(**FAST)
         return results
 
@@ -228,7 +239,7 @@ class Bench:
         ask = ("(async () => { const begun = performance.now(); await Promise.all(Array.from({length: %d}, (_, i) => "
                "fetch('film.bin', {headers: {Range: `bytes=${i * 3e6}-${i * 3e6 + 99}`}}).then((r) => r.arrayBuffer()))); "
                "return performance.now() - begun; })()")
-        with Browser() as self.browser:
+        with self.browser_of() as self.browser:
             for way in self.dists:
                 files = {"index.html": b'<script src="./xcache.js" defer></script>', "film.bin": film}
                 app = f"media-{way}"
@@ -243,34 +254,47 @@ class Bench:
                 page = self.page()
                 page.goto(self.url(way))
                 page.eval("fetch('index.html').then((r) => r.text())")
-                results[way] = {"media": {"one": page.eval(ask % 1), "again": page.eval(ask % 1), "eight": page.eval(ask % 8)}}
+                results[way] = {"media": [{"one": page.eval(ask % 1), "again": page.eval(ask % 1), "eight": page.eval(ask % 8)}]}
                 self.ends(page)
         return results
 
     def close(self):
         self.line.__exit__()
+        if self.front:
+            self.front.stop()
         self.site.stop()
         self.origin.stop()
         self.origin.proxy.stop()
 
 
 def show(lines):
-    """Medians, by front end and kind of visit."""
+    """Medians by front end and kind of visit, and how many times those of no worker and of the precache they are."""
     for build in dict.fromkeys(line["build"] for line in lines):
         of = [line["results"] for line in lines if line["build"] == build]
         for what in dict.fromkeys(what for results in of for values in results.values() for what in values):
             print(f"{build}: {what}")
+            medians = {}
             for way in dict.fromkeys(way for results in of for way in results):
-                seen = [results[way][what] for results in of if what in results.get(way, {})]
-                if seen:
-                    medians = {name: statistics.median(one[name] for one in seen) for name in seen[0] if seen[0][name] is not None}
-                    print(f"  {way:10}" + "".join(f"  {name} {value:9.0f}" for name, value in medians.items()) + f"   ({len(seen)})")
+                seen = [one for results in of for one in results[way].get(what, [])]
+                names = [name for name, value in (seen[0] if seen else {}).items() if isinstance(value, (int, float))]
+                medians[way] = {name: statistics.median(one[name] for one in seen if one[name] is not None) for name in names}
+                if not seen:
+                    continue
+                print(f"  {way:10}" + "".join(f"  {name} {value:9.0f}" for name, value in medians[way].items()) + f"   ({len(seen)})")
+                for other in ("plain", "precache"):
+                    if way not in (other, "plain") and medians.get(other):
+                        shares = {name: value / medians[other][name] for name, value in medians[way].items() if medians[other].get(name)}
+                        print(f"    of {other:8}" + "".join(f" {name} {share:9.2f}" for name, share in shares.items()))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("xcache", nargs="?", default=here.parent / ".build/release/xcache", help="the program")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--opens", type=int, default=3, help="how often each kind of visit is made in a run (3)")
+    parser.add_argument("--slower", type=int, nargs="*", default=[4], help="how many times slower the page's main thread is made (4)")
+    parser.add_argument("--tls", action="store_true", help="site and origin behind TLS and HTTP/2, by nginx")
+    parser.add_argument("--routes", action="store_true", help="a precache with static routes, too")
     parser.add_argument("--first", type=int, default=0, help="first visits over the slow line (0)")
     parser.add_argument("--media", type=int, default=0, help="ranges of a large file (0)")
     parser.add_argument("--builds", default=",".join(BUILDS))
@@ -283,12 +307,12 @@ def main():
         lines = [json.loads(line) for line in open(options.record)]
 
     def takes(build, results):
-        lines.append({"build": build, "machine": os.getloadavg()[0], "results": results})
+        lines.append({"build": build, "tls": options.tls, "machine": os.getloadavg()[0], "results": results})
         if options.record:
             with open(options.record, "a") as file:
                 file.write(json.dumps(lines[-1]) + "\n")
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(os.path.abspath(options.xcache), folder, dists)
+        bench = Bench(os.path.abspath(options.xcache), folder, dists, options)
         try:
             for _ in range(options.media):
                 takes("media", bench.media())
