@@ -283,10 +283,12 @@ private final class ProxyRelay {
     status = head.status
     isOpen = connection.answers()
     let hasBody = !isHEAD && head.status != 204 && head.status != 304
-    var headers = ProxyHead.endToEnd(head.headers)
+    // Two lengths, or one that is none, would be read differently by the engine.
+    var headers = ProxyHead.endToEnd(NetworkHead.handedOn(head.headers))
     // A 407 isn't valid without this header (RFC 9110 §15.5.8).
     if head.status == 407 { headers += head.values("proxy-authenticate").map { ("Proxy-Authenticate", $0) } }
-    remaining = hasBody ? head.values("content-length").first.flatMap { Int64($0) }.map { max(0, $0) } : 0
+    let length = headers.first { $0.name.lowercased() == "content-length" }?.value
+    remaining = hasBody ? length.flatMap { Int64($0) } : 0
     isChunked = hasBody && remaining == nil
     if isChunked { headers.append(("Transfer-Encoding", "chunked")) }
     if !isOpen { headers.append(("Connection", "close")) }

@@ -27,12 +27,16 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
   /** @type {Uint8Array[]} */
   let pieces = [];
   let count = 0;
+  /** Requests for the rest that nobody answered, in a row. */
+  let unanswered = 0;
   for (let pause = PAUSE; ; pause *= 3) {
     const abort = /** @type {any} */ (new AbortController());
     const begun = count;
     let at = performance.now();
     let reason = "download";
     let isFinal = false;
+    /** The status of the answer; 0: there is none. */
+    let status = 0;
     /** @type {any} */
     let timer;
     const waits = () => {
@@ -46,7 +50,9 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
     try {
       const headers = begun ? { Range: `bytes=${begun}-` } : {};
       const options = { cache: "no-store", credentials: "omit", ...how, headers, signal: abort.signal };
-      const { status, body } = await fetch(url, /** @type {RequestInit} */ (options));
+      const response = await fetch(url, /** @type {RequestInit} */ (options));
+      const { body } = response;
+      status = response.status;
       if (status !== (begun ? 206 : 200)) {
         // One that knows no ranges sends all of it.
         if (status !== 200) {
@@ -80,8 +86,9 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
     } catch (error) {
       abort.abort();
       if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason);
-      // Nothing more came of a range: it may be what isn't allowed.
-      if (count === begun) [pieces, count] = [[], 0];
+      // What came stays whatever a server says for now. Where twice nobody answers, ranges may be what isn't allowed.
+      unanswered = status ? 0 : unanswered + 1;
+      if (status === 416 || (count === begun && unanswered > 1)) [pieces, count, unanswered] = [[], 0, 0];
     } finally {
       clearTimeout(timer);
     }

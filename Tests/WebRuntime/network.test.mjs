@@ -1,0 +1,57 @@
+// How the worker fetches bytes: what came of a file stays, whatever a server answers when it is asked for the rest.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fetchBytes } from "../../public/runtime/src/worker/network.js";
+
+// An older node has none.
+globalThis.navigator ??= {};
+const whole = new Uint8Array(40).map((_, index) => index);
+
+/** What breaks off after 30 of 40 bytes. */
+function torn(from) {
+  let isSent = false;
+  return new ReadableStream({
+    pull(controller) {
+      if (isSent) return controller.error(new TypeError("broken off"));
+      isSent = true;
+      controller.enqueue(whole.slice(from, 30));
+    },
+  });
+}
+
+/** Answers by these turns; gives the ranges that were asked for. */
+async function fetched(turns) {
+  const asked = [];
+  globalThis.fetch = async (_, { headers }) => {
+    asked.push(headers.Range ?? "all");
+    const turn = turns.shift();
+    const from = Number(headers.Range?.match(/\d+/)[0] ?? 0);
+    if (turn === "torn") return new Response(torn(from), { status: from ? 206 : 200 });
+    if (turn === "nobody") throw new TypeError("network error");
+    if (turn === "whole") return new Response(whole);
+    if (turn === "rest") return new Response(whole.slice(from), { status: 206 });
+    return new Response("no", { status: turn });
+  };
+  const { setTimeout: timer } = globalThis;
+  globalThis.setTimeout = (act, delay, ...rest) => timer(act, delay > 1000 ? delay : 0, ...rest);
+  try {
+    assert.deepEqual(await fetchBytes("https://cdn.test/film", { limit: 40, tries: 4 }), whole);
+  } finally {
+    globalThis.setTimeout = timer;
+  }
+  return asked;
+}
+
+for (const status of [503, 500, 429, 408]) {
+  test(`a ${status} takes nothing away`, async () => {
+    assert.deepEqual(await fetched(["torn", status, status, "rest"]), ["all", "bytes=30-", "bytes=30-", "bytes=30-"]);
+  });
+}
+test("one request that nobody answers takes nothing away, a second one may be about ranges", async () => {
+  assert.deepEqual(await fetched(["torn", "nobody", "rest"]), ["all", "bytes=30-", "bytes=30-"]);
+  assert.deepEqual(await fetched(["torn", "nobody", "nobody", "whole"]), ["all", "bytes=30-", "bytes=30-", "all"]);
+});
+test("a server without this part, or without ranges, sends all of it", async () => {
+  assert.deepEqual(await fetched(["torn", 416, "whole"]), ["all", "bytes=30-", "all"]);
+  assert.deepEqual(await fetched(["torn", "whole"]), ["all", "bytes=30-"]);
+});
