@@ -3,13 +3,13 @@
 
 60 clients ask for 100 bytes of a 15 MB script that nobody asked for before, and one for a file of 3 KB. Then, after a restart,
 four ask for a range in the middle of a file of 256 MB, and one for a file of 3 KB. With a second binary, both are measured
-in turn, three times each; times are medians, in milliseconds.
+in turn, three times each (ROUNDS=N); times are medians, in milliseconds.
 """
 import http.client, json, os, random, shutil, statistics, subprocess, sys, tempfile, threading, time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "Fairness"))
 from origin import Origin
 
-ROUNDS = 3
+ROUNDS = int(os.environ.get("ROUNDS", 3))
 
 
 def get(port, path, fields):
