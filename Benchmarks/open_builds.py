@@ -122,7 +122,7 @@ class Bench:
         page.send("ServiceWorker.enable")
         page.send("ServiceWorker.stopAllWorkers")
         self.browser.root.send("Target.closeTarget", targetId=page.target["targetId"])
-        time.sleep(0.5)
+        time.sleep(0.3)
 
     def opens(self, way, stay=1.5, slower=1):
         """Opens a way's page in a new tab: first paint, load, main-thread and script time, bytes before load."""

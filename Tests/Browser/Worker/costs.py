@@ -146,6 +146,25 @@ def _(bench):
     until(lambda: len(bench.proxy.seen("large")) == 8, "the rest")
 
 
+@case("scripts and styles that a page's document names are checked before the page asks for them")
+def _(bench):
+    app = App(bench)
+    # Nothing in a template is ever asked for.
+    tab = app.visited(extra='<template><script src="named.js"></script><link href="./named.css"><img src="logo.svg"></template>',
+                      add={"named.js": b"1", "named.css": b"a {}", "other.js": b"2"})
+    bench.stop_worker(tab)
+    bench.worker_gone(app)
+    tab.open(app.base + "help.html")
+    worker = bench.worker(app)
+    worker.eval("""self.read = []; const match = CacheStorage.prototype.match;
+      CacheStorage.prototype.match = function (url, how) { read.push(url); return match.call(this, url, how); }; true""")
+    tab.open(app.base)
+    until(lambda: "named.css" in worker.eval("read.join()"), "the style", 20)
+    read = worker.eval("read.join()")
+    assert "named.js" in read and "other.js" not in read, read
+    assert tab.title() == "version 1"
+
+
 @case("a page that never stops asking doesn't keep a release from coming")
 def _(bench):
     app = App(bench)

@@ -80,15 +80,26 @@ export class Files {
   /** @param {Entry} entry */
   async readStored(entry) {
     const { download } = entry;
-    const checking = this.checked.get(download) ?? this.check(entry);
-    this.checked.set(download, checking);
-    const isRight = await checking.catch((error) => {
-      this.checked.delete(download);
-      throw error;
-    });
+    const isRight = await this.checks(entry);
     const found = isRight ? this.known(entry) ?? (await this.store.match(download)) : undefined;
     if (!found) this.checked.delete(download);
     return found;
+  }
+
+  /**
+   * Looks at a file once in a life of the worker, and as often as it isn't there: of a page that names it, before it asks for it.
+   * @param {Entry} entry
+   * @returns {Promise<boolean>} as `check`
+   */
+  checks(entry) {
+    const { download } = entry;
+    const known = this.checked.get(download);
+    if (known) return known;
+    const checking = this.check(entry);
+    this.checked.set(download, checking);
+    const forgets = () => void this.checked.delete(download);
+    checking.then((isRight) => isRight || forgets(), forgets);
+    return checking;
   }
 
   /**

@@ -37,6 +37,10 @@ const LAST_WAIT = 10;
 const LEAST_COMPILED = 1024;
 const MOST_COMPILED = 256;
 
+/** Bytes of a document that are looked through for what it names, and names that are looked at. */
+const MOST_READ = 1 << 18;
+const MOST_READIED = 64;
+
 /** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
  * @typedef {{make: () => Promise<Response | undefined>, patience: number}} Plan */
 
@@ -364,11 +368,30 @@ export class Runtime {
     const isPart = start > 0 || end < entry.size;
     const own = request.url.split("#")[0];
     if (!isPart && !this.files.owned.has(entry.download)) this.compiles(entry, own);
+    if (request.mode === "navigate" && held instanceof Uint8Array) this.readies(held, own);
     if (!(held instanceof Response)) return new Response(isPart ? held.slice(start, end) : held, { status, headers });
     if (isPart) return new Response((await held.blob()).slice(start, end), { status, headers });
     // Just as it is stored, it has what V8 compiled of it. One of an older worker lacks the headers, one of another URL would be that to the page.
     const isReady = held.headers.get("etag") === headers.get("etag") && (!held.url || held.url === own);
     return isReady ? held : new Response(held.body, { status, headers });
+  }
+
+  /**
+   * Begins to check the scripts and styles that a page's document names, while the browser still reads it.
+   * @param {Uint8Array} document
+   * @param {string} base
+   */
+  readies(document, base) {
+    const text = new TextDecoder().decode(document.subarray(0, MOST_READ));
+    const names = [...text.matchAll(/\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)].slice(0, MOST_READIED);
+    for (const [, name] of names) {
+      let url;
+      try {
+        url = this.listed(new URL(name, base).href.split("#")[0], false);
+      } catch {}
+      const entry = url ? this.manifest.map.get(url) : undefined;
+      if (entry && /javascript|css/.test(entry.ctype)) this.files.checks(entry).catch(() => {});
+    }
   }
 
   /**
