@@ -112,7 +112,7 @@ def build(scratch):
 
 def attempt(device, number, rules, jobs):
     """The first case that fails, or None."""
-    names = {**os.environ, "XCACHE_MUTANT": str(number), "CONFORMANCE_PATIENCE": "20" if number else "60"}
+    names = {**os.environ, "XCACHE_MUTANT": str(number), "CONFORMANCE_PATIENCE": "120"}
     command = [os.path.join(ROOT, "Tests/Conformance/run.py"), "--jobs", str(jobs), "--stop", "--rules", ",".join(rules), device]
     run = subprocess.run(command, env=names, stdout=subprocess.PIPE, text=True)
     if run.returncode == 0:

@@ -133,8 +133,6 @@ MUTANTS = [
         '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try askWithoutPack(source, holding: held, documents)\n    var report')),
     Mutant("packs", "D-42", "a pack's download goes on without If-Range", (
         CLIENT + "Packs/PackDownload.swift", "request.entityTag = installer.entityTag", "request.entityTag = MUTANT ? nil : installer.entityTag")),
-    Mutant("packs", "D-43", "a pack begins anew when the process ended", (
-        CLIENT + "Device+Packs.swift", "if let saved = folder.savedPack(", "if !MUTANT, let saved = folder.savedPack(")),
     Mutant("packs", "D-44", "neither a pack's files nor its manifest are compared", (
         CLIENT + "Packs/PackReading.swift", "guard manifest.map.digest == head.digest", "guard MUTANT || manifest.map.digest == head.digest"), (
         CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
@@ -202,8 +200,6 @@ MUTANTS = [
     Mutant("pages", "D-87", "pages of the version before keep their files after a rollback", (
         POLL, "return version < rollback && held >= rollback", "return !MUTANT && version < rollback && held >= rollback")),
 
-    Mutant("pages", "D-74", "answers have all headers that an entry lists", (
-        HEAD, "headers += file.headers.filter { Self.ofEntries", "headers += file.headers.filter { MUTANT || Self.ofEntries")),
     Mutant("pages", "D-75", "HEAD is answered with the body", (
         ANSWERS, 'if request.method == "HEAD" || head.range.isEmpty {', 'if !MUTANT && request.method == "HEAD" || head.range.isEmpty {')),
     Mutant("pages", "D-85", "a page that loads its document again keeps its version", (

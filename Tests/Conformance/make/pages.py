@@ -93,6 +93,8 @@ dup = World()
 dup.publish({SITE + "/a.js": "plain", SITE + "/%61.js": "escaped"})
 case("of two URLs that match each other one is answered", ["D-71"], serve(dup.origin(1), dup.files(1)), start(),
      trigger(dup.poll(), *[{"url": url, "times": [0, 1]} for url in dup.downloads(1)]), ask(SITE + "/a.js", {"status": 200}))
+case("a file that was right when it was last read is compared again once it has changed", ["D-80"], steps, serve(fresh=True),
+     ask(APP, local("0123456789")), {"memoryShort": True}, {"damage": "0123456789"}, ask(APP, "network", asks=[{"url": world.url(1, APP), "times": [1, 6]}]))
 
 # Pages that stay open over a switch.
 

@@ -245,7 +245,6 @@ case("an older config isn't taken, nor another one than was named", ["D-95"], se
      trigger(world.poll(), *world.downloads(1), PREFETCH), serve(world.origin(1, prefetch="2"), config(version=2)), later(), trigger(world.poll(1)),
      serve(world.origin(1, prefetch="5"), config(version=4)), later(), trigger(world.poll(1), PREFETCH), {"state": {"prefetch": "3"}},
      {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
-
 # Who may have the answer to a call that was sent ahead. The runner answers for http alone.
 
 HTTP = "http://m.test"
@@ -291,6 +290,9 @@ second = {"at": HTTP + "/api/v2", "text": MINE}
 case("a redirect with the same cookies", ["D-108"], ahead(to, second), gets)
 case("a redirect that came to another user's cookies makes it nobody's", ["D-108"], ahead(to, second, held=True), {"arrives": ACCOUNT}, {"cookies": B},
      {"release": True}, {"arrives": HTTP + "/api/v2"}, {"cookies": A}, wants("network"))
+
+case("documents that are held are fetched no more", ["D-9", "D-95"], serve(world.origin(1, prefetch="1", policy="1"), world.files(1), config(page(GET)), policy(1)), start(),
+     trigger(world.poll(), *world.downloads(1), PREFETCH, POLICY), *[[later(), trigger(world.poll(1))]] * 2, {"stop": True}, start(), later(), trigger(world.poll(1)))
 
 books = []
 for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):
