@@ -259,13 +259,16 @@ MUTANTS = [
     Mutant("documents", "D-107", "a request without cookies gets any prefetched answer", (
         RUNTIME + "Prefetch/CallCookies.swift", "if header == self.header { return true }", "if header == self.header || MUTANT && header == nil { return true }")),
     Mutant("documents", "D-107", "a prefetched answer is given twice", (
-        AHEAD, "    remove(key, place)\n    guard now - end < Self.keepFor else", "    if !MUTANT { remove(key, place) }\n    guard now - end < Self.keepFor else")),
+        AHEAD, "    remove(key, place)\n    guard now - end < Self.keepFor else", "    if !MUTANT { remove(key, place) }\n    guard now - end < Self.keepFor else"), (
+        AHEAD, "taken.at - own.start\n      remove(key, place)\n", "taken.at - own.start\n      if MUTANT {\n        held[key]?[place].taken = nil\n"
+        "        held[key]?[place].answer = answer\n        held[key]?[place].end = now\n      } else {\n        remove(key, place)\n      }\n")),
     Mutant("documents", "D-107", "what another user asked for is kept", (
         AHEAD, "      drop(key, asked)\n      return .none", "      if !MUTANT { drop(key, asked) }\n      return .none")),
     Mutant("documents", "D-107", "what was asked for with a token is kept", (
         RUNTIME + "Runtime+Prefetch.swift", "      prefetches.drop(page.id, method, url.text, asked)\n", "      if !MUTANT { prefetches.drop(page.id, method, url.text, asked) }\n")),
     Mutant("documents", "D-107", "an answer's Vary isn't looked at", (
-        AHEAD, "!PageHeaders.differ(by: vary, sent.headers, asked.headers)", "(MUTANT || !PageHeaders.differ(by: vary, sent.headers, asked.headers))")),
+        AHEAD, "!PageHeaders.differ(by: vary, sent.headers, asked.headers)", "(MUTANT || !PageHeaders.differ(by: vary, sent.headers, asked.headers))"), (
+        AHEAD, "|| own.taken.map {", "|| (MUTANT ? nil : own.taken).map {")),
     Mutant("documents", "D-107", "any page gets the answer", (
         RUNTIME + "Prefetch/PrefetchCenter.swift", "let page = page ?? state", "let page = (MUTANT ? nil : page) ?? state")),
     Mutant("documents", "D-108", "whose cookies a redirect had isn't looked at", (

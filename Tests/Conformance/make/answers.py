@@ -96,6 +96,11 @@ nulls = world.patch(1, 2)
 nulls["data"]["patch"][SITE + "/never.js"] = None
 case("a patch that removes what isn't there", ["D-32"], steps, serve(poll_rule({"version": "1"}, json=nulls)),
      trigger(world.poll(1), *world.downloads(2, 1)), world.holds(2))
+inner = World()
+inner.publish({INDEX: ("<p>one", {"headers": {"Referrer-Policy": "origin", "X-Frame-Options": "DENY"}})})
+inner.publish({INDEX: ("<p>one", {"headers": {"Referrer-Policy": "origin", "X-Frame-Options": "SAMEORIGIN"}})})
+case("a patch changes a member of a member", ["D-32"], got(inner), serve(inner.origin(2, 1), inner.files(2, 1), fresh=True), later(),
+     trigger(inner.poll(1)), inner.holds(2), ask(INDEX, local("<p>one", Referrer_Policy="origin", X_Frame_Options="SAMEORIGIN")))
 
 # Deltas.
 

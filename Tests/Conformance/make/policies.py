@@ -293,6 +293,10 @@ case("a redirect that came to another user's cookies makes it nobody's", ["D-108
 
 case("documents that are held are fetched no more", ["D-9", "D-95"], serve(world.origin(1, prefetch="1", policy="1"), world.files(1), config(page(GET)), policy(1)), start(),
      trigger(world.poll(), *world.downloads(1), PREFETCH, POLICY), *[[later(), trigger(world.poll(1))]] * 2, {"stop": True}, start(), later(), trigger(world.poll(1)))
+case("what a copy's patch says of other documents doesn't count", ["D-17"], under(policy(1)), serve(fresh=True), [later(), trigger(world.poll(1))] * 5,
+     later(37), trigger(world.poll(1)), later(40), serve(rule(newer.copy("version.json"), json=newer.nothing(2, policy="1")), newer.files(2, 1),
+     rule(newer.copy("patch/1-2.json"), json=newer.patch(1, 2, policy="9")), rule(newer.copy("policy.json"), json=policy(9, intercept=False)["json"])),
+     trigger(newer.copy("version.json"), newer.copy("update/1-2.json"), newer.copy("patch/1-2.json"), *newer.downloads(2, 1)), ask(APP, local("let two")))
 
 books = []
 for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):
