@@ -72,6 +72,8 @@ case("a manifest above the disk limit is no error", ["D-121", "D-122"], limited,
      *[get(url) for url in NAMES], *[get(url) for url in reversed(NAMES)], {"state": {"version": "1", "most": 3}, "eventually": True})
 case("what was used least recently goes first", ["D-121"], limited, *[[get(url), {"memoryShort": True}] for url in [*NAMES, *NAMES[1:], NAMES[0]]],
      {"state": {"lacks": [NAMES[1]], "most": 3}, "eventually": True})
+case("and not what was used last", ["D-121"], limited, *[[get(url), {"memoryShort": True}] for url in NAMES],
+     {"state": {"lacks": [NAMES[0]], "most": 3}, "eventually": True})
 
 # Folders, apps and channels.
 
