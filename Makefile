@@ -105,7 +105,7 @@ test-damage: build ## flip bits of blobs, coded files and database pages of a se
 
 check-deploy: build ## check what deploy/ has: alerts, manifests, unit, CI jobs; run nginx and Caddy in front of an origin
 	@command -v nginx >/dev/null || .ci/packages nginx-light
-	@.ci/packages systemd python3 python3-venv openssl
+	@.ci/packages systemd python3 python3-venv openssl nodejs curl
 	Tests/Deploy/check.sh $(XCACHE)
 
 test-secrets: build ## check 22 published front ends for secrets: no alarm, and what is planted is found (downloads 280 MB once)

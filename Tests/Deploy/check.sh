@@ -30,8 +30,10 @@ done
 echo "2. Kubernetes, Compose, GitHub and GitLab: the schemas"
 "$python/bin/kubernetes-validate" --strict --quiet deploy/kubernetes.yaml
 "$python/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
-"$python/bin/check-jsonschema" --builtin-schema vendor.github-workflows deploy/ci/github-*.yml
+"$python/bin/check-jsonschema" --builtin-schema vendor.github-workflows deploy/ci/github-*.yml .github/workflows/*.yml
 "$python/bin/check-jsonschema" --builtin-schema vendor.gitlab-ci deploy/ci/gitlab-*.yml
+
+"$python/bin/python" Tests/Deploy/comments.py
 
 # Each command of a job is one that the program has.
 grep -ohE '\bxcache (check|mirror|publish|smoke|token)\b[^;&>|)]*' deploy/ci/* | while read -r _ command rest; do
@@ -55,5 +57,7 @@ grep -q "considering log $work/access.log" "$work/logrotate"
 
 echo "4. nginx and Caddy in front of an origin; the metrics that alerts and dashboard ask for"
 caddy=$(.ci/tool caddy usr/bin/caddy)
-HOME=$work "$caddy" validate --config deploy/Caddyfile --adapter caddyfile 2>&1 | grep -E "Valid configuration|Error"
+for file in Caddyfile Caddyfile.ci; do
+  HOME=$work "$caddy" validate --config "deploy/$file" --adapter caddyfile 2>&1 | grep -E "Valid configuration|Error"
+done
 PROMTOOL=$promtool PATH=$PATH:/usr/sbin Tests/Deploy/running.py "$xcache" "$caddy"
