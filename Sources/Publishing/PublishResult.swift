@@ -39,6 +39,11 @@ package struct PublishResult: Sendable {
     return base != answer.previous
   }
 
+  /// The URLs of pages that are new or have changed, sorted.
+  package var changedPages: [String] {
+    plans.flatMap(\.put).filter { $0.content.ctype.essence == "text/html" }.map(\.url.text).sorted()
+  }
+
   package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }
   package var changed: Int64 { answer.bundles.clampedSum { Int64($0.changed) } }
   package var removed: Int64 { answer.bundles.clampedSum { Int64($0.removed) } }

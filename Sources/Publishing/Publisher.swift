@@ -32,6 +32,8 @@ package struct Publisher: Sendable {
     case hashing(done: Int, of: Int, bytes: Int64)
     /// Checking the build.
     case checking
+    /// The release brings files of a kind that the live bundle has none of; reported before any file is sent.
+    case newKind(NewKind)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -160,6 +162,9 @@ package struct Publisher: Sendable {
     for bundle in local.bundles {
       let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
       plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
+      for kind in NewKind.kinds(of: bundle.source.name, bundle.resources, live: held) {
+        progress(.newKind(kind))
+      }
     }
     return plans
   }

@@ -118,7 +118,8 @@ enum XCache {
     if let command = commands.first(where: { $0.name == name }) { return command }
     if name.hasPrefix("-") {
       throw UsageError(
-        "unknown option \(name) before a command; options go after the command")
+        "unknown option \(name) before a command\(Spelling.suggestion(for: name, among: ["--help", "--version"])); "
+          + "options of a command go after it")
     }
     throw UsageError(
       "unknown command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")

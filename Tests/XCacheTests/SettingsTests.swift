@@ -106,7 +106,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{", "isn't JSON: it ends too early"),
+    ("{", "isn't JSON: it ends too early, at line 1, column 2; correct it"),
+    ("{\n  \"app\": ö}", "isn't JSON: unexpected character at line 2, column 10"),
     (#"{"app":"a","app":"b"}"#, #"isn't JSON: the key "app" appears twice"#),
     ("[]", "should be an object"),
     (#"{"sever":"x"}"#, ": sever is not a key of xcache.json"),
@@ -174,6 +175,8 @@ import Testing
     let settings = try Settings(json: json, file: "/x/xcache.json")
     #expect(settings.smokeIgnores.map(\.text) == ["popup.html", "old/*"])
     #expect(Settings().over(settings).smokeIgnores == settings.smokeIgnores)
+    let fixtures = try JSONValue.parse(Array(#"{"smoke":{"fixtures":"test/api"}}"#.utf8))
+    #expect(try Settings(json: fixtures, file: "/x/xcache.json").smokeFixtures == "/x/test/api")
     for text in [#"{"smoke":{"ignored":[]}}"#, #"{"smoke":{"ignore":"a"}}"#, #"{"smoke":[]}"#] {
       let wrong = try JSONValue.parse(Array(text.utf8))
       #expect(throws: SettingsError.self) { try Settings(json: wrong, file: "/x/xcache.json") }

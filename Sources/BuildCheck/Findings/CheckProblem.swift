@@ -24,6 +24,8 @@ package enum CheckProblem: Hashable, Sendable {
   case sameButCase(other: String)
   case notSourceMap
   case notManifest
+  /// A mark of a template, as it is written.
+  case template(String)
   case removed(url: String, bundle: String)
   case notRead(bundle: String, files: Int)
   case prefetchPage(String)

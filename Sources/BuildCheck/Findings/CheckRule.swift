@@ -24,6 +24,8 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case link
   case sourcemap
   case manifest
+  /// What a template left in a page.
+  case template
   /// Files that no device needs.
   case weight
   /// A pattern of `xcache.json` that no file matches.
@@ -56,6 +58,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
     case .link: "links to pages that don't exist"
     case .sourcemap: "missing or invalid source maps"
     case .manifest: "invalid web app manifests"
+    case .template: "marks of a template that nothing has replaced, such as {{ title }}"
     case .weight: "files that devices don't need"
     case .pattern: "patterns in xcache.json that match no file"
     case .secret: "keys, tokens and hidden files, which nobody may read; only --allow-secret PATH allows one"

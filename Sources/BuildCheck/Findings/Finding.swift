@@ -89,6 +89,9 @@ extension CheckProblem {
         + "references to files this release removes: check \(files == 1 ? "it" : "them") yourself"
     case .prefetchPage(let url):
       "the prefetch config names the page \(url), which is in no bundle: publish the page, or remove it from the config"
+    case .template(let mark):
+      "\(mark.split(whereSeparator: \.isWhitespace).joined(separator: " ")) was left by a template, and browsers show or request it as it is: publish the page that the build or "
+        + "the server makes of it"
     case .weight(let what, let files, let bytes, let exclude):
       "\(files) \(what) (\(Bytes.text(bytes))) \(files == 1 ? "is" : "are") not needed on devices: leave \(files == 1 ? "it" : "them") out with "
         + exclude.map { "--exclude '\($0)'" }.joined(separator: " ")

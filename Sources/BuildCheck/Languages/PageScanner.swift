@@ -5,6 +5,7 @@ struct PageScanner {
   private var tokens: PageTokens
   private(set) var content = PageContent()
   private var templateDepth = 0
+  private var marks = TemplateMarks()
 
   /// The number of bytes in which browsers look for the encoding (HTML standard, section 13.2.3.2).
   private static let charsetWindow = 1024
@@ -15,11 +16,14 @@ struct PageScanner {
     var scanner = PageScanner(bytes)
     scanner.content.saysCharset = bytes.starts(with: [0xEF, 0xBB, 0xBF])
     while let tag = scanner.tokens.next() { scanner.take(tag) }
+    scanner.marks.take(scanner.tokens.texts, in: bytes)
+    scanner.content.templateMarks = scanner.marks.found
     scanner.content.isDocument = scanner.content.isDocument || scanner.tokens.hasDoctype
     return scanner.content
   }
 
   private mutating func take(_ tag: PageTag) {
+    marks.take(tag, after: tokens.texts, raw: tokens.rawText, in: tokens.bytes)
     if tag.name == "template" { templateDepth = max(0, templateDepth + (tag.isEnd ? -1 : 1)) }
     if tag.isEnd { return }
     switch tag.name {
@@ -200,6 +204,8 @@ struct PageContent {
   var isDocument = false
   /// Whether it declares its encoding where browsers look for it: a byte order mark, or within 1,024 bytes.
   var saysCharset = false
+  /// What a template left in it.
+  var templateMarks: [TemplateMarks.Mark] = []
   /// The names that an import map resolves.
   var importMap: [(name: String, address: String, at: Int)] = []
 }

@@ -23,8 +23,10 @@ struct PageTag {
 struct PageTokens {
   private var cursor: TextCursor
   private var foreignDepth = 0
-  /// The text of the last script or style element.
+  /// The text of the last script, style or title element.
   private(set) var rawText: Range<Int>?
+  /// The texts before the tag, in order; at the end, those after the last one.
+  private(set) var texts: [Range<Int>] = []
   private(set) var hasDoctype = false
 
   var bytes: [UInt8] { cursor.bytes }
@@ -33,11 +35,14 @@ struct PageTokens {
     cursor = TextCursor(bytes, bytes.indices)
   }
 
-  /// Returns the next tag, or nil at the end. For a script or style, `rawText` has its text.
+  /// Returns the next tag, or nil at the end. For a script, style or title, `rawText` has its text.
   mutating func next() -> PageTag? {
     rawText = nil
+    texts.removeAll(keepingCapacity: true)
     while true {
+      let text = cursor.at
       cursor.seek(UInt8(ascii: "<"))
+      if cursor.at > text { texts.append(text..<cursor.at) }
       if cursor.isAtEnd { return nil }
       let start = cursor.at
       cursor.at += 1
@@ -178,7 +183,11 @@ struct PageTokens {
       let start = cursor.at
       if tag.name == "script" { script() } else { _ = rawText(of: tag.name) }
       rawText = start..<cursor.at
-    case "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript":
+    case "title" where foreignDepth == 0:
+      let start = cursor.at
+      _ = rawText(of: tag.name)
+      rawText = start..<cursor.at
+    case "textarea", "xmp", "iframe", "noembed", "noframes", "noscript":
       // With scripting enabled, the content of noscript is raw text.
       if foreignDepth == 0 { _ = rawText(of: tag.name) }
     case "plaintext": if foreignDepth == 0 { cursor.at = cursor.end }

@@ -32,6 +32,9 @@ struct FileCheck {
     if text.isDocument, !text.saysCharset { add(.charset, .warning, .noCharset, at: 0) }
     if form == .sourceMap, !text.isReadable { add(.sourcemap, .warning, .notSourceMap, at: 0) }
     if form == .manifest, !text.isReadable { add(.manifest, .warning, .notManifest, at: 0) }
+    if let mark = text.templateMarks.first {
+      add(.template, .warning, .template(mark.text), at: mark.at, repeats: text.templateMarks.count - 1)
+    }
     for reference in text.references { take(reference) }
   }
 
@@ -124,12 +127,13 @@ struct FileCheck {
   }
 
   private mutating func add(
-    _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int
+    _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int, repeats: Int = 0
   ) {
-    report.findings.append(
-      Finding(
-        rule: rule, severity: severity, place: file.location,
-        position: TextPosition(of: place, in: bytes), problem: problem))
+    var finding = Finding(
+      rule: rule, severity: severity, place: file.location,
+      position: TextPosition(of: place, in: bytes), problem: problem)
+    finding.repeats = repeats
+    report.findings.append(finding)
   }
 }
 

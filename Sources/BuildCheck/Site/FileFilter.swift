@@ -28,9 +28,11 @@ package struct FileFilter: Hashable, Sendable {
     include.isEmpty || include.contains { $0.matches(path) }
   }
 
-  /// Whether a pattern is for something that is never published anyway, so that it needn't exclude anything.
+  /// Whether a pattern is a precaution, which needn't exclude anything: it is for something that is never published anyway, or
+  /// for source maps, which `init` leaves out of every build.
   package static func isStandard(_ exclude: Glob) -> Bool {
-    exclude.text.split(separator: "/").last.map { standardExcludes.contains(String($0)) } ?? false
+    exclude.text == "*.map"
+      || exclude.text.split(separator: "/").last.map { standardExcludes.contains(String($0)) } ?? false
   }
 }
 

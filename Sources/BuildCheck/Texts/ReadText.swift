@@ -7,6 +7,8 @@ package struct ReadText {
   package private(set) var references: [Reference] = []
   private(set) var isDocument = false
   private(set) var saysCharset = false
+  /// What a template left in the page.
+  private(set) var templateMarks: [TemplateMarks.Mark] = []
   /// The names that the page's import map resolves.
   private(set) var importMap: [String] = []
   /// False if the text isn't what its type says.
@@ -40,6 +42,8 @@ package struct ReadText {
   private mutating func read(_ content: PageContent) {
     isDocument = content.isDocument
     saysCharset = content.saysCharset
+    // Parts of pages may be templates of the script that includes them.
+    templateMarks = content.isDocument ? content.templateMarks : []
     importMap = content.importMap.map(\.name)
     references = content.references
     if content.hasUnknownBase {

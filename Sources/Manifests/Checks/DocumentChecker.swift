@@ -14,18 +14,13 @@ struct DocumentChecker {
       add(.root, .empty)
       return nil
     }
+    // Editors on Windows write a byte order mark; RFC 8259, section 8.1: "implementations … MAY ignore" it.
+    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     do {
-      // Editors on Windows write a byte order mark; RFC 8259, section 8.1: "implementations … MAY ignore" it.
-      let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
       return try JSONValue.parse(bytes)
     } catch {
-      let before = error.offset.map { bytes.prefix($0) }
-      let lineStart = before.map { ($0.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1 }
-      add(
-        .root,
-        .notJSON(
-          error, line: before.map { $0.count { $0 == UInt8(ascii: "\n") } + 1 },
-          column: before.flatMap { before in lineStart.map { before.count - $0 + 1 } }))
+      let place = error.place(in: bytes)
+      add(.root, .notJSON(error, line: place?.line, column: place?.column))
       return nil
     }
   }

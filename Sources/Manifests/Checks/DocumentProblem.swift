@@ -163,8 +163,18 @@ extension JSONError {
     }
   }
 
+  /// The place in the text that this is about, as in editors: line and column count from 1, columns in bytes. Nil if it is about
+  /// the whole text.
+  package func place(in text: [UInt8]) -> (line: Int, column: Int)? {
+    guard let offset = self == .ended ? text.count : offset else { return nil }
+    let before = text.prefix(offset)
+    let start = (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
+    return (before.count { $0 == UInt8(ascii: "\n") } + 1, before.count - start + 1)
+  }
+
   fileprivate var fault: String {
     switch self {
+    case .ended: "not JSON: the text ends too early"
     case .trailing: "not JSON: data after the document"
     case .tooDeep: "the JSON is nested deeper than \(JSONReader.depthLimit) levels"
     case .number: "not JSON: invalid number"

@@ -63,3 +63,19 @@ enum Decimal {
     return number <= limit ? number : nil
   }
 }
+
+extension [ManifestVersion] {
+  /// The numbers in order, for people: `1, 3–5`.
+  package var ranges: String {
+    var ranges: [ClosedRange<Int64>] = []
+    for number in map(\.number).sorted() {
+      if let last = ranges.last, last.upperBound + 1 == number {
+        ranges[ranges.count - 1] = last.lowerBound...number
+      } else {
+        ranges.append(number...number)
+      }
+    }
+    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
+      .joined(separator: ", ")
+  }
+}

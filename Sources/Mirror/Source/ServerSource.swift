@@ -174,6 +174,7 @@ extension MirrorError {
     case .unknownOutcome(_, .status(let status, _)): self = .refused(url: url, status: status, message: "")
     case .notAnOrigin(_, let found, let status):
       self = .notAnOrigin(url: url, found: found, status: status)
+    case .blocked(_, let status, _): self = .refused(url: url, status: status, message: error.message)
     case .refused(let problem):
       self = .refused(url: url, status: problem.status, message: problem.detail == nil ? "" : problem.message)
     case .body(let error): self = .unreadable(path: url, reason: "\(error)")

@@ -63,10 +63,18 @@ final class ReleaseService: Sendable {
   /// Returns what a release would cost devices on the version that it replaces; nil if that isn't worked out, e.g. because
   /// nobody waits for deltas.
   func forecast(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> UpdateCost? {
-    guard deltas.options.wait > 0 else { return nil }
+    try awaitCost(of: request, createsApp: createsApp).cost
+  }
+
+  /// Waits for a release's deltas, unless too many others are waiting already; says whether they are stored, and what the release
+  /// costs devices on the version that it replaces, if that is worked out by then.
+  func awaitCost(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> (
+    hasDeltas: Bool, cost: UpdateCost?
+  ) {
+    guard deltas.options.wait > 0 else { return (false, nil) }
     let preparation = try prepare(request, createsApp: createsApp)
-    _ = deltas.awaitReady(preparation)
-    return preparation.status.costs[1]
+    let hasDeltas = deltas.awaitReady(preparation) ?? false
+    return (hasDeltas, preparation.status.costs[1])
   }
 
   /// What a rollback would do.

@@ -40,7 +40,8 @@ struct ZipEndpoint: Sendable {
       case .notOffered:
         return ClientFailure.notFound(
           "\(zip) isn't made: there are zips of version \(channel.version) and of the last few that devices are at, "
-            + "and of updates from those to version \(channel.version)")
+            + "and of updates from those to version \(channel.version); a token that may read the channel gets those of "
+            + "every kept version, too")
       case .dropped: return ClientFailure.notFound("\(zip) was removed to make room for newer ones")
       case .noSpace(isNewest: false):
         return ClientFailure.notFound("there is no space for \(zip)")

@@ -43,7 +43,7 @@ package final class OriginClient: Sendable {
   package var bytesSent: Int64 { state.withLock { $0.bytesSent } }
 
   /// Returns the JSON of a successful answer; `.null` if it has no body.
-  /// - Throws: `unreachable`, `notAnOrigin`, `refused`, `body`.
+  /// - Throws: `unreachable`, `notAnOrigin`, `blocked`, `refused`, `body`.
   package func send(_ call: OriginCall) throws(OriginError) -> JSONValue {
     let body = try bytes(call)
     if body.isEmpty { return .null }
@@ -65,6 +65,10 @@ package final class OriginClient: Sendable {
             "it redirects to \(Self.shown(place)), and tokens are not sent along; give the origin's own address",
           status: reply.status)
       }
+      if reply.status == 401 || reply.status == 403 || reply.status == 407 {
+        throw .blocked(
+          server: server.text, status: reply.status, by: reply.field("server").flatMap(Self.name))
+      }
       // Proxies answer plain HTTP on a TLS port with such a text, each in its own words.
       if reply.status == 400, server.text.hasPrefix("http:"),
         String(decoding: reply.body.prefix(4096), as: UTF8.self).uppercased().contains("HTTPS")
@@ -77,6 +81,15 @@ package final class OriginClient: Sendable {
     }
     problem.tokenSource = tokenSource
     throw .refused(problem)
+  }
+
+  /// Returns the name of a server's product: `nginx` of `nginx/1.22.1`; nil if it isn't a plain word.
+  private static func name(_ field: String) -> String? {
+    let name = field.prefix { $0 != "/" && $0 != " " }
+    let isPlain = name.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x7A).contains($0) || $0 == 0x2D
+    }
+    return isPlain && (1...40).contains(name.utf8.count) ? String(name) : nil
   }
 
   /// Returns a redirect's target as shown in messages: without its query, line breaks and escape sequences.

@@ -7,6 +7,9 @@ package enum OriginError: Error, Sendable {
   case unreachable(server: String, HTTPClientError)
   /// Thrown when the server isn't an xcache origin: `found` says what was wrong with its answer, `status` is the answer's.
   case notAnOrigin(server: String, found: String, status: Int = 200)
+  /// Thrown when something in front of the origin refuses the request: the origin itself would say why. `by` is the name that the
+  /// answer gives, such as nginx; nil if it gives none.
+  case blocked(server: String, status: Int, by: String?)
   /// Thrown when an act was sent but no attempt got the origin's answer: it may have been carried out.
   case unknownOutcome(server: String, RetryPolicy.Outcome)
   /// Thrown when the origin refuses the request.
@@ -19,6 +22,7 @@ package enum OriginError: Error, Sendable {
     switch self {
     case .unreachable, .unknownOutcome: true
     case .notAnOrigin(_, _, let status): status >= 500
+    case .blocked: false
     case .refused(let problem): problem.status >= 500
     case .body: false
     }
@@ -39,6 +43,10 @@ extension OriginError {
         + "server with --server or XCACHE_SERVER"
     case .unreachable(let server, let error): "\(server) can't be reached: \(error)"
     case .notAnOrigin(let server, let found, _): "\(server) doesn't answer like an xcache origin: \(found)"
+    case .blocked(let server, let status, let name):
+      "\(name ?? "something") in front of \(server) refuses this request (status \(status)); the origin would say why. A proxy "
+        + "often lets only some addresses reach /api/: run this from one of those, such as a CI runner of your own, or have the "
+        + "proxy pass /api/ on, which the origin protects by tokens"
     case .unknownOutcome(let server, let outcome):
       "\(server) gave no answer (\(outcome)), but may have made the change: check `xcache log` and "
         + "`xcache audit log` before you retry"

@@ -46,6 +46,8 @@ package struct PromotionDetails: Codable, Sendable {
   package let warnings: [String]
   /// Nil if no prefetch config was to be promoted.
   @OrNull package var prefetch: PrefetchResult?
+  /// What a device on the replaced version downloads; nil if nothing changes, or it hasn't been worked out.
+  package var update: TransferCost?
 
   package init(
     from: ChannelName, fromVersion: ManifestVersion, left: [String], warnings: [String],

@@ -61,7 +61,7 @@ struct DocumentDifference {
   /// The most items of a list that a row names; `policy show` and `prefetch show --version` have all.
   private static let most = 50
 
-  private static func list(_ items: [String]) -> JSONValue {
+  fileprivate static func list(_ items: [String]) -> JSONValue {
     .strings(items.prefix(most) + (items.count > most ? ["… and \(items.count - most) more"] : []))
   }
 }
@@ -69,6 +69,9 @@ struct DocumentDifference {
 extension JSONValue {
   /// A changed value in the audit trail.
   static func change(from old: JSONValue, to new: JSONValue) -> JSONValue { ["from": old, "to": new] }
+
+  /// What was removed from a list, in the audit trail.
+  static func removed(_ items: [String]) -> JSONValue { ["removed": DocumentDifference.list(items)] }
 }
 
 extension SettingsChange {

@@ -92,8 +92,8 @@ extension Store {
       if isNew {
         try db.audit(
           AuditEvent(
-            "purge.begin", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)]), by: actor,
-          now: purge.at)
+            "purge.begin", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
+            result: ["changes": ["refused": .change(from: false, to: true)]]), by: actor, now: purge.at)
       }
       return isNew
     }
@@ -115,7 +115,10 @@ extension Store {
       try db.audit(
         AuditEvent(
           "purge.lift", parameters: ["sha256": .string(sha256.hex)],
-          result: ["reason": .string(lifted.reason), "was": .string(lifted.author)]), by: actor, now: clock())
+          result: [
+            "changes": ["refused": .change(from: true, to: false)], "reason": .string(lifted.reason),
+            "was": .string(lifted.author),
+          ]), by: actor, now: clock())
       return lifted
     }
     blobs.allow(sha256)
@@ -124,12 +127,15 @@ extension Store {
 
   /// Removes bytes that are forbidden and no longer live, with every version that has them and every file that was made of
   /// them. Whoever reads under a lease has to start over.
+  /// - Parameter record: keeps the answer for retries.
   /// - Returns: the row of the audit trail.
   /// - Throws: `stillLive`, with nothing changed.
-  package func erase(_ plan: PurgePlan, reason: String, by actor: Actor) throws(StoreError) -> AuditHead {
+  package func erase(
+    _ plan: PurgePlan, reason: String, by actor: Actor, record: AnswerRecord<AuditHead>? = nil
+  ) throws(StoreError) -> AuditHead {
     let now = clock()
     let receipt = try collecting.withLock { (_) throws(StoreError) -> AuditHead in
-      try connections.transaction { (db) throws(StoreError) in
+      try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) -> AuditHead in
         // Mirrors and backups that are reading it start over: their lease has ended.
         try db.deleteLeases()
         try db.erase(plan)
@@ -151,6 +157,13 @@ extension PurgePlan {
     AuditEvent(
       "purge", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
       result: [
+        "changes": [
+          "urls": .removed(uses.flatMap(\.urls).map(\.text)),
+          "versions": .removed(
+            uses.filter { !$0.versions.isEmpty }.map {
+              "\($0.channel.app) \($0.channel.name) \($0.versions.ranges)"
+            }),
+        ],
         "channels": .array(
           uses.map { use in
             [
@@ -158,7 +171,7 @@ extension PurgePlan {
               "pinned": .strings(use.pinned.map(\.text)), "urls": .strings(use.urls.map(\.text)),
               "versions": .strings(use.versions.map(\.text)),
             ]
-          })
+          }),
       ])
   }
 }

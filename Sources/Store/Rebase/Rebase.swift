@@ -143,8 +143,11 @@ private struct RebasePlan {
       ],
       result: [
         "changed": .integer(outcome.counts.changed),
+        "changes": [
+          "publicURL": .change(from: .string(channel.publicURL.text), to: .string(request.publicURL.text))
+        ],
         "digest": outcome.channel?.digest.map { .string($0.hex) } ?? .null,
-        "version": .string(outcome.version.text), "was": .string(channel.publicURL.text),
+        "version": .string(outcome.version.text),
       ])
   }
 }

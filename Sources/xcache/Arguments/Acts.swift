@@ -56,9 +56,12 @@ extension Command {
     let names = known.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     let place = ([name] + first).joined(separator: " ")
     let suggestion = Spelling.suggestion(for: word, among: names)
+    // `mirror www`: the command without a subcommand, which writes there.
+    let writes = options.contains { $0.name == "to" && ($0.acts.isEmpty || $0.acts.contains("")) }
+    let target = first.isEmpty && writes ? ", or --to \(word)" : ""
     throw UsageError(
-      "unknown command \"\(place) \(word)\"\(suggestion.isEmpty ? "; expected \(names.alternatives)" : suggestion)"
-    )
+      "unknown command \"\(place) \(word)\""
+        + (suggestion.isEmpty ? "; expected \(names.alternatives)\(target)" : suggestion))
   }
 }
 
@@ -76,10 +79,15 @@ extension Spelling {
     "revoke": ["rm", "delete", "remove"],
     "forget": ["rm", "delete", "remove"], "add": ["create", "new"], "push": ["set", "upload"],
     "set": ["push"],
-    "publish": ["upload", "deploy", "release"], "rollback": ["revert", "undo", "back"],
+    "publish": ["upload", "deploy", "release", "push", "sync"], "rollback": ["revert", "undo", "back"],
     "log": ["history", "versions", "releases", "list", "ls"],
     "channel": ["channels", "env", "environments"], "unpublish": ["remove", "rm", "delete", "withdraw"],
     "purge": ["erase", "wipe"], "show": ["cat", "describe", "get"],
+    "--base-url": ["--url", "--base", "--baseurl"], "--for": ["--until", "--duration"],
+    "--listen": ["--port", "--host", "--bind", "--address"],
+    "--to": ["--out", "--output", "--target", "--dest"],
+    "--dir": ["--folder", "--path"], "--message": ["--comment"], "--expires": ["--ttl", "--until"],
+    "--dry-run": ["--preview", "--simulate"], "--yes": ["--force"],
     "doctor": ["fsck"], "status": ["info"], "verify": ["check"],
   ]
 }

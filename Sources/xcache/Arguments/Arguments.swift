@@ -140,9 +140,21 @@ struct Arguments: Sendable {
   func operands(_ names: String...) throws(UsageError) -> [String] {
     if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
     if operands.count > names.count {
-      throw UsageError("unexpected argument: \(operands[names.count])")
+      throw UsageError("unexpected argument: \(operands[names.count])\(names.isEmpty ? meantOption : "")")
     }
     return operands
+  }
+
+  /// Of a command without operands: the option that a word was probably meant for.
+  private var meantOption: String {
+    func has(_ name: String) -> Bool { options.contains { $0.name == name } && !isGiven(name) }
+    if operands.count == 2, has("from"), has("to") {
+      return "; did you mean --from \(operands[0]) --to \(operands[1])?"
+    }
+    guard operands.count == 1 else { return "" }
+    // What such commands are about: a folder to write, a bundle, an app.
+    guard let option = ["to", "bundle", "app"].first(where: has), !has("from") else { return "" }
+    return "; did you mean --\(option) \(operands[0])?"
   }
 }
 

@@ -69,6 +69,7 @@ struct Fault {
       switch error {
       case .unreachable: "unreachable"
       case .notAnOrigin: "not-an-origin"
+      case .blocked: "blocked"
       case .unknownOutcome: "unknown-outcome"
       case .refused(let problem): problem.code
       case .body: "unreadable"

@@ -50,22 +50,6 @@ enum Count {
   }
 }
 
-/// Formats version numbers: `1, 3–5`.
-enum Ranges {
-  static func text(_ versions: [ManifestVersion]) -> String {
-    var ranges: [ClosedRange<Int64>] = []
-    for number in versions.map(\.number).sorted() {
-      if let last = ranges.last, last.upperBound + 1 == number {
-        ranges[ranges.count - 1] = last.lowerBound...number
-      } else {
-        ranges.append(number...number)
-      }
-    }
-    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
-      .joined(separator: ", ")
-  }
-}
-
 extension OriginAPI.Moment {
   /// The time for people: `2026-11-20 15:17:27 UTC`.
   var formatted: String { Timestamp.words(milliseconds) }

@@ -40,11 +40,9 @@ struct Profiles {
     }
     guard let bytes else { return }
     do {
-      try read(JSONValue.parse(bytes))
+      try read(SettingsError.parse(bytes, in: path))
     } catch let error as SettingsError {
       throw error
-    } catch let error as JSONError {
-      throw SettingsError(.notJSON(error), in: path)
     } catch {
       throw SettingsError(.unreadable("\(error)"), in: path)
     }

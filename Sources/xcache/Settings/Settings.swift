@@ -16,6 +16,8 @@ struct Settings: Hashable, Sendable {
   var check = CheckOptions.all
   /// Pages that the smoke test doesn't open.
   var smokeIgnores: [Glob] = []
+  /// The folder that answers API calls in smoke tests.
+  var smokeFixtures: String?
   /// The path of the `xcache.json` that was read.
   var file: String?
 
@@ -32,6 +34,7 @@ struct Settings: Hashable, Sendable {
     merged.check.off.formUnion(lower.check.off)
     merged.check.ignore += lower.check.ignore
     merged.smokeIgnores += lower.smokeIgnores
+    merged.smokeFixtures = merged.smokeFixtures ?? lower.smokeFixtures
     merged.file = file ?? lower.file
     return merged
   }

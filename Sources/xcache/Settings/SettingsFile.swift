@@ -30,13 +30,7 @@ extension Settings {
       throw SettingsError(.unreadable(error.reason), in: path)
     }
     guard let bytes else { return nil }
-    let document: JSONValue
-    do throws(JSONError) {
-      document = try JSONValue.parse(bytes)
-    } catch {
-      throw SettingsError(.notJSON(error), in: path)
-    }
-    return try Settings(json: document, file: path)
+    return try Settings(json: try SettingsError.parse(bytes, in: path), file: path)
   }
 
   init(json: JSONValue, file: String) throws(SettingsError) {
@@ -56,8 +50,13 @@ extension Settings {
       case "check": check = try CheckOptions(value)
       case "smoke":
         for (key, value) in try value.members() {
-          guard key == "ignore" else { throw value.unknown("ignore") }
-          smokeIgnores = try value.globs()
+          switch key {
+          case "ignore": smokeIgnores = try value.globs()
+          case "fixtures":
+            let path = try value.text("a folder")
+            smokeFixtures = path.hasPrefix("/") ? path : "\(folder)/\(path)"
+          default: throw value.unknown("ignore", "fixtures")
+          }
         }
       default: throw value.unknown("server", "app", "channel", "bundles", "check", "smoke")
       }

@@ -28,6 +28,10 @@ enum SettingsValue {
   private static func message(_ problem: ResourceURLError.Problem, _ shown: String) -> String {
     switch problem {
     case .relative: "\(shown) has no scheme: write https://… or http://…"
+    // `localhost:8080`, a host with a port.
+    case .scheme(let scheme)
+    where shown.utf8.dropFirst(scheme.utf8.count + 1).first.map { (0x30...0x39).contains($0) } == true:
+      "\(shown) has no scheme: write http://\(shown) or https://\(shown)"
     case .scheme(let scheme): "\(shown) has the scheme \(scheme), and only http and https are possible"
     case .lineBreak: "it has a tab or a line break in it"
     case .userinfo: "\(shown) has a user name or a password in it; write it without"
@@ -90,7 +94,8 @@ enum SettingsValue {
 struct SettingsError: Error, Hashable, Sendable {
   enum Problem: Hashable, Sendable {
     case unreadable(String)
-    case notJSON(JSONError)
+    /// `at`: the line and column, such as ` at line 3, column 7`; empty if it is about the whole file.
+    case notJSON(JSONError, at: String)
     /// `nearest`: the key that was probably meant.
     case unknownKey(nearest: String?)
     /// A token in a file that is shared.
@@ -135,8 +140,8 @@ struct SettingsError: Error, Hashable, Sendable {
     switch problem {
     case .unreadable(let reason): return "\(place) can't be read: \(reason)"
     case .open: return "\(place) can be read by others, and it holds a secret: run chmod 600 \(place)"
-    case .notJSON(let error):
-      return "\(place) isn't JSON: \(SettingsError.message(of: error)); "
+    case .notJSON(let error, let spot):
+      return "\(place) isn't JSON: \(SettingsError.message(of: error))\(spot); "
         + (place.hasSuffix("/servers.json") ? "correct it, or delete it and log in again" : "correct it")
     case .token(let id):
       return
@@ -155,16 +160,29 @@ struct SettingsError: Error, Hashable, Sendable {
     }
   }
 
+  /// Parses a file of settings.
+  /// - Throws: `notJSON`, with the line and column.
+  static func parse(_ bytes: [UInt8], in place: String) throws(SettingsError) -> JSONValue {
+    // As documents, they may begin with a byte order mark.
+    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    do throws(JSONError) {
+      return try JSONValue.parse(bytes)
+    } catch {
+      let at = error.place(in: bytes).map { " at line \($0.line), column \($0.column)" } ?? ""
+      throw SettingsError(.notJSON(error, at: at), in: place)
+    }
+  }
+
   private static func message(of error: JSONError) -> String {
     switch error {
-    case .ended: "it ends too early"
-    case .unexpected(let at), .trailing(let at): "unexpected character at byte \(at)"
-    case .tooDeep(let at): "nested too deeply at byte \(at)"
-    case .tooLarge(let at): "value too long at byte \(at)"
-    case .tooMany(let at): "too many values at byte \(at)"
-    case .number(let at): "not a number at byte \(at)"
-    case .escape(let at): "unknown escape at byte \(at)"
-    case .encoding(let at): "not UTF-8 at byte \(at)"
+    case .ended: "it ends too early,"
+    case .unexpected, .trailing: "unexpected character"
+    case .tooDeep: "nested too deeply"
+    case .tooLarge: "value too long"
+    case .tooMany: "too many values"
+    case .number: "not a number"
+    case .escape: "unknown escape"
+    case .encoding: "not UTF-8"
     case .duplicateKey(let key): "the key \(key.debugDescription) appears twice"
     case .member(let key): "\(key.debugDescription) is missing or wrong"
     }

@@ -88,6 +88,9 @@ import Testing
     Act(method: "DELETE", path: "tokens/ci", first: [("POST", "tokens", ["name": "ci", "scope": "read"])]),
     Act(method: "POST", path: "leases", body: ["seconds": 60]),
     Act(method: "POST", path: "mirrors", body: ["name": "copy", "versions": []]),
+    Act(
+      method: "POST", path: "purge",
+      body: ["content": .string(SHA256.of(Array("4".utf8)).hex), "reason": "a key"]),
     Act(method: "POST", path: "default-app", body: ["app": "shop"]),
     Act(method: "POST", path: "gc", body: ["keepDays": 0, "keepVersions": 1]),
   ]

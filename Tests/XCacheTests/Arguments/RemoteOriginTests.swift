@@ -64,7 +64,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{", "isn't JSON: it ends too early"), ("{}x", "isn't JSON: unexpected character at byte 2"),
+    ("{", "isn't JSON: it ends too early, at line 1, column 2"),
+    ("{}\nx", "isn't JSON: unexpected character at line 2, column 1"),
     (#"{"server":{}}"#, ": server is not a key of servers.json; did you mean servers?"),
     (#"{"servers":[]}"#, ": servers should be an object: {…}"),
     (#"{"servers":{"a.example":{}}}"#, ": servers / a.example should be an http or https URL"),

@@ -45,7 +45,7 @@ import Testing
       ([], ""), ([7], "7"), ([1, 2, 3], "1–3"), ([9, 1, 3, 2, 4, 7], "1–4, 7, 9"), ([5, 6], "5–6"),
     ] as [([Int64], String)])
   func ranges(numbers: [Int64], text: String) {
-    #expect(Ranges.text(numbers.map { ManifestVersion($0) }) == text)
+    #expect(numbers.map { ManifestVersion($0) }.ranges == text)
   }
 
   @Test func progressLinesAreForPeopleAlone() {

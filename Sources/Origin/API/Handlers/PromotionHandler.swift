@@ -37,18 +37,17 @@ struct PromotionHandler: APIHandler {
     let createsApp = caller.scope == .admin && caller.isUnlimited
     let waits = !input.dryRun && body.now != true
     // Without deltas, devices download whole files; promoting needn't queue for them.
-    let hasDeltas = waits ? try releases.awaitDeltas(input, createsApp: createsApp) ?? false : false
-    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
-    let forecast = input.dryRun ? try releases.forecast(of: input, createsApp: createsApp) : nil
+    let prepared =
+      waits || input.dryRun ? try releases.awaitCost(of: input, createsApp: createsApp) : (false, nil)
+    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: prepared.0, isDryRun: input.dryRun)
     return try context.answering { [input] outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
-      if input.dryRun { release.forecast = ReleaseForecast(outcome, forecast) }
-      let answer = PromotionAnswer(
-        release,
-        PromotionDetails(
-          from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
-          prefetch: outcome.prefetch.map { PrefetchResult($0) }))
-      return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
+      if input.dryRun { release.forecast = ReleaseForecast(outcome, prepared.1) }
+      var details = PromotionDetails(
+        from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
+        prefetch: outcome.prefetch.map { PrefetchResult($0) })
+      if outcome.changed { details.update = prepared.1.map { TransferCost($0) } }
+      return APIAnswer(PromotionAnswer(release, details), madeBy: outcome, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }

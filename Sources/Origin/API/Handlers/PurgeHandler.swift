@@ -51,10 +51,17 @@ struct PurgeHandler: APIHandler {
     }
     let plan = try store.purgePlan(sha256)
     do {
-      let receipt = try store.erase(plan, reason: reason, by: actor)
-      context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
+      // If this fails, nothing is kept for a retry, which does all of it again.
       try withdraw(plan)
-      return Response.json(answer(plan, live: first, released: released, receipt: receipt.text))
+      return try context.answering { [released] receipt in
+        APIAnswer(answer(plan, live: first, released: released, receipt: receipt.text))
+      } to: { record in
+        let receipt = try store.erase(plan, reason: reason, by: actor, record: record)
+        context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
+        // What was made meanwhile of what was still there may have been pushed.
+        try? withdraw(plan)
+        return receipt
+      }
     } catch StoreError.stillLive {
       return nil
     }

@@ -17,8 +17,9 @@ enum PullCommand {
     notes: """
       DIR becomes a device's folder: files/ contains each resource under the name of its download, index.json the
       manifest. The next pull asks for changes and downloads only those. Polls are at least 30 seconds apart unless
-      --force is given. --version and --at create a device of that version in a new folder, without a poll; a time
-      needs a token that may read the channel.
+      --force is given. --version and --at create a device of that version in a new folder, without a poll. With a
+      token that may read the channel, that is any version that the origin keeps; without one, it is the newest and the
+      last few that devices have, and a time can't be looked up.
       """,
     options: [
       .value("to", "DIR", "the device's folder (required)")

@@ -1,11 +1,11 @@
-import DeviceLinux
+import HTTPClient
 import Manifests
 import OriginAPI
 import Publishing
 import System
 import XCacheClient
 
-/// `xcache pull --at TIME`: a device at an earlier version, made from the origin's zip of it.
+/// `xcache pull --version V` and `--at TIME`: a device at an earlier version, made from the origin's zip of it.
 struct PullVersion {
   let remote: RemoteOrigin
   let device: Device
@@ -37,32 +37,28 @@ struct PullVersion {
 
   private func fetch(_ version: String, to path: String) throws {
     let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
-    let transport = remote.transport(connections: 1)
+    // To a token that may read the channel, the origin gives every version that it keeps; to devices, only those in use.
+    let fields = remote.settings.token.map { [HTTPField("Authorization", "Bearer \($0)")] } ?? []
     for _ in 0..<Self.timeout {
-      let file = try Kernel.open(path, [.write, .create, .truncate, .noFollow])
-      var failure: SystemError?
-      let reply: TransportReply
-      do {
-        reply = try transport.get(TransportRequest(url, limit: 1 << 40)) { bytes in
-          do throws(SystemError) {
-            try Kernel.write(bytes, to: file, path: path)
-            return true
-          } catch {
-            failure = error
-            return false
-          }
-        }
-      } catch {
-        if let failure { throw Failure(failure.description) }
-        throw ClientError.noAnswer(url: url, error)
-      }
+      let reply = try get(HTTPRequest("GET", url, fields: fields), to: path)
       if reply.status == 200 { return }
-      let words = (try? JSONValue.parse(reply.failure))?["message"]?.string
+      let words = (try? JSONValue.parse(reply.body))?["message"]?.string
       // The zip is still being made.
       guard reply.status == 503 else { throw try refusal(of: url, reply.status, words) }
       Clock.sleep(for: .seconds(1))
     }
     throw Failure("\(url): the origin didn't finish the zip within \(Self.timeout) s; try again later")
+  }
+
+  private func get(_ request: HTTPRequest, to path: String) throws -> HTTPReply {
+    let file = try Kernel.open(path, [.write, .create, .truncate, .noFollow])
+    do throws(HTTPClientError) {
+      return try remote.http.send(
+        request, into: .stream(limit: 1 << 40, write: { try Kernel.write($0.bytes, to: file, path: path) }))
+    } catch {
+      if case .callback(let cause) = error { throw Failure("\(cause)") }
+      throw OriginError.unreachable(server: try remote.server.text, error)
+    }
   }
 
   private func refusal(of url: String, _ status: Int, _ words: String?) throws -> any Error {

@@ -53,6 +53,6 @@ enum MirrorRegistrations {
       if channels.last?.name != name { channels.append((name, [])) }
       channels[channels.count - 1].versions.append(item.version)
     }
-    return channels.map { "\($0.name) \(Ranges.text($0.versions))" }.joined(separator: "; ")
+    return channels.map { "\($0.name) \($0.versions.ranges)" }.joined(separator: "; ")
   }
 }

@@ -84,6 +84,8 @@ enum AuditCommand {
       switch member.value {
       case .null: nil
       case .string(let text): text.isEmpty ? nil : "\(member.key) \(shortened(text))"
+      // Lists of documents have no short form; their `changes` do.
+      case .array(let items) where items.contains { $0.object != nil }: nil
       case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
       case .object(let changes) where member.key == "changes": AuditChanges(changes).text
       default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"

@@ -76,7 +76,7 @@ enum GCCommand {
       let dropped = channel.dropped
       return [
         terminal.colour("\(channel.app) \(channel.channel)", .bold)
-          + "  \(isDryRun ? "would drop" : "dropped") \(Count.text(dropped.count, "version"))\(dropped.isEmpty ? "" : " (\(Ranges.text(dropped)))"), "
+          + "  \(isDryRun ? "would drop" : "dropped") \(Count.text(dropped.count, "version"))\(dropped.isEmpty ? "" : " (\(dropped.ranges))"), "
           + "\(isDryRun ? "keep" : "kept") \(channel.kept.count)"
       ] + reasons(channel.kept).map { "  " + $0 }
     }
@@ -117,7 +117,7 @@ enum GCCommand {
         lines.append((words, [kept.version]))
       }
     }
-    return lines.map { "\(Ranges.text($0.versions)): \($0.message)" }
+    return lines.map { "\($0.versions.ranges): \($0.message)" }
   }
 
   private static func message(_ reason: GCReport.Reason) -> String {

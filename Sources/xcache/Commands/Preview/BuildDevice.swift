@@ -10,6 +10,8 @@ struct BuildDevice {
   let build: LocalBuild
   /// The channel's entries of other bundles, with their transport; nil without an origin.
   var others: OtherBundles?
+  /// What else it answers, such as the calls of an API.
+  var fixtures: Fixtures?
 
   /// A reserved name that doesn't resolve (RFC 6761 §6.4); nothing is requested from it.
   static let server = "https://build.invalid"
@@ -20,8 +22,11 @@ struct BuildDevice {
   func make(in folder: String, progress: @escaping @Sendable (Progress) -> Void) throws -> [String] {
     let items = try items()
     let map = Manifest(version: ManifestVersion(1), items: items).map
-    var files: [String: SourceFile] = [:]
-    for (item, file) in zip(items, build.files) { files[item.entry.download] = file.file.source }
+    var files: [String: String] = [:]
+    for (item, file) in zip(items, build.files) { files[item.entry.download] = file.file.source.location }
+    for answer in fixtures?.answers ?? [] {
+      files[try Self.item(answer.url, answer.content).entry.download] = answer.location
+    }
     let transport = BuildTransport(
       manifest: Documents.whole(ManifestVersion(1), map), files: files, others: others?.transport)
     let settings = DeviceSettings(folder: folder, server: Self.server, app: Self.app, hosts: ["*"])
@@ -32,16 +37,21 @@ struct BuildDevice {
 
   /// Returns the items, those of the build first.
   private func items() throws -> [ManifestItem] {
-    let base = try BaseURL(Self.server)
-    let own = build.files.map { file in
-      let path = DownloadPath(
-        channel: .online, appID: 1, manifestVersion: ManifestVersion(1), resourceVersion: 1,
-        sha256: file.content.sha256, url: file.url)
-      return ManifestItem(
-        url: file.url, entry: Entry(file.content, download: path.url(publicURL: base), version: 1))
+    var items = try build.files.map { try Self.item($0.url, $0.content) }
+    var keys = Set(items.map(\.url.matchKey))
+    let answers = try (fixtures?.answers ?? []).map { try Self.item($0.url, $0.content) }
+    for item in (others?.items ?? []) + answers where keys.insert(item.url.matchKey).inserted {
+      items.append(item)
     }
-    let keys = Set(own.map(\.url.matchKey))
-    return own + (others?.items ?? []).filter { !keys.contains($0.url.matchKey) }
+    return items
+  }
+
+  private static func item(_ url: ResourceURL, _ content: ResourceContent) throws -> ManifestItem {
+    let path = DownloadPath(
+      channel: .online, appID: 1, manifestVersion: ManifestVersion(1), resourceVersion: 1,
+      sha256: content.sha256, url: url)
+    return ManifestItem(
+      url: url, entry: Entry(content, download: path.url(publicURL: try BaseURL(server)), version: 1))
   }
 }
 
@@ -94,8 +104,8 @@ struct OtherBundles: Sendable {
 /// A transport that answers for the origin of a build: its manifest from memory, its files from their folders.
 private struct BuildTransport: Transport {
   let manifest: [UInt8]
-  /// The files by download URL.
-  let files: [String: SourceFile]
+  /// The paths of files by download URL.
+  let files: [String: String]
   let others: (any Transport)?
 
   func get(
@@ -113,13 +123,13 @@ private struct BuildTransport: Transport {
   }
 
   private func read(
-    _ file: SourceFile, _ receive: (RawSpan) -> Bool
+    _ path: String, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
     var done: Int64 = 0
     do {
-      let open = try Kernel.open(file.location, [.read, .nonBlocking])
+      let open = try Kernel.open(path, [.read, .nonBlocking])
       while true {
         let count = try Kernel.read(open, into: buffer)
         if count == 0 { break }

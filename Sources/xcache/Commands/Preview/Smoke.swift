@@ -1,4 +1,5 @@
 import BuildCheck
+import HTTPClient
 import Manifests
 import Publishing
 import System
@@ -17,6 +18,10 @@ struct Smoke {
   var allowsNetwork = false
   /// The folder for screenshots.
   var pictures: String?
+  /// What answers the pages' API calls.
+  var fixtures: Fixtures?
+  /// The folder to which answers from the network are recorded, and the client to request them with.
+  var recording: (folder: String, http: HTTPClient)?
 
   let program: EngineProgram
   let interruption: Interruption
@@ -45,7 +50,7 @@ struct Smoke {
     pages.removeLast(leftOut)
     let folder = try interruption.folder("xcache-smoke")
     let device = "\(folder.path)/device"
-    let hosts = try BuildDevice(build: build, others: others).make(in: device) { done in
+    let hosts = try BuildDevice(build: build, others: others, fixtures: fixtures).make(in: device) { done in
       drawn.show("preparing", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     var settings = EngineSettings(
@@ -66,6 +71,7 @@ struct Smoke {
     let runs = EngineRuns(program: program, settings: settings, interruption: interruption, trace: trace)
     let (reports, engine) = try runs.show(jobs, progress: drawPages)
     try save(jobs)
+    try record(reports)
     let others = others.map { others in
       SmokeSite(build.files.map(\.url) + others.items.map(\.url), bases: build.bases)
     }
@@ -109,6 +115,19 @@ struct Smoke {
     Failure(
       "\(word) isn't a page of the build; name one by its path in the folder, such as index.html, or by its URL",
       name: "no-files")
+  }
+
+  /// Records what the pages fetched from the network.
+  private func record(_ reports: [PageReport]) throws {
+    guard let recording else { return }
+    let (count, others) = try Fixtures.record(reports, in: recording.folder, recording.http)
+    terminal.endProgress()
+    terminal.remark(
+      "recorded \(Count.text(count, "answer")) in \(recording.folder), for --fixtures \(recording.folder); see that nobody's data "
+        + "is in them before you commit them")
+    for url in others {
+      terminal.remark("not recorded, because the server didn't answer it the same again: \(url)")
+    }
   }
 
   /// Saves the screenshots to the requested folder: `1-index.html.png`.

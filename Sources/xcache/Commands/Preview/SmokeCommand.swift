@@ -11,6 +11,8 @@ enum SmokeCommand {
       .init("dist --base-url https://m.example.com/shop/", "every page of a folder"),
       .init("dist index.html 'index.html#/cart' --base-url https://m.example.com/shop/", "these pages"),
       .init("--allow-network", "all bundles of xcache.json; their pages may use their API"),
+      .init("--record fixtures", "the same, and keep what the API answers"),
+      .init("--fixtures fixtures", "answer the API from there, as in a CI job"),
     ],
     notes: """
       Pages are opened in WebKitGTK by xcache-webkit, on a temporary device that holds only the build. Nothing is
@@ -22,12 +24,15 @@ enum SmokeCommand {
         blank    nothing can be seen on it; a page that waits for its API needs --allow-network
       Other requests that get no answer, such as those to the app's own API, and console errors are notes. What a
       script throws because a request got no answer still fails the page; --allow-network lets such requests through.
+      --record does the same, and writes what the pages fetched by GET to DIR; --fixtures then answers these requests,
+      whatever their host, from DIR. DIR/fixtures.json lists URLs with their files, and can be written by hand.
       A page is watched until it has loaded and requested nothing for half a second. If xcache-webkit exits on a
       page, that page fails and the others are still opened. PAGE is a path in the folder or a URL, with query and
       fragment if needed. Without PAGE, the HTML documents of the build are opened, those nearest to its top first.
       'xcache publish --smoke' does the same before it publishes, together with the channel's other live bundles.
       xcache-webkit is the program that XCACHE_WEBKIT names, or is found beside xcache or in PATH.
-      In xcache.json: "smoke": {"ignore": ["popup.html"]}; pages that match `ignore` are opened only if named.
+      In xcache.json: "smoke": {"ignore": ["popup.html"], "fixtures": "fixtures"}; pages that match `ignore` are opened
+      only if named.
       """,
     options: [
       .value("bundle", "NAME", "a bundle of xcache.json; repeatable"),
@@ -38,6 +43,8 @@ enum SmokeCommand {
       .value("max-pages", "N", "open at most N pages if none is named (default: 50)"),
       .value("parallel", "N", "how many pages to open at a time (default: one per core, at most 4)"),
       networkOption,
+      .value("fixtures", "DIR", "answer the pages' requests from files that --record wrote"),
+      .value("record", "DIR", "let pages use the network, and keep what they fetched in DIR"),
       PageSize.option, .value("screenshots", "DIR", "save a picture of each page"), PageTimeout.option,
       Command.all,
     ],
@@ -63,7 +70,17 @@ enum SmokeCommand {
     smoke.timeout = timeout
     smoke.mostPages = mostPages ?? smoke.mostPages
     smoke.parallel = parallel ?? smoke.parallel
-    smoke.allowsNetwork = arguments.has("allow-network")
+    let recording = try arguments.value("record")
+    if recording != nil, !arguments.all("fixtures").isEmpty {
+      throw UsageError("--record writes what --fixtures reads: give one of them")
+    }
+    smoke.allowsNetwork = arguments.has("allow-network") || recording != nil
+    smoke.recording = recording.map { ($0, arguments.http()) }
+    if recording == nil {
+      smoke.fixtures = try (try arguments.value("fixtures") ?? settings.smokeFixtures).map {
+        try Fixtures(folder: $0)
+      }
+    }
     smoke.pictures = pictures
     smoke.ignored = settings.smokeIgnores
     smoke.trace = arguments.trace
@@ -108,6 +125,7 @@ enum SmokeCommand {
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
     smoke.ignored = remote.settings.smokeIgnores
+    smoke.fixtures = try remote.settings.smokeFixtures.map { try Fixtures(folder: $0) }
     // Opening pages takes seconds, which a publish that will be refused needn't spend.
     try rehearse()
     terminal.endProgress()

@@ -39,7 +39,7 @@ struct SmokeVerdict: Sendable {
     let hint =
       unasked == 0
       ? ""
-      : "; \(Count.text(unasked, "request")) of the page got no answer; --allow-network lets pages use the network"
+      : "; \(Count.text(unasked, "request")) of the page got no answer; --fixtures answers them, --allow-network lets pages use the network"
     for error in report.scriptErrors {
       let text = error.text.onOneLine
       findings.append(

@@ -58,7 +58,8 @@ enum LogCommand {
 
   /// Describes a release's kind, with the version whose content it restored.
   static func kind(_ release: ReleaseInfo) -> String {
-    guard let source = release.source else { return release.kind }
+    // A rebase restores nothing: its source is the version whose entries it moved.
+    guard let source = release.source, release.kind != "rebase" else { return release.kind }
     return release.kind == "promote"
       ? "promote of \(source.channel) \(source.version)" : "\(release.kind) to \(source.version)"
   }

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import Publishing
+import System
 
 /// `xcache promote`: releases the content of one channel in another.
 enum PromoteCommand {
@@ -17,7 +18,8 @@ enum PromoteCommand {
       The bytes are the same, so nothing is uploaded. Each bundle in --to becomes exactly what it is in --from.
       Bundles that --from doesn't have are left alone in --to, including those that were unpublished in --from: they
       are listed, and 'xcache unpublish' removes them. --map rewrites URL prefixes; files whose text contains the old
-      host are listed, because their links aren't rewritten. --at promotes what --from held at that time.
+      host are listed, because their links aren't rewritten. The cost of the update for devices is shown, unless --now is
+      given. --at promotes what --from held at that time.
       --with-prefetch also promotes its prefetch config, with pages and apis rewritten by --map; if --from had none,
       --to keeps its own.
       """,
@@ -30,7 +32,8 @@ enum PromoteCommand {
       .value("version", "V", "the version to promote (default: the newest)"),
       VersionArgument.option,
       .flag("create", "create --to if it doesn't exist; else a misspelt name is refused"),
-      .flag("with-prefetch", "also promote the prefetch config"), FileStatistics.option, Command.all,
+      .flag("with-prefetch", "also promote the prefetch config"), PublishCommand.maxUpdateOption,
+      FileStatistics.option, Command.all,
     ]
       + Command.release(
         ifVersion: "a bundle changed in --to",
@@ -41,7 +44,9 @@ enum PromoteCommand {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     guard let from = try arguments.value("from"), let to = try arguments.value("to") else {
-      throw remote.missing("--from CHANNEL and --to CHANNEL are required")
+      let missing = ["from", "to"].filter { !arguments.isGiven($0) }.map { "--\($0) CHANNEL" }
+      throw remote.missing(
+        "\(missing.joined(separator: " and ")) \(missing.count == 1 ? "is" : "are") required")
     }
     let target = try SettingsValue.channel(to, in: "--to")
     let source = try SettingsValue.channel(from, in: "--from")
@@ -57,7 +62,11 @@ enum PromoteCommand {
     let address = ChannelAddress(try remote.app, target)
     // Older origins don't know the member, so it is sent only where it matters.
     if !arguments.has("create"), try !remote.api.exists(address) { request.create = false }
-    let answer = try remote.api.promote(try request.filled(arguments), to: address)
+    request = try request.filled(arguments)
+    if let limit = try PublishCommand.maxUpdate(arguments) {
+      try check(&request, to: address, limit, remote.api, terminal)
+    }
+    let answer = try remote.api.promote(request, to: address)
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
@@ -67,6 +76,36 @@ enum PromoteCommand {
       }
     }
     return .done
+  }
+
+  /// How often the cost is asked for, a second apart, until the origin has worked it out.
+  private static let attempts = 120
+
+  /// Checks what the promotion costs devices on the replaced version, and holds the request to what was checked.
+  /// - Throws: `PublishError.overBudget`, `costUnknown`.
+  private static func check(
+    _ request: inout PromotionRequest, to address: ChannelAddress, _ limit: Int64, _ api: OriginClient,
+    _ terminal: Terminal
+  ) throws {
+    var plan = request
+    plan.dryRun = true
+    for attempt in 1... {
+      let answer = try api.promote(plan, to: address).value
+      let release = answer.release
+      guard release.isChanged else { return }
+      guard release.previous != .none else {
+        return terminal.remark("--max-update has no effect: no device has an earlier version")
+      }
+      if let cost = answer.update ?? release.forecast?.update {
+        if cost.wireBytes > limit { throw PublishError.overBudget(bytes: cost.wireBytes, limit: limit) }
+        // What is promoted, and what it replaces, is what was checked.
+        request.version = answer.fromVersion.text
+        request.ifVersion = request.ifVersion ?? release.previous.text
+        return
+      }
+      if attempt == attempts { throw PublishError.costUnknown }
+      Clock.sleep(for: .seconds(1))
+    }
   }
 
   private static func rule(_ text: String) throws -> PromotionRequest.Rule {
@@ -94,7 +133,12 @@ enum PromoteCommand {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
         + prefetch
     }
-    lines += release.forecastLines(terminal) + release.freezeLines(terminal, of: channel)
+    if let update = answer.update, !terminal.isQuiet {
+      lines.append("devices on version \(release.previous) download \(update.formatted)")
+    } else {
+      lines += release.forecastLines(terminal)
+    }
+    lines += release.freezeLines(terminal, of: channel)
     let version = "version \(release.version)"
     lines.append(
       dryRun

@@ -43,9 +43,7 @@ enum PublishCommand {
         "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
       .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
       .flag("now", "make the release visible without waiting for deltas"),
-      .value(
-        "max-update", "SIZE",
-        "refuse the release if devices on the current version would download more than this: 500KB, 2MB"),
+      maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck, CheckCommand.allowSecret,
       .flag("create", "create the app or channel if it doesn't exist; else a misspelt name is refused"),
@@ -71,12 +69,7 @@ enum PublishCommand {
     if !options.sendsFiles, !arguments.all("max-update").isEmpty {
       throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
     }
-    if let text = try arguments.value("max-update") {
-      guard let size = Bytes.parse(text) else {
-        throw UsageError("--max-update \(text) is not a size such as 500KB or 2MB")
-      }
-      options.maxUpdate = size
-    }
+    options.maxUpdate = try maxUpdate(arguments)
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
@@ -84,11 +77,14 @@ enum PublishCommand {
       throw UsageError("--allow-network can only be used with --smoke")
     }
     let drawn = ProgressLine(terminal)
+    // A smoke test plans the release once before.
+    let told = Locked<Set<NewKind>>([])
     let publisher = Publisher(
       try remote.api, cache: PublishCache(environment: Environment.variables),
       program: "xcache/\(XCache.version)"
     ) {
-      tell($0, drawn, dryRun: isDryRun ? terminal : nil)
+      if case .newKind(let kind) = $0, !told.withLock({ $0.insert(kind).inserted }) { return }
+      tell($0, drawn, terminal, isDryRun: isDryRun)
     }
     defer { terminal.endProgress() }
     var smoke: SmokeResult?
@@ -125,6 +121,19 @@ enum PublishCommand {
       + "`xcache channel set --public-url URL` moves the channel to a URL that devices reach"
   }
 
+  static let maxUpdateOption = Option.value(
+    "max-update", "SIZE",
+    "refuse the release if devices on the current version would download more than this: 500KB, 2MB")
+
+  /// Returns the value of `--max-update`, in bytes.
+  static func maxUpdate(_ arguments: Arguments) throws(UsageError) -> Int64? {
+    guard let text = try arguments.value("max-update") else { return nil }
+    guard let size = Bytes.parse(text) else {
+      throw UsageError("--max-update \(text) is not a size such as 500KB or 2MB")
+    }
+    return size
+  }
+
   /// Returns the value of `--if-version`, a number or a time, in the API's format.
   static func ifVersion(_ arguments: Arguments) throws -> String? {
     try arguments.value("if-version").map { (text) throws(UsageError) in
@@ -132,13 +141,21 @@ enum PublishCommand {
     }
   }
 
-  /// Shows progress; `dryRun` is where a dry run announces what it is about to send, or nil.
-  private static func tell(_ progress: Publisher.Progress, _ drawn: ProgressLine, dryRun: Terminal?) {
+  /// Shows progress, and what is to be known before anything is sent.
+  private static func tell(
+    _ progress: Publisher.Progress, _ drawn: ProgressLine, _ terminal: Terminal, isDryRun: Bool
+  ) {
     switch progress {
     case .hashing(let done, let all, _): drawn.show("hashing", Int64(done), of: Int64(all), .files)
     case .checking: drawn.show("checking the build")
+    case .newKind(let kind):
+      terminal.remark(
+        "bundle \(kind.bundle): this release brings \(Count.text(kind.files, ".\(kind.ending) file")) "
+          + "(\(Bytes.text(kind.bytes))), and the live version has none; was an exclude dropped? "
+          + "--exclude '*.\(kind.ending)' leaves them out")
     case .lacking(let files, let bytes):
-      dryRun?.remark(
+      if !isDryRun { return }
+      terminal.remark(
         "the origin lacks \(Count.text(files, "file")), \(Bytes.text(bytes)): uploading them to compute their cost for devices "
           + "(use --no-upload to skip this)")
     case .sending(let done, let all): drawn.show("sending", done, of: all)

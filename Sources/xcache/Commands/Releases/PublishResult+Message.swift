@@ -24,6 +24,7 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
+    if dryRun, !terminal.isQuiet { lines += pageLines }
     // The cost is useful to know, but not part of the result.
     if !terminal.isQuiet, let preparation = preparation?.value {
       if !dryRun, answer.previous != .none {
@@ -55,10 +56,24 @@ extension PublishResult {
     return lines + answer.receiptLines
   }
 
+  /// How many pages are named; --json has all.
+  private static let mostPages = 10
+
+  /// For a dry run: the pages that would change.
+  private var pageLines: [String] {
+    let pages = changedPages
+    if pages.isEmpty { return [] }
+    let more = pages.count - Self.mostPages
+    return ["\(Count.text(pages.count, "page")) would change:"]
+      + pages.prefix(Self.mostPages).map { "  \($0)" }
+      + (more > 0 ? ["  … and \(more) more; --json has them all"] : [])
+  }
+
   /// Returns the result as a document: the origin's answer, and what was done here.
   func json(dryRun: Bool) -> JSONValue {
     var document = release.document.object ?? JSONObject()
     if let check { document["check"] = check.json }
+    document["changedPages"] = .strings(changedPages)
     document["dryRun"] = .bool(dryRun)
     var deltas = preparation?.document.object
     if isOvertaken { deltas?["cost"] = nil }

@@ -114,8 +114,8 @@ enum PurgeCommand {
           answer.dryRun
           ? "would no longer be shown or rolled back to" : "can't be shown or rolled back to any more"
         lines.append(
-          "\(place)  \(channel.dropped.count == 1 ? "version" : "versions") \(Ranges.text(channel.dropped)) \(words)"
-            + (channel.pinned.isEmpty ? "" : ", although \(Ranges.text(channel.pinned)) was pinned"))
+          "\(place)  \(channel.dropped.count == 1 ? "version" : "versions") \(channel.dropped.ranges) \(words)"
+            + (channel.pinned.isEmpty ? "" : ", although \(channel.pinned.ranges) was pinned"))
       }
     }
     return lines

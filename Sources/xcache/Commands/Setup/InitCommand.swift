@@ -12,7 +12,8 @@ enum InitCommand {
     ],
     notes: """
       In a terminal, missing values are asked for; an empty answer takes the default in brackets. An existing file is
-      kept unless --force is given. 'xcache publish' then needs no options.
+      kept unless --force is given. 'xcache publish' then needs no options. The file leaves out source maps, which no device
+      needs, and publishes dir/index.html as dir/, too ("exclude" and "index").
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
@@ -74,7 +75,10 @@ enum InitCommand {
       JSONObject([
         .init(
           key: bundle.text,
-          value: ["baseURL": .string(base.text + "/"), "dirs": .strings([folder])])
+          value: [
+            "baseURL": .string(base.text + "/"), "dirs": .strings([folder]), "exclude": .strings(["*.map"]),
+            "index": true,
+          ])
       ]))
     settings["server"] = server.map { .string($0.text) }
     return .object(settings)

@@ -83,6 +83,7 @@ enum WebCommand {
       return outcome
     }
     for name in written { terminal.say("wrote \(name)") }
+    terminal.say("browsers with this build poll \(settings.server)")
     if !arguments.has("inject") {
       terminal.say(
         "load it in each page: <script src=\"/…/xcache.js\" defer></script>, or run this with --inject")

@@ -4,6 +4,8 @@ import Publishing
 /// The settings of a worker.
 struct WebSettings {
   let json: JSONValue
+  /// The origin that browsers poll.
+  let server: BaseURL
 
   init(_ arguments: Arguments) throws {
     let file = try Settings.file(from: ".")
@@ -25,6 +27,12 @@ struct WebSettings {
       arguments.remark(
         "warning: https pages can't load from \(server): give browsers an https URL")
     }
+    if server.isLoopback {
+      arguments.remark(
+        "warning: only this machine reaches \(server): give the origin's URL as browsers reach it with --server"
+      )
+    }
+    self.server = server
     var settings = JSONObject()
     settings["app"] = .string(app.text)
     let channel =
