@@ -63,7 +63,7 @@ target() {
 
 standardLibrary
 for stub in Darwin CryptoKit Dispatch Security Foundation Network WebKit UIKit; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-names=${TARGETS:-Libc Backports Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation ExampleiOS}
+names=${TARGETS:-Libc Backports Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation BuildCheck ExampleiOS}
 for name in $names; do target "$name"; done
 
 # What the documents show an app's developer.
