@@ -39,13 +39,7 @@ struct Profiles {
       throw SettingsError(.unreadable((error as? SystemError)?.reason ?? "\(error)"), in: path)
     }
     guard let bytes else { return }
-    do {
-      try read(SettingsError.parse(bytes, in: path))
-    } catch let error as SettingsError {
-      throw error
-    } catch {
-      throw SettingsError(.unreadable("\(error)"), in: path)
-    }
+    try read(SettingsError.parse(bytes, in: path))
   }
 
   /// Returns the file's path, or an empty one if neither variable is set.
