@@ -133,6 +133,10 @@ def main(work):
                "XCACHE_ORIGIN": f"127.0.0.1:{direct}"})
         wait(number, work / (name + ".log"))
 
+    for _ in range(300):
+        if (data / "admin.token").exists():
+            break
+        time.sleep(0.1)
     token = (data / "admin.token").read_text().strip()
     site = work / "site"
     site.mkdir()
@@ -180,7 +184,7 @@ def main(work):
                          "/%" + "%02x" % ord(p[1]) + p[2:], p + "?x=/xcache/1/", "/%2f" + p[1:], "/;/.." + p, "/\\.." + p,
                          "http://origin.example.com" + p, "http://127.0.0.1" + p]
     asked = 0
-    for name, way in {**ways, **opened}.items():
+    for name, way in {**fronts, **opened}.items():
         for path, mark in inside.items():
             if path.startswith("/api") and name in opened:
                 continue

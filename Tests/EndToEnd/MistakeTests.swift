@@ -93,7 +93,8 @@ import Testing
 
   /// Kinds that take damage, an outage or a second machine, which no row has.
   private static let untabled: Set<String> = [
-    "archive", "audit", "clashes", "damaged", "divergent", "disk-full", "duplicate-url", "no-address",
+    "archive", "audit", "blocked", "clashes", "damaged", "divergent", "disk-full", "duplicate-url",
+    "no-address",
     "page-failed", "purged", "smoke", "still-live", "stopped",
     "unfit-file", "unknown-outcome", "unreadable",
   ]
