@@ -51,7 +51,7 @@ import Testing
     let none = try bench.smoke("--fixtures", "nowhere")
     #expect(none.exitCode == 1 && none.errors.contains("xcache smoke --record nowhere"), "\(none.errors)")
     for (index, words) in [
-      ("{\n  \"https://a.example/x\": }", "line 2, column 27"), ("[]", "an object"),
+      ("{\n  \"https://a.example/x\": }", "line 2, column 26"), ("[]", "an object"),
       (#"{"/api": {"ctype": "text/plain", "file": "1"}}"#, "an absolute http or https URL"),
       (#"{"https://a.example/x": {"ctype": "text/plain", "file": "../1"}}"#, "the name of a file"),
       (#"{"https://a.example/x": {"ctype": "text/plain", "file": "1.json"}}"#, "no such file: f/1.json"),

@@ -22,7 +22,7 @@ import Testing
       let token = reader.output.filter { !$0.isWhitespace }
       #expect(
         try site.run("pull", "--to", "r", "--version", "2", "--app", "shop", token: token).exitCode == 0)
-      let refused = try site.run("pull", "--to", "n", "--version", "2", "--app", "shop", token: "")
+      let refused = try site.run("pull", "--to", "n", "--version", "3", "--app", "shop", token: "")
       #expect(
         refused.exitCode == 1 && refused.errors.contains("a token that may read the channel"),
         "\(refused.errors)")
