@@ -21,7 +21,6 @@ package final class Store: Sendable {
   let clock: @Sendable () -> Int64
   /// Held by the one garbage collection that runs at a time.
   let collecting = Locked<Void>(())
-  let collectionWait = Locked(CollectionWait())
   let lastPlan = RecentPlan()
   let tokenUses = Locked<[String: Int64]>([:])
   // Held as long as the store lives. The kernel releases it when the process ends, however it ends.

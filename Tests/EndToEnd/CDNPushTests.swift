@@ -100,6 +100,64 @@ struct CDNPushTests {
     try site.seeOff()
   }
 
+  @Test("While the folder is another one, releases wait: what is pushed there would be missing later")
+  func otherFolder() throws {
+    let scratch = try Scratch()
+    let cdn = scratch.path + "/cdn"
+    let site = try Site(["--public-url", "https://cdn.example.com/x", "--cdn", "push", cdn])
+    func isThere(_ path: String) throws -> Bool {
+      let file = Site.path(of: try site.entry(path)).dropFirst("/x/".count).replacing("%25", with: "%")
+      return try Kernel.status("\(cdn)/\(file)") != nil
+    }
+    try site.publish(["a.js": "one"])
+    // A mount that went away, which leaves no folder, or an empty one.
+    #expect(rename(cdn, cdn + ".away") == 0)
+    let refused = try site.tryToPublish(["a.js": "two"])
+    #expect(refused.exitCode == 1 && refused.errors.contains("isn't the folder"), "\(refused.errors)")
+    #expect(try Kernel.status(cdn) == nil)
+    try Kernel.makeFolder(cdn)
+    #expect(try site.tryToPublish(["a.js": "two"]).exitCode == 1)
+    // What is known to be there can be shown nevertheless.
+    #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
+    try Kernel.removeFolder(cdn)
+    #expect(rename(cdn + ".away", cdn) == 0)
+    #expect(try Wait.until(60) { try site.poll("version=1")["data"]?["version"]?.string == "2" })
+    #expect(try isThere("a.js"))
+    try site.publish(["a.js": "three"])
+    #expect(try site.run("rollback", "--all-bundles", "--to", "2", "--app", "shop").exitCode == 0)
+    #expect(try isThere("a.js"))
+    #expect(try site.run("doctor", "--data", site.data, "--pushed").exitCode == 0)
+
+    // A start with another folder takes that, and brings it what releases name from then on.
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait(seconds: 15) == 0)
+    #expect(rename(cdn, cdn + ".away") == 0)
+    try site.start()
+    #expect(try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0)
+    #expect(try isThere("a.js"))
+    try site.seeOff()
+  }
+
+  @Test("A start while the folder can't be used answers devices, and releases wait")
+  func startWithout() throws {
+    let scratch = try Scratch()
+    let cdn = scratch.path + "/cdn"
+    let site = try Site(["--public-url", "https://cdn.example.com/x", "--cdn", "push", cdn])
+    try site.publish(["a.js": "one"])
+    site.server.signal(SIGTERM)
+    #expect(try site.server.wait(seconds: 15) == 0)
+    #expect(rename(cdn, cdn + ".away") == 0)
+    _ = try scratch.write("cdn", "in the way")
+    try site.start()
+    #expect(try site.poll("version=0")["data"]?["version"]?.string == "1")
+    #expect(try site.run("policy", "kill", "--app", "shop", "-m", "test").exitCode == 0)
+    #expect(try site.tryToPublish(["a.js": "two"]).exitCode == 1)
+    try Kernel.remove(cdn)
+    #expect(rename(cdn + ".away", cdn) == 0)
+    #expect(try Wait.until(60) { try site.poll("version=1")["data"]?["version"]?.string == "2" })
+    try site.seeOff()
+  }
+
   @Test("What a store has lost is found by doctor, and pushed again once the origin was told to forget it")
   func lostFiles() throws {
     let scratch = try Scratch()

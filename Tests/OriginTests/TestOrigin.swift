@@ -83,12 +83,26 @@ final class TestOrigin {
 
   /// What the event loop makes of a request before any of its body has arrived.
   func answer(_ method: String, _ target: String, _ lines: [String], length: Int? = nil) throws -> Answer {
+    try answer(Self.head(method, target, lines, length))
+  }
+
+  /// Where a request waits for a worker.
+  func lane(_ method: String, _ target: String, _ lines: [String] = [], length: Int? = nil) throws
+    -> Scheduling.Lane
+  {
+    try parsed(Self.head(method, target, lines, length)) { handler.scheduling(of: $0).lane }
+  }
+
+  private static func head(_ method: String, _ target: String, _ lines: [String], _ length: Int?) -> [UInt8] {
     let lines = ["Host: x"] + (length.map { ["Content-Length: \($0)"] } ?? []) + lines
-    return try answer(
-      Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8))
+    return Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8)
   }
 
   private func answer(_ arrived: [UInt8]) throws -> Answer {
+    try parsed(arrived) { handler.handle($0) }
+  }
+
+  private func parsed<Result>(_ arrived: [UInt8], _ body: (borrowing Request) -> Result) throws -> Result {
     var bytes = arrived
     var parser = RequestParser()
     guard case .complete = parser.parse(bytes.span.bytes, limits: RequestLimits()) else {
@@ -101,7 +115,7 @@ final class TestOrigin {
         head.path = PathNormaliser.normalise(&span, head.path)
       }
     }
-    return handler.handle(Request(head, in: bytes.span.bytes, from: .unknown))
+    return body(Request(head, in: bytes.span.bytes, from: .unknown))
   }
 
   struct BadRequest: Error { let text: String }

@@ -120,6 +120,21 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
+  /// Something else stands where the file of a folder's lock has to be made again. The folder itself is still locked.
+  @Test func aFolderIsHeldWithoutItsFile() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/lock"
+      let lock = try #require(try FolderLock.take(folder, file: path))
+      try Kernel.remove(path)
+      try Kernel.makeFolder(path)
+      #expect(try lock.isHeld())
+      #expect(try FolderLock.take(folder, file: "\(folder)/other") == nil)
+      // Made again once it can be.
+      try Kernel.removeFolder(path)
+      #expect(try lock.isHeld() && Kernel.status(path)?.kind == .file)
+    }
+  }
+
   /// Opening a FIFO for writing would wait for its reader, and with it whoever opens it.
   @Test func appendingWaitsForNoReader() throws {
     try withTemporaryFolder { folder in

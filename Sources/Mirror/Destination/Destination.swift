@@ -80,14 +80,6 @@ package enum MirrorPlace: Sendable {
 
   private static let pushes = ".xcache-push"
 
-  /// The address where a store answers; empty for a folder.
-  var endpoint: String {
-    switch self {
-    case .folder: ""
-    case .s3(let settings): settings.endpoint.text
-    }
-  }
-
   /// Returns a destination for files pushed independently of the runs of `mirror`. No other push may have the same `number` at
   /// the same time.
   func pushDestination(_ number: Int) throws(MirrorError) -> any Destination {

@@ -8,19 +8,37 @@ package final class CDNPush: Sendable {
   private let store: Store
   private let target: MirrorPlace
   private let counter = Atomic<Int>(0)
+  private let recorded: PushPlace
+
   /// The place's name, for people.
-  package let place: String
+  package var place: String { recorded.name }
 
   /// Creates a push to a place, and removes what interrupted pushes left there.
+  /// - Parameter log: told if a folder to which files were pushed before can't be used now. Then pushes fail until it can.
   /// - Throws: If the place can't be used.
-  package init(_ place: MirrorPlace, store: Store) throws(MirrorError) {
+  package init(_ place: MirrorPlace, store: Store, log: (String) -> Void = { _ in }) throws(MirrorError) {
     self.store = store
     target = place
-    let name = try place.pushDestination(0).name
-    self.place = name
-    try place.sweepPush()
-    try MirrorError.store { () throws(StoreError) in
-      try store.beginPushing(to: PushPlace(name: name, endpoint: place.endpoint))
+    recorded = try Self.begin(place, store, log)
+  }
+
+  private static func begin(
+    _ target: MirrorPlace, _ store: Store, _ log: (String) -> Void
+  ) throws(MirrorError) -> PushPlace {
+    do throws(MirrorError) {
+      let name = try target.pushDestination(0).name
+      let place = PushPlace(name: name, endpoint: try target.identify(name))
+      try target.sweepPush()
+      try MirrorError.store { () throws(StoreError) in try store.beginPushing(to: place) }
+      return place
+    } catch {
+      // The server answers devices nevertheless, as it does when a store can't be reached.
+      guard case .folder(let path, _) = target, case .system = error,
+        let known = try MirrorError.store({ () throws(StoreError) in try store.pushPlace() }),
+        known.name == (try? Kernel.realPath(path)) ?? path
+      else { throw error }
+      log("error: \(path) can't be used, so releases with new files wait: \(error)")
+      return known
     }
   }
 
@@ -45,6 +63,7 @@ package final class CDNPush: Sendable {
   /// Pushes files. Those that exist with the same size stay.
   private func push(_ files: [Placement]) throws(MirrorError) {
     if files.isEmpty { return }
+    try requirePlace()
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
     // Files that can't be removed now are removed at the next start.
@@ -73,6 +92,7 @@ package final class CDNPush: Sendable {
 
   /// Removes pushed files by the URLs that devices download them from.
   package func withdraw(_ urls: [String]) throws(MirrorError) {
+    try requirePlace()
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
     defer { try? target.sweepPush(number) }
@@ -82,6 +102,12 @@ package final class CDNPush: Sendable {
     let there = zip(paths, try destination.sizes(of: paths)).filter { $0.1 != nil }.map(\.0)
     try destination.remove(there)
     try destination.sync()
+  }
+
+  /// Checks, before a folder is written to, that it is the one that the records are about; a missing one isn't made.
+  private func requirePlace() throws(MirrorError) {
+    guard case .folder(let path, _) = target else { return }
+    try PushedFolder.require(recorded.endpoint, at: path)
   }
 
   private func resources(of release: PreparedRelease) throws(MirrorError) -> [Placement] {
@@ -109,6 +135,16 @@ package final class CDNPush: Sendable {
       }
       guard isWhole else { throw .lacksFile(path: delta.text) }
       return LocalFile(path: file, isTemporary: false)
+    }
+  }
+}
+
+extension MirrorPlace {
+  /// Tells the place from another with its name.
+  fileprivate func identify(_ name: String) throws(MirrorError) -> String {
+    switch self {
+    case .folder: try PushedFolder.identify(name)
+    case .s3(let settings): settings.endpoint.text
     }
   }
 }

@@ -2,20 +2,12 @@ import Store
 import System
 
 /// Carries out the checks of large blobs at their first use since the start, a block at a time, on threads of low priority: at
-/// most as many as half the cores. Blocks that somebody waits for come first; otherwise checks take turns.
+/// most as many as half the cores. Blocks that somebody waits for come first. Checks take turns at these, too, so that nobody who
+/// waits for many blocks of one file delays those who wait for another.
 final class BlobChecker: Sendable {
   private struct State {
-    var checks: [BlobCheck] = []
+    var turns = CheckTurns<BlobCheck>()
     var isStopped = false
-
-    /// The check whose next step is due; nil if none has one.
-    mutating func next() -> BlobCheck? {
-      if let waiting = checks.first(where: \.hasRequests) { return waiting }
-      guard let index = checks.firstIndex(where: \.hasWork) else { return nil }
-      let check = checks.remove(at: index)
-      checks.append(check)
-      return check
-    }
   }
 
   private let state = Monitor(State())
@@ -37,7 +29,7 @@ final class BlobChecker: Sendable {
   deinit { state.broadcasting { $0.isStopped = true } }
 
   /// Has a check carried out.
-  func add(_ check: BlobCheck) { state.signalling { $0.checks.append(check) } }
+  func add(_ check: BlobCheck) { state.signalling { $0.turns.add(check) } }
 
   /// Has the threads look again for what to do, after somebody has come to wait for a block.
   func wake() { state.signalling { _ in } }
@@ -51,8 +43,8 @@ final class BlobChecker: Sendable {
     while true {
       let next: Next = state.waiting { state in
         if state.isStopped { return .end }
-        state.checks.removeAll(where: \.isOver)
-        return state.next().map { .check($0) }
+        state.turns.drop(where: \.isOver)
+        return state.turns.next(isAwaited: \.hasRequests, hasWork: \.hasWork).map { .check($0) }
       }
       guard case .check(let check) = next else { return }
       check.step()

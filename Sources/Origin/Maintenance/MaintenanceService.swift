@@ -94,12 +94,13 @@ final class MaintenanceService: Sendable {
       if second % Self.secondsBetweenPackChecks == 0 { checkPacks() }
       if second % secondsBetweenSweeps == 0 {
         sweep()
+        auditCountedActs()
         recordDiskUse()
         forgetUnpolled()
       }
       guard let gc else { continue }
       // While leases have delayed it for a day, nobody gets another one until it has run.
-      let isDue = gc.isDue(atMinute: Self.minuteOfDay) || store.isCollectionOverdue
+      let isDue = gc.isDue(atMinute: Self.minuteOfDay) || isCollectionOverdue
       if !isDue { isDone = false }
       guard isDue, !isDone, second - lastAttempt >= Self.secondsBetweenAttempts else { continue }
       lastAttempt = second
@@ -130,6 +131,11 @@ final class MaintenanceService: Sendable {
       if wasOurs { log("error: \(error)") }
       return false
     }
+  }
+
+  private var isCollectionOverdue: Bool {
+    // Whatever keeps the database from being read is logged by what is done next.
+    (try? store.isCollectionOverdue()) ?? false
   }
 
   private func checkpoint() {
@@ -165,6 +171,14 @@ final class MaintenanceService: Sendable {
       try store.rollUpCounts()
     } catch {
       log("error: counts of older days can't be combined: \(error)")
+    }
+  }
+
+  private func auditCountedActs() {
+    do throws(StoreError) {
+      try store.auditCountedActs()
+    } catch {
+      log("error: acts that were only counted can't be written to the audit trail: \(error)")
     }
   }
 

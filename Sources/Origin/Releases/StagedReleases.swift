@@ -54,7 +54,20 @@ final class StagedReleases: Sendable {
 
   /// Drops the staged releases that a newer release replaces: they must not come after it.
   func drop(_ scope: Scope) {
-    state.withLock { state in state.items = state.items.filter { !$0.value.scope.overlaps(scope) } }
+    for item in take(scope) {
+      log(
+        "the staged release of \(item.scope.app) \(item.scope.channel) by \(item.author) is dropped: another act has replaced it"
+      )
+    }
+  }
+
+  /// Removes and returns the staged releases that a newer one replaces.
+  private func take(_ scope: Scope) -> [Item] {
+    state.withLock { state in
+      let replaced = state.items.filter { $0.value.scope.overlaps(scope) }
+      for id in replaced.keys { state.items[id] = nil }
+      return replaced.sorted { $0.key < $1.key }.map(\.value)
+    }
   }
 
   /// Stages a release that failed with `error`, in place of those that it replaces. `attempt` retries it and returns the
@@ -101,7 +114,7 @@ final class StagedReleases: Sendable {
   /// Whether another attempt may succeed by itself.
   private static func passes(_ error: StoreError) -> Bool {
     switch error {
-    case .pushFailed, .tooManyPushes, .unpushed, .diskFull: true
+    case .pushFailed, .tooManyPushes, .unpushed, .diskFull, .frozen: true
     default: false
     }
   }

@@ -7,7 +7,7 @@ struct ActTally: Hashable, Sendable {
   private(set) var day: Int64
   /// The acts on that day.
   private(set) var acts: Int64
-  /// Acts since the last row of the audit trail.
+  /// Acts since the last row of the audit trail, which have none of their own.
   private(set) var unrecorded: Int64
   /// The hour of the last row, in hours since 1970.
   private(set) var recordedIn: Int64
@@ -62,12 +62,30 @@ extension Database {
       INSERT OR REPLACE INTO act_count (owner, act, day, acts, unrecorded, recorded_in) VALUES (?, ?, ?, ?, ?, ?)
       """, requester.owner, act.name, tally.day, tally.acts, tally.unrecorded, tally.recordedIn)
     guard let others else { return }
-    var act = act
-    if others > 0, var members = act.parameters.object {
-      members["unrecorded"] = .integer(others)
-      act.parameters = .object(members)
+    try audit(act.standing(for: others), by: requester.actor, now: now)
+  }
+
+  /// Writes the acts that were only counted to the audit trail, one row for each kind: after these nothing of the kind has come
+  /// for an hour, or never will, since the token ends.
+  /// - Parameter owner: whose acts; nil: of all whose last row is from before the last hour.
+  func auditCounted(of owner: String? = nil, now: Int64) throws(StoreError) {
+    for row in try countedActs(of: owner, now: now) {
+      try audit(
+        AuditEvent(row.act).standing(for: row.acts - 1), by: Actor(name: row.name, address: ""), now: now)
+      try run("UPDATE act_count SET unrecorded = 0 WHERE owner = ? AND act = ?", row.owner, row.act)
     }
-    try audit(act, by: requester.actor, now: now)
+  }
+
+  fileprivate func countedActs(of owner: String?, now: Int64) throws(StoreError)
+    -> [(owner: String, act: String, acts: Int64, name: String)]
+  {
+    try all(
+      """
+      SELECT c.owner, c.act, c.unrecorded, coalesce(t.name, c.owner)
+      FROM act_count AS c LEFT JOIN token AS t ON t.id = c.owner
+      WHERE c.unrecorded > 0 AND CASE WHEN ?1 IS NULL THEN c.recorded_in < ?2 ELSE c.owner = ?1 END ORDER BY 1, 2
+      """, owner, now / 3_600_000 - 1
+    ) { (owner: $0.get(0), act: $0.get(1), acts: $0.get(2), name: $0.get(3)) }
   }
 
   /// Deletes the counts of tokens that have done nothing of the kind for 90 days, unless acts are still to be recorded.
@@ -80,5 +98,28 @@ extension Database {
       "SELECT day, acts, unrecorded, recorded_in FROM act_count WHERE owner = ? AND act = ?", owner, act
     ) { ActTally(day: $0.get(0), acts: $0.get(1), unrecorded: $0.get(2), recordedIn: $0.get(3)) }
       ?? ActTally()
+  }
+}
+
+extension AuditEvent {
+  /// The act in a row that stands for others of its kind, too.
+  fileprivate func standing(for others: Int64) -> AuditEvent {
+    guard others > 0, var members = parameters.object else { return self }
+    members["unrecorded"] = .integer(others)
+    var act = self
+    act.parameters = .object(members)
+    return act
+  }
+}
+
+extension Store {
+  /// Writes the acts that were only counted to the audit trail, where no row for them has come for an hour.
+  package func auditCountedActs() throws(StoreError) {
+    let now = clock()
+    let areAny = try connections.reading { (db) throws(StoreError) in
+      try !db.countedActs(of: nil, now: now).isEmpty
+    }
+    guard areAny else { return }
+    try connections.transaction { (db) throws(StoreError) in try db.auditCounted(now: now) }
   }
 }

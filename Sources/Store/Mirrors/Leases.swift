@@ -82,7 +82,7 @@ extension Store {
       (db) throws(StoreError) in
       try db.run("DELETE FROM lease WHERE expires_at <= ?", now)
       if requester.token != nil {
-        try refuseOverdue(now)
+        try db.refuseOverdue(now)
         let held =
           try db.value(Int64.self, "SELECT count(*) FROM lease WHERE owner = ?", requester.owner) ?? 0
         guard held < Self.leasesPerToken else { throw .tooManyLeases(Self.leasesPerToken) }
@@ -111,7 +111,7 @@ extension Store {
         guard end <= held.takenAt + Self.leaseLife else {
           throw .leaseTooOld(hours: Int(Self.leaseLife / 3_600_000))
         }
-        try refuseOverdue(now)
+        try db.refuseOverdue(now)
       }
       try db.run("UPDATE lease SET expires_at = ? WHERE id = ?", end, id)
     }
@@ -130,10 +130,6 @@ extension Store {
         repeated: AuditEvent("lease.end", parameters: ["id": .string(id)]), by: requester, isLimited: false,
         now: now)
     }
-  }
-
-  private func refuseOverdue(_ now: Int64) throws(StoreError) {
-    if collectionWait.withLock({ $0.isOverdue(now) }) { throw .collectionOverdue }
   }
 
   /// The current leases. While there is one, nothing that a version names may be removed.
@@ -166,6 +162,11 @@ extension Database {
   func refuseLeased(now: Int64) throws(StoreError) {
     let holders = try leaseHolders(now: now)
     if !holders.isEmpty { throw .leased(by: holders) }
+  }
+
+  /// - Throws: `collectionOverdue`.
+  fileprivate func refuseOverdue(_ now: Int64) throws(StoreError) {
+    if try collectionWait()?.isOverdue(now) ?? false { throw .collectionOverdue }
   }
 
   /// Ends the leases of a token that was revoked: nobody else could end or renew them.

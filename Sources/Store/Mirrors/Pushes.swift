@@ -4,7 +4,7 @@ import Manifests
 package struct PushPlace: Hashable, Sendable {
   /// The place's name, for people; a mirror there has the same.
   package let name: String
-  /// The address where a store answers; empty for a folder.
+  /// What tells it from another place with that name: the address where a store answers, or the id that is in a folder.
   package let endpoint: String
 
   /// Creates a place.

@@ -22,7 +22,7 @@ extension Store {
     return try collecting.withLock { (_) throws(StoreError) -> CollectionReport in
       let holders = try connections.reading { (db) throws(StoreError) in try db.leaseHolders(now: clock()) }
       guard holders.isEmpty else {
-        collectionWait.withLock { $0.noteDelayed(clock()) }
+        try noteWait(isDone: false)
         throw .leased(by: holders)
       }
       var collection = GarbageCollection(store: self, policy: policy, actor: actor)
@@ -32,9 +32,17 @@ extension Store {
         guard case .leased(let holders) = error else { throw error }
         collection.report.stoppedFor = holders
       }
-      let isDone = collection.report.stoppedFor.isEmpty
-      collectionWait.withLock { wait in if isDone { wait.noteDone() } else { wait.noteDelayed(clock()) } }
+      try noteWait(isDone: collection.report.stoppedFor.isEmpty)
       return try note(collection, record)
+    }
+  }
+
+  /// Notes whether leases have delayed gc. It may use the reserve, since gc is what frees a full disk.
+  private func noteWait(isDone: Bool) throws(StoreError) {
+    try connections.urgently { (db) throws(StoreError) in
+      try db.write { () throws(StoreError) in
+        if isDone { try db.noteCollectionDone() } else { try db.noteCollectionDelayed(clock()) }
+      }
     }
   }
 
@@ -53,7 +61,10 @@ extension Store {
   }
 
   /// Whether gc has waited for leases for so long that tokens get none until it has run.
-  package var isCollectionOverdue: Bool { collectionWait.withLock { $0.isOverdue(clock()) } }
+  package func isCollectionOverdue() throws(StoreError) -> Bool {
+    try connections.reading { (db) throws(StoreError) in try db.collectionWait() }?.isOverdue(clock())
+      ?? false
+  }
 
   /// The versions of a channel that `collect` would keep, and why.
   package func keptVersions(of channel: ChannelInfo, _ policy: RetentionPolicy) throws(StoreError)

@@ -63,6 +63,7 @@ extension Store {
       }
       try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
       try db.deleteLeases(of: token.id)
+      try db.auditCounted(of: token.id, now: now)
       try db.audit(
         AuditEvent(
           "token.revoke", app: token.app, channel: token.channel,

@@ -47,7 +47,7 @@ package final class FolderLock: Sendable {
   }
 
   /// Whether the folder at the path is still this one, and nobody else can hold it. A file that was removed or renamed is made
-  /// again.
+  /// again, as soon as it can be.
   package func isHeld() throws(SystemError) -> Bool {
     let own = try Kernel.status(handle)
     guard let there = try Kernel.status(folder), there.inode == own.inode, there.device == own.device else {
@@ -56,7 +56,16 @@ package final class FolderLock: Sendable {
     return try file.withLock { (file) throws(SystemError) -> Bool in
       if try file?.isHeld(at: path) ?? false { return true }
       // Without a lock of the folder, another process may have been here in between.
-      guard locksFolder, let made = try FileLock.take(path) else { return false }
+      guard locksFolder else { return false }
+      let made: FileLock?
+      do throws(SystemError) {
+        made = try FileLock.take(path)
+      } catch {
+        // There is no room for it, or something else in its place. The folder's own lock keeps others out, so whoever writes
+        // goes on; the next call tries again.
+        return true
+      }
+      guard let made else { return false }
       file = consume made
       return true
     }

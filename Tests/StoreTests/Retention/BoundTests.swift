@@ -56,6 +56,37 @@ import Testing
     #expect(try origin.store.verifyAudit().0 == nil)
   }
 
+  /// Acts that the rows of a kind stand for.
+  private func counted(_ act: String, _ origin: Origin) throws -> Int64 {
+    try origin.rows(act).reduce(0) { sum, row in
+      try sum + 1 + (JSONValue.parse(Array(row.parameters.utf8))["unrecorded"]?.integer ?? 0)
+    }
+  }
+
+  /// Acts that were counted into the next row, which never comes.
+  @Test(arguments: [true, false]) func actsOfATokenThatStopsAreRecorded(isRevoked: Bool) throws {
+    let origin = try Origin()
+    for _ in 0..<30 { try origin.leaseOnce() }
+    #expect(try counted("lease.take", origin) == 24)
+    if isRevoked {
+      _ = try origin.store.revokeToken("reader")
+    } else {
+      // In the hour after, the next act's row may still tell.
+      origin.advance(3_600_000)
+      try origin.store.auditCountedActs()
+      #expect(try counted("lease.take", origin) == 24)
+      origin.advance(3_600_000)
+      try origin.store.auditCountedActs()
+    }
+    #expect(try counted("lease.take", origin) == 30 && counted("lease.end", origin) == 30)
+    #expect(try origin.rows("lease.end").allSatisfy { $0.author == "reader" })
+    // Each once.
+    origin.advance(2 * Self.day)
+    try origin.store.auditCountedActs()
+    #expect(try counted("lease.take", origin) == 30)
+    #expect(try origin.store.verifyAudit().0 == nil)
+  }
+
   @Test func aTokenReachesTheLimitOfADay() throws {
     let origin = try Origin()
     for _ in 0..<ActTally.daily { try origin.leaseOnce() }
@@ -122,6 +153,37 @@ import Testing
     #expect(throws: Never.self) {
       lease = try origin.store.acquireLease(holder: "mirror", seconds: 60, by: origin.holder)
       try origin.store.renewLease(#require(lease).id, seconds: 60, by: origin.holder)
+    }
+  }
+
+  /// gc by cron, with one lease after another; and the same with a restart each night.
+  @Test(arguments: [false, true]) func leasesDelayDailyCollectionForADayAtMost(restarts: Bool) throws {
+    let scratch = Scratch()
+    let now = Locked<Int64>(1_700_006_400_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    var store: Store? = try scratch.open(options)
+    let (token, _) = try #require(store).createToken(name: "reader", scope: .read, by: .local)
+    let holder = Holder.token(token, address: "10.0.0.1")
+    var days = 0
+    while days < 5 {
+      for hour in 0..<24 {
+        _ = try? #require(store).acquireLease(holder: "mirror", seconds: 3600, by: holder)
+        // In the middle of a lease, a little earlier or later each day.
+        now.withLock { $0 += hour == 23 ? 1_800_000 - Int64(days) * 60_000 : 3_600_000 }
+      }
+      if (try? #require(store).collect()) != nil { break }
+      now.withLock { $0 += 1_800_000 + Int64(days) * 60_000 }
+      days += 1
+      if restarts {
+        store = nil
+        store = try scratch.open(options)
+      }
+    }
+    // The third night's: the second one began after a day, and from then on there were no leases.
+    #expect(days == 2, "gc ran after \(days) days")
+    #expect(throws: Never.self) {
+      try #require(store).acquireLease(holder: "mirror", seconds: 60, by: holder)
     }
   }
 

@@ -30,8 +30,21 @@ struct APIRoute: Sendable {
   /// Returns where a request to the API waits for a worker.
   static func lane(of request: borrowing Request) -> Scheduling.Lane {
     if request.method == .get || request.method == .head { return .reads }
-    return APIRequest.segments(request.path).flatMap(at)?.lane ?? .acts
+    let lane = APIRequest.segments(request.path).flatMap(at)?.lane ?? .acts
+    return lane == .urgent && !isSmall(request) ? .acts : lane
   }
+
+  /// Whether a request's body is known to be read at once, as those of what can't wait are. A large one would keep others waiting.
+  private static func isSmall(_ request: borrowing Request) -> Bool {
+    switch request.bodyLength {
+    case .none: true
+    case .length(let bytes): bytes <= smallBody && request.field(.contentEncoding) == nil
+    case .chunked: false
+    }
+  }
+
+  /// Bytes: room for some hundred patterns.
+  private static let smallBody = 16 << 10
 
   /// Returns the route of a path; nil if the API has none.
   static func at(_ path: [String]) -> APIRoute? { all.first { $0.covers(path) } }

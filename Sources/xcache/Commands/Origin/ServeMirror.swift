@@ -39,7 +39,7 @@ enum ServeMirror {
   static func push(
     to place: MirrorPlace, _ store: Store, _ log: @escaping @Sendable (String) -> Void
   ) throws -> ReleasePush {
-    let push = try CDNPush(place, store: store)
+    let push = try CDNPush(place, store: store, log: log)
     return ReleasePush { (release) throws(StoreError) in
       do throws(MirrorError) {
         return try push.names(release)

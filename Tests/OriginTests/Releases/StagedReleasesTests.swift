@@ -1,0 +1,52 @@
+import Manifests
+import Store
+import System
+import Testing
+
+@testable import Origin
+
+@Suite struct StagedReleasesTests {
+  private let lines = Locked<[String]>([])
+  private let staged: StagedReleases
+  private let scope: StagedReleases.Scope
+
+  init() throws {
+    let lines = lines
+    staged = StagedReleases { line in lines.withLock { $0.append(line) } }
+    scope = StagedReleases.Scope(app: try AppName("shop"), channel: .online, bundles: nil)
+  }
+
+  private func stage(_ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion) {
+    staged.add(scope, by: "ci", at: 0, .pushFailed(place: "/srv/www", reason: "no room"), attempt)
+  }
+
+  /// Its publisher was told that the origin keeps trying.
+  @Test func theLogNamesWhatIsDropped() {
+    stage { _ throws(StoreError) in throw .unpushed }
+    staged.drop(scope)
+    #expect(staged.all.isEmpty)
+    #expect(
+      lines.withLock { $0.last }
+        == "the staged release of shop online by ci is dropped: another act has replaced it")
+    staged.drop(scope)
+    #expect(lines.withLock { $0.count } == 2)
+  }
+
+  @Test func aFreezeIsWaitedFor() throws {
+    let attempts = Locked(0)
+    let app = scope.app
+    stage { _ throws(StoreError) in
+      let count = attempts.withLock { count in
+        count += 1
+        return count
+      }
+      guard count > 1 else {
+        throw .frozen(app, .online, ChannelFreeze(author: "admin", at: 0, reason: "sale"))
+      }
+      return ManifestVersion(2)
+    }
+    let end = Clock.monotonicNanoseconds() + 20_000_000_000
+    while !staged.all.isEmpty, Clock.monotonicNanoseconds() < end { Clock.sleep(for: .milliseconds(50)) }
+    #expect(lines.withLock { $0.last } == "the staged release of shop online is visible: version 2")
+  }
+}

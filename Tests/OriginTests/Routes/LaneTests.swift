@@ -1,0 +1,37 @@
+import HTTP
+import Testing
+
+@testable import Origin
+
+@Suite struct LaneTests {
+  private static let channel = "/api/v1/apps/shop/channels/online"
+
+  @Test func smallActsThatCannotWaitAreUrgent() throws {
+    let origin = try TestOrigin()
+    for path in ["policy", "freeze", "thaw"] {
+      #expect(try origin.lane("POST", "\(Self.channel)/\(path)", length: 120) == .urgent, "\(path)")
+    }
+    #expect(try origin.lane("DELETE", "/api/v1/tokens/ci") == .urgent)
+    #expect(try origin.lane("POST", "\(Self.channel)/policy", length: 16 << 10) == .urgent)
+  }
+
+  /// Reading a policy of 2 MB takes half a second, which the kill switch of another token would wait for.
+  @Test(
+    arguments: [
+      (17 << 10, []), (120, ["Content-Encoding: gzip"]), (nil, ["Transfer-Encoding: chunked"]),
+    ] as [(Int?, [String])])
+  func whatMayBeLargeWaitsWithOtherActs(length: Int?, lines: [String]) throws {
+    let origin = try TestOrigin()
+    for path in ["policy", "freeze", "thaw"] {
+      #expect(try origin.lane("POST", "\(Self.channel)/\(path)", lines, length: length) == .acts, "\(path)")
+    }
+  }
+
+  @Test func othersAreAsTheyWere() throws {
+    let origin = try TestOrigin()
+    #expect(try origin.lane("GET", "\(Self.channel)/policy") == .reads)
+    #expect(try origin.lane("POST", "\(Self.channel)/rollback", length: 100_000) == .recovery)
+    #expect(try origin.lane("POST", "\(Self.channel)/releases", length: 100_000) == .acts)
+    #expect(try origin.lane("GET", "/metrics") == .open)
+  }
+}
