@@ -1,8 +1,11 @@
 """The minimal device with more of the protocol: the static copy, deltas, coded bodies, retries, and manifests that are checked."""
 import gzip
 import http.client
+import json
+import pathlib
 import random
 import re
+import shutil
 import sys
 import time
 import urllib.error
@@ -20,9 +23,26 @@ FINAL = set(range(400, 500)) - {408, 429}
 
 class CompleteDevice(Device):
     def __init__(self, settings):
+        self.folder = pathlib.Path(settings["folder"])
+        try:  # rule D-137: notes that can't be read cost no start
+            need(type(json.loads((self.folder / "notes").read_bytes())) is dict, "no notes")
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):
+            self.clear("notes")
         super().__init__(settings)
         self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | self.notes
         self.deltas, self.coding, self.coded, self.polling, self.unjudged = {}, "gzip", False, False, [None, None, None]
+
+    def clear(self, name):
+        """Rule D-138: removes what is in place of a file, be it a folder."""
+        path = self.folder / name
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+    def write(self, name, content):
+        if not (self.folder / name).is_file():
+            self.clear(name)
+        super().write(name, content)
 
     def poll(self, now):
         """Rules D-10 to D-16: five failures lead to the static copy; the origin is asked again after longer and longer waits."""
@@ -105,14 +125,16 @@ class CompleteDevice(Device):
                 self.write("files/" + entry["sha256"], self.decode(delta, entry))
             except Exception as failure:
                 print(f"a delta of no use: {failure!r}", file=sys.stderr)
+        cause = None
         for self.coding in ("gzip", "identity", "identity"):
             try:
                 return super().file(entry)
             except FAILURES as failure:
                 if not self.coded and (isinstance(failure, ValueError) or getattr(failure, "code", 500) in FINAL):
                     raise
+                cause = failure
                 time.sleep(0.02)
-        raise ConnectionError("a file that can't be had")
+        raise ConnectionError(f"{entry['download']} can't be fetched: {cause!r}")
 
     def decode(self, delta, entry):
         base = self.held({"sha256": delta["base"]})

@@ -75,7 +75,7 @@ class Device:
     def held(self, entry):
         """The bytes of an entry's file, if they are here and correct."""
         path = self.folder / "files" / entry["sha256"]
-        content = path.read_bytes() if path.exists() else b""
+        content = path.read_bytes() if path.is_file() else b""
         return content if sha256(content) == entry["sha256"] else None
 
     def file(self, entry):
@@ -222,7 +222,7 @@ def parse(document):  # section 1
         return dict(pairs)
     brackets = re.sub(r'"(\\.|[^"\\])*"|[^][{}]', "", document.decode())
     need(max(itertools.accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) <= 64, "too many levels")
-    return json.loads(document.decode(), object_pairs_hook=members)
+    return json.loads(document.decode(), object_pairs_hook=members, parse_constant=lambda name: need(False, name))
 
 
 def read_answer(document):

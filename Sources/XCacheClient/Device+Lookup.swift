@@ -66,7 +66,7 @@ extension Device {
       return nil
     }
     guard let path = self.held(file.sha256),
-      let descriptor = try? Kernel.openExisting(path, [.read, .noFollow]),
+      let descriptor = try? Kernel.openExisting(path, [.read, .noFollow, .nonBlocking]),
       let digest = try? CacheFolder.digest(descriptor)
     else { return nil }
     guard digest == file.entry.bytes else {

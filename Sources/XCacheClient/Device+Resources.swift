@@ -75,7 +75,8 @@ extension Device {
       guard cache.has(entry) else { return Opened(nil, isListed: true) }
       do throws(ClientError) {
         let file = try onDisk(path) { () throws(SystemError) in
-          try Kernel.openExisting(path, [.read, .noFollow])
+          // Not blocking: a FIFO's writer would be waited for under the lock.
+          try Kernel.openExisting(path, [.read, .noFollow, .nonBlocking])
         }
         if file != nil { cache.uses.use(entry.name) }
         return Opened(file, isListed: true)
@@ -86,10 +87,11 @@ extension Device {
     }
     let isListed = found.isListed
     guard let file = found.take() else { return isListed ? .absent : .superseded }
-    let mark = FileMark(try onDisk(path) { () throws(SystemError) in try Kernel.status(file) })
+    let status = try onDisk(path) { () throws(SystemError) in try Kernel.status(file) }
+    let mark = FileMark(status)
     if !cache.withLock({ $0.isProven(entry, as: mark) }) {
       // Nil also if it can't be read to its end.
-      guard (try? CacheFolder.digest(file)) == entry.bytes else {
+      guard status.kind == .file, (try? CacheFolder.digest(file)) == entry.bytes else {
         damage.withLock { $0 += 1 }
         try cache.withLock { cache throws(ClientError) in try cache.discard(entry) }
         return .absent

@@ -2,6 +2,9 @@ import System
 import XCacheClient
 
 extension Runtime {
+  /// How long a small file may keep a thread of its lane from the others.
+  private static let patience = Duration.seconds(2)
+
   /// Answers a request for a listed file that is missing or damaged: after fetching it, or from the network.
   func supply(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
     switch MissingFile(size: file.size, isPart: head.status == 206, device.conditions, settings.device) {
@@ -37,8 +40,9 @@ extension Runtime {
     if isNew {
       // On separate threads: a server that hangs must not hold up requests for files that are here, nor large files small
       // ones.
-      let threads = file.size <= MissingFile.small ? smallFetchThreads : fetchThreads
-      threads.add {
+      let isSmall = file.size <= MissingFile.small
+      let threads = isSmall ? smallFetchThreads : fetchThreads
+      threads.add(lending: isSmall ? Self.patience : nil) {
         let outcome =
           run.signal.isSet
           ? .success(nil) : self.load(file, device, fetches: true, until: run.signal)

@@ -128,6 +128,10 @@ final class TestOrigin {
       let response = Monitor<Response?>(nil)
       begin { made in response.broadcasting { $0 = made } }
       return Reply(response.waiting { $0 })
+    case .abandonable(let begin):
+      let response = Monitor<Response?>(nil)
+      _ = begin { made in response.broadcasting { $0 = made } }
+      return Reply(response.waiting { $0 })
     case .receive(_, let make):
       let receiver = make()
       if !body.isEmpty { _ = receiver.receive(body.span.bytes) }

@@ -134,4 +134,15 @@ import Testing
     #expect(answer.status >= 400 && answer["content-length"] != "0")
     #expect(client.isClosedByServer())
   }
+
+  /// An answer that is on its way from elsewhere is given up with the client that waits for it, and only then.
+  @Test(arguments: [false, true]) func anAnswerIsGivenUpWithItsClient(halfOnly: Bool) throws {
+    let server = try TestServer()
+    var client: TestClient? = server.client()
+    client?.send("GET /awaited HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(server.events.has("awaited") && !server.events.all.contains("given up"))
+    if halfOnly { client?.finishSending() } else { client = nil }
+    #expect(server.events.has("given up"))
+    if halfOnly { #expect(client?.answer()?.text == "given up") }
+  }
 }

@@ -201,6 +201,15 @@ final class TestHandler: Handler {
         return Response(.ok, contentType: "text/plain", "read")
       }
     }
+    if path.equals("/awaited") {
+      return .abandonable { answer in
+        events.add("awaited")
+        return {
+          events.add("given up")
+          answer(Response(.ok, contentType: "text/plain", "given up"))
+        }
+      }
+    }
     if path.equals("/api/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/count") { return .receive(limit: 20_000_000) { TestReceiver(events) } }
     if path.equals("/stop") { return .receive(limit: 20_000_000) { TestReceiver(events, limit: 10) } }

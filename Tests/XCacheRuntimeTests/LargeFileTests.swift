@@ -130,4 +130,27 @@ private let small = "https://m.test/small.js"
     runtime.conditions.network = .unmetered
     #expect(try await bench.ask(runtime, small) == "200 let small")
   }
+
+  /// However many small files a slow server owes, a script of another one waits for them two seconds at most.
+  @Test func slowSmallFilesLeaveTheirLane() async throws {
+    let slow = (0..<12).map { "https://m.test/part-\($0).js" }
+    var files = Dictionary(uniqueKeysWithValues: slow.map { ($0, bytes($0)) })
+    files[small] = bytes("let small")
+    let runtime = try await lacking("", files)
+    let barrier = Barrier()
+    origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
+    let waiting = slow.map { url in Task { await runtime.answer(PageRequest(url)) } }
+    await barrier.reached()
+    #expect(try await bench.ask(runtime, small) == "200 let small")
+    barrier.open()
+    for task in waiting {
+      guard case .local = await task.value else {
+        Issue.record("a file that came late isn't answered")
+        return
+      }
+    }
+    // The spare threads have ended, and the lane still works.
+    try remove("small")
+    #expect(try await bench.ask(runtime, small) == "200 let small")
+  }
 }

@@ -22,6 +22,10 @@ package enum Answer: Sendable {
   /// The answer comes from elsewhere. The closure starts that and returns at once; the callback it gets takes the answer, once,
   /// on any thread. The connection waits for it, and no worker does.
   case deferred(@Sendable (_ answer: @escaping @Sendable (Response) -> Void) -> Void)
+  /// The same, for an answer that costs something until it is made: the closure returns how to give it up, which is called
+  /// once the client has ended its side of the connection.
+  case abandonable(
+    @Sendable (_ answer: @escaping @Sendable (Response) -> Void) -> @Sendable () -> Void)
   /// The request's body goes to a receiver, which runs on the worker pool; more than `limit` bytes is a 413.
   case receive(limit: UInt64, @Sendable () -> any BodyReceiver)
 

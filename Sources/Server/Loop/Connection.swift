@@ -25,6 +25,8 @@ final class Connection {
   var upload: Upload?
   /// What a worker does, or is going to do, for the current request.
   var work: PendingWork?
+  /// Gives up the answer to the current request; nil if that isn't possible.
+  var abandon: (@Sendable () -> Void)?
   /// When the current request's head was complete.
   var start: UInt64 = 0
   /// The request's part of the access line, if there is an access log.

@@ -147,6 +147,10 @@ extension EventLoop {
       connection.http.wait()
       let (token, mailbox) = (connection.token, mailbox)
       begin { mailbox.post(.answer(token: token, $0)) }
+    case .abandonable(let begin):
+      connection.http.wait()
+      let (token, mailbox) = (connection.token, mailbox)
+      connection.abandon = begin { mailbox.post(.answer(token: token, $0)) }
     case .receive(let limit, let make):
       receive(request, limit, handler.scheduling(of: request), make, connection)
     }
@@ -180,11 +184,12 @@ extension EventLoop {
   func peerFinished(_ connection: Connection) {
     connection.http.peerFinished()
     if let work = connection.work { work.pool.postpone(work.job) }
+    connection.abandon.take()?()
   }
 
   /// Called when a worker has made the answer.
   func handleAnswer(_ response: Response, of connection: Connection) {
-    connection.work = nil
+    (connection.work, connection.abandon) = (nil, nil)
     guard let response = ready(response, for: connection) else { return }
     respond(response, to: connection)
     drive(connection)

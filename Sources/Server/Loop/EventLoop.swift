@@ -212,6 +212,7 @@ final class EventLoop {
     conclude(connection)
     abandonUpload(of: connection)
     if let work = connection.work.take() { work.pool.cancel(work.job) }
+    connection.abandon.take()?()
     connection.queue.removeAll()
     let slot = Int(connection.token & 0xFFFF_FFFF)
     connections[slot] = nil

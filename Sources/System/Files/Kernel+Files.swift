@@ -72,6 +72,16 @@ extension Kernel {
     _ = try retrying("chmod", on: path) { chmod(path, mode) }
   }
 
+  /// Whether this process's user may list and change a folder.
+  package static func mayChange(_ folder: String) throws(SystemError) -> Bool {
+    do {
+      _ = try retrying("faccessat", on: folder) { faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) }
+      return true
+    } catch  where error.code == .permissionDenied {
+      return false
+    }
+  }
+
   /// Creates a hard link. Returns false where that's impossible: across file systems, or on one without links.
   package static func link(_ existing: String, to path: String) throws(SystemError) -> Bool {
     do {

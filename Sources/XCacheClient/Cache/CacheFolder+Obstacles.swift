@@ -17,8 +17,32 @@ extension CacheFolder {
       guard codes.contains(error.code), let there = try Kernel.status(path, followLinks: false),
         there.kind == .folder || codes.contains(.notDirectory)
       else { throw error }
-      try removeAll(path)
+      try putAway(path)
       try body()
+    }
+  }
+
+  /// Removes what is in place of a file: a folder, a link, a FIFO.
+  static func clear(_ path: String) throws(SystemError) {
+    guard let there = try Kernel.status(path, followLinks: false), there.kind != .file else { return }
+    try putAway(path)
+  }
+
+  /// Makes a folder of the device one that it can list and change, if need be a new one.
+  static func makeUsable(_ path: String) throws(SystemError) {
+    if try Kernel.mayChange(path) { return }
+    try? Kernel.setMode(path, to: 0o755)
+    if try Kernel.mayChange(path) { return }
+    try putAway(path)
+    try Kernel.makeFolder(path)
+  }
+
+  /// Removes what is at `path`; what this process may not remove, such as root's, is renamed.
+  private static func putAway(_ path: String) throws(SystemError) {
+    do throws(SystemError) {
+      try removeAll(path)
+    } catch  where [.permissionDenied, .notPermitted].contains(error.code) {
+      try Kernel.rename(path, to: "\(path).\(Hex.encode(Secrets.random(4).span.bytes)).old")
     }
   }
 

@@ -7,9 +7,8 @@ extension CacheFolder {
   func makeAndLock() throws(ClientError) -> FileLock {
     try make()
     let taken = try onDisk(lock) { () throws(SystemError) in
-      if try Kernel.status(lock, followLinks: false)?.kind == .folder {
-        try Self.clearing(lock, if: Self.folderThere) { () throws(SystemError) in try Kernel.remove(lock) }
-      }
+      // A link may lead to another process's lock.
+      if try Kernel.status(lock, followLinks: false)?.kind != .link { try Self.clear(lock) }
       return try FileLock.take(lock)
     }
     guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }

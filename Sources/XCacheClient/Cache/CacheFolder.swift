@@ -70,6 +70,7 @@ struct CacheFolder: Sendable {
         try Self.clearing(path, if: [.fileExists, .notDirectory]) { () throws(SystemError) in
           try Kernel.makeFolder(path)
         }
+        try Self.makeUsable(path)
       }
     }
   }
@@ -119,7 +120,7 @@ extension CacheFolder {
 
   /// Returns the digest of a file's bytes; nil if there is no such file or it can't be read to its end.
   func digest(_ path: String) -> FileDigest? {
-    guard let file = try? Kernel.openExisting(path, [.read, .noFollow]) else { return nil }
+    guard let file = try? Kernel.openExisting(path, [.read, .noFollow, .nonBlocking]) else { return nil }
     return try? Self.digest(file)
   }
 
@@ -167,7 +168,12 @@ extension CacheFolder {
   /// Moves a file that leaves the manifest to `aside`.
   func setAside(_ path: String, as sha256: SHA256, at now: Int64) throws(ClientError) {
     try willChange?()
-    try onDisk(path) { () throws(SystemError) in try Kernel.setModified(path, to: now) }
+    do throws(ClientError) {
+      try onDisk(path) { () throws(SystemError) in try Kernel.setModified(path, to: now) }
+    } catch  where error.isUnreadableFile {
+      // Somebody else's: it would count as set aside at some other time.
+      return try remove(path)
+    }
     try move(path, to: aside(sha256))
   }
 
@@ -175,7 +181,7 @@ extension CacheFolder {
   func copy(_ source: String, to target: String) throws(ClientError) -> FileDigest {
     try willChange?()
     return try onDisk(source) { () throws(SystemError) in
-      let from = try Kernel.open(source, [.read, .noFollow])
+      let from = try Kernel.open(source, [.read, .noFollow, .nonBlocking])
       let to = try Kernel.open(target, [.write, .create, .truncate, .noFollow])
       var hasher = FileHasher()
       try Self.read(from) { bytes throws(SystemError) in

@@ -109,7 +109,10 @@ struct EntryKinds {
 
   private static func place(of item: ManifestItem) throws(ManifestFault) -> EntryKind.Place {
     let download = item.entry.download
-    guard let address = try? ResourceURL(download), let name = CachedName(download: address) else {
+    // A space, say, can't be sent in a request.
+    guard download.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let address = try? ResourceURL(download),
+      let name = CachedName(download: address)
+    else {
       throw .unsafe(url: item.url, download: download)
     }
     let end = HeldEntry.downloadEnd(item.url, item.entry.sha256, item.entry.version).utf8

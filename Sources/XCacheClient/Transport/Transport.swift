@@ -88,8 +88,10 @@ public struct TransportRequest: Sendable {
     guard start > 0 else { return headers }
     headers.append(("Range", "bytes=\(start)-"))
     // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
-    // §13.1.5).
-    if let entityTag, entityTag.hasPrefix("\"") { headers.append(("If-Range", entityTag)) }
+    // §13.1.5). Bytes above 0x7F were decoded on their way here, and wouldn't be sent as they came.
+    if let entityTag, entityTag.hasPrefix("\""), entityTag.utf8.allSatisfy({ $0 < 0x80 }) {
+      headers.append(("If-Range", entityTag))
+    }
     return headers
   }
 }

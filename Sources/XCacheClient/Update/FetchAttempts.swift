@@ -11,6 +11,9 @@ struct FetchAttempts {
   private var furthest: Int64
   /// Whether what was kept has been dropped once.
   private var isAnew = false
+  /// Whether what was kept has outlived an answer that didn't fit the range, and whether the last one was that.
+  private var hasSpared = false
+  private var isSpared = false
 
   /// - Parameters:
   ///   - pauses: the milliseconds before the second attempt, the third, and so on.
@@ -21,6 +24,16 @@ struct FetchAttempts {
     (self.have, furthest) = (have, have)
   }
 
+  /// Whether what was kept stays although the answer didn't fit the range: the first time, it may have come from a portal
+  /// or from one of several servers.
+  mutating func sparesPart(after error: ClientError) -> Bool {
+    guard have > 0, !hasSpared, case .noAnswer(_, let failure) = error, failure.kind == .other else {
+      return false
+    }
+    (hasSpared, isSpared) = (true, true)
+    return true
+  }
+
   /// Returns the milliseconds to wait before the next attempt; nil if there is none.
   /// - Parameters:
   ///   - error: why the last attempt failed.
@@ -28,6 +41,10 @@ struct FetchAttempts {
   mutating func next(after error: ClientError, have size: Int64) -> UInt32? {
     let hadBytes = have > 0
     have = size
+    if isSpared {
+      isSpared = false
+      return pauses.first ?? 0
+    }
     // An origin or a cache stores a coded body separately, so it may be damaged while the plain one is intact. What was
     // kept of earlier attempts may be damaged, too, or be another file's.
     if error.mayBeCoding, !isUncoded || hadBytes && !isAnew {

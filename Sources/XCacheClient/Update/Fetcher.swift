@@ -29,14 +29,15 @@ struct Fetcher: Sendable {
       _ = arrived(Int(clamping: entry.size))
       return 0
     }
-    let isKept = !isForPage && entry.size >= PartFile.large
+    let isKept = !isForPage && entry.size >= PartFile.smallest
     let kept = isKept ? PartFile(of: entry.sha256, in: folder) : nil
     var attempts = FetchAttempts(pauses, isForPage: isForPage, have: kept?.size ?? 0)
     while true {
+      let part = kept ?? PartFile(in: folder)
       do {
-        let part = kept ?? PartFile(in: folder)
         return try attempt(entry, in: part, to: target, isUncoded: attempts.isUncoded, arrived)
       } catch {
+        if !attempts.sparesPart(after: error) { try part.remove(after: error) }
         guard let pause = attempts.next(after: error, have: kept?.size ?? 0) else {
           failed(entry, error)
           throw error
@@ -61,14 +62,9 @@ struct Fetcher: Sendable {
   private func attempt(
     _ entry: HeldEntry, in part: PartFile, to target: String, isUncoded: Bool, _ arrived: (Int) -> Bool
   ) throws(ClientError) -> Int64 {
-    do {
-      let reply = try receive(entry, in: part, isUncoded: isUncoded, arrived)
-      try part.finish(to: target)
-      return reply.received
-    } catch {
-      try part.remove(after: error)
-      throw error
-    }
+    let reply = try receive(entry, in: part, isUncoded: isUncoded, arrived)
+    try part.finish(to: target)
+    return reply.received
   }
 
   private func receive(
@@ -85,6 +81,7 @@ struct Fetcher: Sendable {
     do throws(TransportError) {
       reply = try transport.get(ask) { head in
         do throws(ClientError) {
+          try check(head, of: entry, after: writer.position)
           try writer.begin(head)
         } catch {
           failure = error
@@ -114,6 +111,14 @@ struct Fetcher: Sendable {
     }
     try check(try writer.finish(), of: entry)
     return reply
+  }
+
+  /// Refuses the answer of something else, such as a captive portal's page, before it replaces what is here.
+  private func check(_ head: TransportHead, of entry: HeldEntry, after count: Int64) throws(ClientError) {
+    guard count > 0, head.status == 200 || head.status == 206, let total = head.total, total != entry.size
+    else { return }
+    let reason = "the answer is of \(total) bytes instead of \(entry.size)"
+    throw .noAnswer(url: entry.download, TransportError(.broken, reason))
   }
 
   private func check(_ digest: FileDigest, of entry: HeldEntry) throws(ClientError) {

@@ -7,7 +7,9 @@ struct PartFile {
   private let tagPath: String?
   private let folder: CacheFolder
 
-  /// Partly received files of at least this size are kept when the connection breaks or the app ends.
+  /// What came of files of at least this size is kept when the connection breaks or the app ends.
+  static let smallest: Int64 = 64 << 10
+  /// Each time that so many bytes more came, a download that breaks off has all its attempts again.
   static let large: Int64 = 1 << 20
   private static let longestTag = 1024
 
@@ -64,7 +66,8 @@ struct PartFile {
     if tagPath == nil || !error.leavesBytes { try remove() }
   }
 
-  private func removeTag() throws(ClientError) {
+  /// Forgets the tag: the next attempt asks for the rest without a condition.
+  func removeTag() throws(ClientError) {
     if let tagPath, folder.status(tagPath) != nil { try folder.remove(tagPath) }
   }
 }

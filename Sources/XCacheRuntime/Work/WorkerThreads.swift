@@ -11,12 +11,15 @@ final class WorkerThreads: Sendable {
   }
 
   private let queue = WorkQueue<@Sendable () -> Void>()
+  private let name: String
   private let count: Int
+  private let spares = Locked(Spares())
   private let state = Locked(State())
 
   /// Starts the threads; `priority` is nil for work that a page waits for.
   init(_ name: String, count: Int, priority: OSThread.Priority? = nil) {
-    let queue = queue
+    self.name = name
+    let (queue, spares) = (queue, spares)
     let threads = (0..<count).compactMap { _ in
       // A thread only retains the queue, and ends when the queue is stopped.
       try? OSThread(name: name) {
@@ -24,10 +27,17 @@ final class WorkerThreads: Sendable {
           OSThread.lowerPriority(to: priority)
           OSThread.lowerDiskPriority()
         }
-        while let job = queue.next() { job() }
+        Self.work(queue, spares)
       }
     }
     self.count = threads.count
+  }
+
+  private static func work(_ queue: WorkQueue<@Sendable () -> Void>, _ spares: Locked<Spares>) {
+    while let job = queue.next() {
+      job()
+      if spares.withLock({ $0.endsOne() }) { return }
+    }
   }
 
   deinit { queue.stop() }
@@ -50,6 +60,34 @@ final class WorkerThreads: Sendable {
       body()
       ended()
     }
+  }
+
+  /// Adds a job; if it takes longer than `patience`, another thread takes the place of its own meanwhile.
+  func add(lending patience: Duration?, _ body: @escaping @Sendable () -> Void) {
+    guard let patience else { return add(body) }
+    add { [self] in
+      let loan = Locked<Bool?>(nil)
+      let timer = Task {
+        guard (try? await Task.sleep(for: patience)) != nil else { return }
+        loan.withLock { if $0 == nil { $0 = lend() } }
+      }
+      body()
+      timer.cancel()
+      let isLent = loan.withLock { loan -> Bool in
+        defer { loan = false }
+        return loan == true
+      }
+      if isLent { spares.withLock { $0.giveBack() } }
+    }
+  }
+
+  /// Starts a spare thread; false if there are too many.
+  private func lend() -> Bool {
+    guard spares.withLock({ $0.take() }) else { return false }
+    let (queue, spares) = (queue, spares)
+    if (try? OSThread(name: name) { Self.work(queue, spares) }) != nil { return true }
+    spares.withLock { $0.running -= 1 }
+    return false
   }
 
   private func ended() {
@@ -80,5 +118,32 @@ final class WorkerThreads: Sendable {
       if isIdle { continuation.resume() }
     }
     timer.cancel()
+  }
+}
+
+/// The threads beyond a pool's own, which work while jobs take long.
+private struct Spares {
+  /// Each waits for the network most of the time.
+  private static let most = 32
+  var running = 0
+  /// How many threads have to end, whichever they are.
+  private var surplus = 0
+
+  /// Whether another one may start.
+  mutating func take() -> Bool {
+    guard running < Self.most else { return false }
+    running += 1
+    return true
+  }
+
+  /// Called when a job that took long is done.
+  mutating func giveBack() { surplus += 1 }
+
+  /// Whether the calling thread has to end.
+  mutating func endsOne() -> Bool {
+    guard surplus > 0 else { return false }
+    surplus -= 1
+    running -= 1
+    return true
   }
 }

@@ -104,6 +104,9 @@ case("a patch changes a member of a member", ["D-32"], got(inner), serve(inner.o
 
 # Deltas.
 
+for name, download in {"a space": CDN + "/x/a b", "a line break": CDN + "/x/a\nb"}.items():
+    refused(f"an entry whose download has {name} is refused", ["D-22"], with_member(download=download))
+
 book.name, answers, book.cases = "delta", book.cases, []
 world, steps = two({APP: LINES + "one"}, {APP: LINES + "two"})
 offer, delta = world.delta(APP, 1, 2)

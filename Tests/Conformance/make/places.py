@@ -130,6 +130,9 @@ case("a process whose folder was deleted, and made again by another one, passes 
 
 # Presets.
 
+piped, steps = one({INDEX: "<p>one", APP: "let one"})
+case("a FIFO where a file belongs keeps nobody waiting, and is replaced", ["D-138"], steps, {"stop": True}, {"damage": "let one", "how": "fifo"}, start(),
+     ask(APP, local("let one"), asks=[piped.url(1, APP)]), ask(INDEX, local("<p>one"), asks=[]))
 folders, book.name, book.cases = book.cases, "preset", []
 world = World()
 for n in ("one", "two", "three"):

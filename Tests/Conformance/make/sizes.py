@@ -66,6 +66,27 @@ case("offline, a missing file isn't asked for", ["D-79", "D-115"], steps, {"dama
      {"conditions": {"network": "offline"}}, ask(APP, "network", asks=[]), ask(INDEX, local("<p>one")), {"conditions": {"network": "unmetered"}},
      ask(APP, local("let one")))
 
+# Answers of something else, and nodes with tags of their own.
+
+there = {"url": URL, "headers": {"range": "bytes=1500000-", "if-range": None}}
+case("nodes with tags of their own: what another one sends again takes nothing away", ["D-57"], serve(film.origin(1), body("\"c\"")),
+     serve(body("\"b\"", fault={"torn": 1_000_000}, times=1)), serve(torn(tag="\"a\"")), start(),
+     trigger(film.poll(), first(), rest("\"a\""), there, ordered=True), done, features=GOES_ON)
+case("a page of a captive portal takes nothing away", ["D-57"], serve(film.origin(1), body()),
+     serve(rule(URL, text="<p>sign in", ranges=False, headers={"ETag": None}, times=1)), serve(torn()), start(),
+     trigger(film.poll(), first(), rest(OWN), {"url": URL, "headers": {"range": "bytes=1500000-"}}, ordered=True), done, features=GOES_ON)
+case("an answer with some other part takes nothing away the first time", ["D-57"], serve(film.origin(1), body()),
+     serve(rule(URL, status=206, text="no", headers={"Content-Range": "bytes 5-6/7"}, times=1)), serve(torn()), start(),
+     trigger(film.poll(), first(), rest(OWN), {"url": URL, "headers": {"range": "bytes=1500000-"}}, ordered=True), done, features=GOES_ON)
+SONG, PIECES = SITE + "/song.bin", 56_250  # 900 KB
+song = World()
+song.publish({SONG: UNIT * PIECES})
+sung = {"fill": {"text": UNIT, "times": PIECES}}
+case("a file of middling size goes on, too", ["D-57"], serve(song.origin(1), rule(song.url(1, SONG), **sung)),
+     serve(rule(song.url(1, SONG), **sung, fault={"torn": 600_000}, times=1)), start(),
+     trigger(song.poll(), song.url(1, SONG), {"url": song.url(1, SONG), "headers": {"range": "bytes=600000-"}}, ordered=True),
+     ask(SONG, {"status": 200, "bytes": len(UNIT) * PIECES}), features=GOES_ON)
+
 # Documents.
 
 large, book.name, book.cases = book.cases, "budget", []

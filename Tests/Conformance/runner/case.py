@@ -145,8 +145,10 @@ class Case:
             if held != wanted:
                 continue
             found = True
-            if step.get("how") in ("remove", "folder"):
+            if step.get("how") in ("remove", "folder", "fifo"):
                 os.remove(path)
+                if step["how"] == "fifo":
+                    os.mkfifo(path)
                 if step["how"] == "folder":
                     os.makedirs(os.path.join(path, "folder"))
             else:

@@ -27,6 +27,8 @@ private let script = "https://m.test/a.js"
     case emptyFolder, folder
     /// A link to itself, which can't be opened, as a file without permission can't be by others than root.
     case unreadable
+    /// Opening it waits for whoever writes into it.
+    case fifo
   }
 
   private func put(_ kind: Kind, at path: String) throws {
@@ -36,6 +38,7 @@ private let script = "https://m.test/a.js"
     case .emptyFolder: try Kernel.makeFolder(path)
     case .folder: try Scratch.write("x", to: "\(path)/deep/x")
     case .unreadable: #expect(symlink(path, path) == 0)
+    case .fifo: #expect(mkfifo(path, 0o644) == 0)
     }
   }
 
@@ -118,4 +121,78 @@ private let script = "https://m.test/a.js"
     #expect(try device.resource(for: "https://m.test/q")?.read() == bytes("one"))
     #expect(try device.page(for: page)?.read() == bytes("one"))
   }
+
+  /// In place of the bytes that a broken download left.
+  @Test(arguments: Kind.allCases) func inPlaceOfAPart(kind: Kind) throws {
+    let large = [UInt8](repeating: 0x61, count: 100_000)
+    let device = try bench.device()
+    try put(kind, at: device.folder.half(SHA256.of(large)))
+    try origin.publish([page: large])
+    #expect(try device.update().to == "2")
+    #expect(try device.page(for: page)?.read() == large)
+  }
+
+  // MARK: Another user's
+
+  /// What root or somebody left in the folder of a device that runs as another user.
+  enum Foreign: String, CaseIterable, Sendable {
+    case closedFolder, readOnlyFolder, rootsFolder, fullNote, fullFile, rootsFile
+  }
+
+  private static let other: UInt32 = 65_534
+
+  /// Runs `body` as a user who owns the folder, and isn't root. File permissions go by the thread's own ID (setfsuid(2)).
+  private func asOther(_ body: @escaping @Sendable () throws -> Void) throws {
+    let outcome = Locked<(any Error)?>(nil)
+    try OSThread(name: "another user") {
+      _ = setfsuid(Self.other)
+      do { try body() } catch { outcome.withLock { $0 = error } }
+    }.join()
+    if let error = outcome.withLock({ $0 }) { throw error }
+  }
+
+  private func all(_ path: String) throws -> [String] {
+    guard try Kernel.status(path, followLinks: false)?.kind == .folder else { return [path] }
+    return try [path] + Folder.textNames(path).flatMap { try all("\(path)/\($0)") }
+  }
+
+  private func put(_ foreign: Foreign, in name: String) throws {
+    let path = "\(folder)/\(name)"
+    switch foreign {
+    case .closedFolder: try Kernel.setMode(path, to: 0)
+    case .readOnlyFolder: try Kernel.setMode(path, to: 0o555)
+    case .rootsFolder:
+      try Kernel.setMode(path, to: 0o700)
+      #expect(lchown(path, 0, 0) == 0)
+    case .fullNote: try roots("\(folder)/index.json")
+    case .fullFile: try roots(self.path(.file))
+    case .rootsFile:
+      let file = try self.path(.file)
+      try Kernel.setMode(file, to: 0o600)
+      #expect(lchown(file, 0, 0) == 0)
+    }
+  }
+
+  /// A folder of root's with something in it.
+  private func roots(_ path: String) throws {
+    try put(.folder, at: path)
+    try Kernel.setMode(path, to: 0o700)
+  }
+
+  @Test(.enabled(if: geteuid() == 0), arguments: ["files", "staging", "aside"], Foreign.allCases)
+  func anotherUsers(name: String, foreign: Foreign) throws {
+    do { _ = try bench.device().update() }
+    for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }
+    try put(foreign, in: name)
+    try asOther {
+      let device = try bench.device()
+      _ = try device.update(force: true)
+      #expect(try device.page(for: page)?.read() == bytes("one"))
+      try origin.publish([page: bytes("two"), script: bytes("let one")])
+      #expect(try device.update(force: true).to == "2")
+      #expect(try device.page(for: page)?.read() == bytes("two"))
+    }
+  }
 }
+
+@_silgen_name("setfsuid") private func setfsuid(_ user: UInt32) -> Int32

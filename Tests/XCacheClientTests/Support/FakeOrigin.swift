@@ -225,11 +225,12 @@ final class FakeOrigin: Transport {
       return (state.fault?(request.url), state.piece)
     }
     var body: [UInt8]?
+    var isWhole = false
     switch fault {
     case .error(let error)?: throw error
     case .status(let status)?:
       return TransportReply(status: status, received: 0, failure: Array(#"{"code":1,"message":"no"}"#.utf8))
-    case .body(let bytes)?: body = bytes
+    case .body(let bytes)?: (body, isWhole) = (bytes, true)
     case nil: body = answer(request.url)
     }
     guard let body else {
@@ -246,7 +247,7 @@ final class FakeOrigin: Transport {
     let tag: String? = own.map { $0.isEmpty ? nil : $0 } ?? "\"\(MD5.of(body).hex)\""
     var rest = body[...]
     var head = TransportHead(status: 200, total: Int64(body.count), entityTag: tag)
-    if knowsRanges, request.start > 0, request.sentTag == nil || request.sentTag == tag {
+    if knowsRanges, !isWhole, request.start > 0, request.sentTag == nil || request.sentTag == tag {
       guard request.start < body.count else { return TransportReply(status: 416, received: 0) }
       rest = rest.dropFirst(Int(request.start))
       head = TransportHead(

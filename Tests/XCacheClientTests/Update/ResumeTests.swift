@@ -72,7 +72,9 @@ private let megabyte = 1 << 20
     #expect(try isRight(device))
   }
 
-  @Test func anotherTagBeginsAnew() throws {
+  /// A CDN whose nodes have tags of their own: what another node sends once more takes nothing away, and the next attempt
+  /// goes on without a condition.
+  @Test func anotherTagTakesNothingAway() throws {
     origin.setTag("\"one\"")
     try breaksOff(then: .status(503))
     origin.setTag("\"two\"")
@@ -80,9 +82,85 @@ private let megabyte = 1 << 20
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     let asked = origin.takeRanges()
+    #expect(asked.map(\.start) == [Int64(3 * megabyte), Int64(3 * megabyte)])
+    #expect(asked.map(\.sentTag) == ["\"one\"", nil])
+    #expect(try isRight(device))
+  }
+
+  /// What is sent once more differs in the middle: from there on, only the new bytes count.
+  @Test func anotherFileTakesTheRest() throws {
+    origin.setTag("\"one\"")
+    try breaksOff(then: .status(503))
+    origin.setTag("\"two\"")
+    origin.tear("large", after: [2 * megabyte])
+    let device = try bench.device()
+    var bad = Array(content[..<(3 * megabyte)])
+    bad[megabyte + 7] ^= 1
+    try DurableFile.write(bad, to: device.folder.half(SHA256.of(content)))
+    #expect(try device.update(force: true).to == "1")
+    let asked = origin.takeRanges()
     #expect(asked.map(\.start) == [Int64(3 * megabyte), Int64(2 * megabyte)])
     #expect(asked.map(\.sentTag) == ["\"one\"", "\"two\""])
     #expect(try isRight(device))
+  }
+
+  /// A captive portal's page, and an answer with some other part: the first time, neither takes away what is here.
+  @Test(arguments: [
+    FakeOrigin.Fault.body(Array("<p>sign in".utf8)), .error(TransportError(.other, "another part")),
+  ])
+  func anAnswerOfSomethingElseTakesNothingAway(fault: FakeOrigin.Fault) throws {
+    try breaksOff(then: .status(503))
+    let asked = Locked(0)
+    origin.fail { url in
+      guard url.contains("large") else { return nil }
+      return asked.withLock { count in
+        count += 1
+        return count == 1
+      } ? fault : nil
+    }
+    let device = try bench.device()
+    #expect(try device.update(force: true).to == "1")
+    #expect(origin.takeRanges().last?.start == Int64(3 * megabyte))
+    #expect(try isRight(device))
+  }
+
+  /// A server that always answers ranges with something else is asked for the whole file.
+  @Test func aServerWithoutRangesThatWorkGetsTheWholeFile() throws {
+    try breaksOff(then: .status(503))
+    let device = try bench.device()
+    let asked = Locked(0)
+    origin.fail { url in
+      guard url.contains("large") else { return nil }
+      return asked.withLock { count in
+        count += 1
+        return count < 3
+      } ? .error(TransportError(.other, "another part")) : nil
+    }
+    #expect(try device.update(force: true).to == "1")
+    #expect(origin.takeRanges().map(\.start) == [0])
+    #expect(try isRight(device))
+  }
+
+  /// Tags with bytes that aren't ASCII don't survive the way through text, so none is sent.
+  @Test func aTagThatIsNotASCIIIsLeftOut() throws {
+    origin.setTag("\"a\u{80}\"")
+    try breaksOff(then: .status(503))
+    let device = try bench.device()
+    #expect(try device.update(force: true).to == "1")
+    #expect(origin.takeRanges().map(\.sentTag) == [nil])
+    #expect(try isRight(device))
+  }
+
+  /// Not only large files go on from where the line broke.
+  @Test func filesOfMiddlingSizeGoOn() throws {
+    let middling = "https://m.test/middling.js"
+    let text = Array(content[..<900_000])
+    try origin.publish([middling: text])
+    origin.tear("middling", after: [600_000])
+    let device = try bench.device()
+    #expect(try device.update().to == "2")
+    #expect(origin.takeRanges().map(\.start) == [0, 600_000])
+    #expect(try device.resource(for: middling)?.read() == text)
   }
 
   /// A server without ranges, whose connection breaks sooner than before.

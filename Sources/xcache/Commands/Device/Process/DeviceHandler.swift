@@ -55,8 +55,8 @@ final class DeviceHandler: Handler {
     let asked = pageRequest(url, request, from: referer)
     let isPage = asked.destination == .document
     let (runtime, pages, control) = (runtime, pages, control)
-    return .deferred { answer in
-      Task {
+    return .abandonable { answer in
+      let task = Task {
         var request = asked
         request.page = isPage ? pages.open(url) : referer.flatMap { pages.page($0) }
         let made = await runtime.answer(request)
@@ -66,6 +66,7 @@ final class DeviceHandler: Handler {
         }
         answer(Self.response(to: made, url))
       }
+      return { task.cancel() }
     }
   }
 
