@@ -61,6 +61,10 @@ static const unsigned char m0015[] = {
 #embed "../../Migrations/0015_pushes.sql"
 };
 
+static const unsigned char m0016[] = {
+#embed "../../Migrations/0016_purged_urls.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -77,6 +81,7 @@ static const xcache_asset migrations[] = {
     {"0013_bounds.sql", m0013, sizeof m0013},
     {"0014_purge.sql", m0014, sizeof m0014},
     {"0015_pushes.sql", m0015, sizeof m0015},
+    {"0016_purged_urls.sql", m0016, sizeof m0016},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }
