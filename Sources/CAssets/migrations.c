@@ -63,6 +63,7 @@ static const unsigned char m0015[] = {
 
 static const unsigned char m0016[] = {
 #embed "../../Migrations/0016_collection_wait.sql"
+#embed "../../Migrations/0017_purged_urls.sql"
 };
 
 static const xcache_asset migrations[] = {
@@ -82,6 +83,7 @@ static const xcache_asset migrations[] = {
     {"0014_purge.sql", m0014, sizeof m0014},
     {"0015_pushes.sql", m0015, sizeof m0015},
     {"0016_collection_wait.sql", m0016, sizeof m0016},
+    {"0017_purged_urls.sql", m0017, sizeof m0017},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

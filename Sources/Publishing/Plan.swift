@@ -56,6 +56,14 @@ package struct Plan: Hashable, Sendable {
     unchanged = resources
   }
 
+  /// The URLs of the live pages, if this plan removes all of them; nil if one stays, or there is none.
+  func pagesIfNoneStays(live: RemoteBundle) -> [String]? {
+    if remove.isEmpty { return nil }
+    let pages = live.entries.filter { $0.form.ctype.hasPrefix("text/html") }.map(\.url)
+    let removed = Set(remove)
+    return pages.isEmpty || !pages.allSatisfy(removed.contains) ? nil : pages
+  }
+
   /// The change in the release request.
   var change: ReleaseRequest.Change {
     .update(bundle, base: base, set: put.map { ($0.url, $0.content) }, remove: remove)

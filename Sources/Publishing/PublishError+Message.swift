@@ -28,6 +28,7 @@ extension PublishError {
         + Listing.below(
           list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "fix these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
+    case .newBundle(let name, let channel, let others): PublishError.message(new: name, channel, others)
     case .broken(let report): PublishError.message(of: report)
     case .origin(let error): error.message
     case .overBudget(let bytes, let limit):
@@ -51,18 +52,33 @@ extension PublishError {
   /// The exit code: 3 if the request was refused, 2 if it makes no sense, 1 for everything else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .costUnknown, .alwaysOvertaken, .broken: 3
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle: 3
     case .origin(let error): error.exitCode
     case .bundleTwice: 2
     default: 1
     }
   }
 
+  private static func message(new name: BundleName, _ channel: ChannelAddress, _ others: [BundleName]) -> String {
+    let names = others.map(\.text)
+    let hint =
+      Spelling.nearest(to: name.text, among: names).map { "; did you mean \($0)?" }
+      ?? (names.isEmpty ? "." : "; there is \(names.sorted().prefix(5).joined(separator: ", ")).")
+    return "channel \(channel.channel) of app \(channel.app) has no bundle \"\(name)\"\(hint) Nothing was released. To create it, "
+      + "add --create"
+  }
+
   private static func message(of report: CheckReport) -> String {
-    let errors = report.findings.filter { $0.severity == .error }.map(\.text)
+    let found = report.findings.filter { $0.severity == .error }
+    let errors = found.map(\.text)
+    // No option skips the search for secrets.
+    let ways = [
+      found.contains { $0.rule != .secret } ? "--no-check RULE" : nil,
+      found.contains { $0.rule == .secret } ? "--allow-secret PATH" : nil,
+    ].compactMap(\.self)
     return
       "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
-      + "\(errors.count == 1 ? "it" : "them"), or publish with --no-check RULE:"
+      + "\(errors.count == 1 ? "it" : "them"), or publish with \(ways.joined(separator: " and ")):"
       + Listing.below(errors, hint: "`xcache check` lists them all")
   }
 }

@@ -29,6 +29,8 @@ package enum PublishError: Error, Sendable {
   /// Thrown when files of one bundle have matching URLs, with the files of each URL.
   case duplicates([Duplicate])
   case bundleTwice(BundleName)
+  /// Thrown when the channel has no such bundle, but others, and none is to be created.
+  case newBundle(BundleName, ChannelAddress, others: [BundleName])
   /// Thrown when the check of the build found errors.
   case broken(CheckReport)
 
@@ -55,6 +57,20 @@ package enum PublishError: Error, Sendable {
       if case .body(let cause as PublishError) = error { throw cause }
       throw .origin(error)
     }
+  }
+
+  /// A refusal of purged bytes, with the files that have them: the origin knows only what they were called then.
+  func namingPurged(_ local: Publisher.LocalBundles) -> PublishError {
+    guard case .origin(.refused(let problem)) = self, problem.code == "purged" else { return self }
+    let digests = Set((problem.members["sha256"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
+    let resources = local.bundles.flatMap(\.resources).filter { digests.contains($0.content.sha256) }
+    guard let first = resources.first else { return self }
+    let more = resources.count > 1 ? ", and \(resources.count - 1) more" : ""
+    let named = Problem(
+      status: problem.status, title: problem.title, code: problem.code,
+      detail: "\(first.file.source.path) (\(first.url)\(more)) has bytes that were purged: \(problem.detail ?? problem.title)",
+      members: problem.members)
+    return .origin(.refused(named))
   }
 
   /// Files that would all have the same URL.

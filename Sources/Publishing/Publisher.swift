@@ -16,6 +16,8 @@ package struct PublishOptions: Sendable {
   package var check = CheckOptions.all
   /// Whether a channel, or its app, that doesn't exist is created; else the release is refused.
   package var creates = true
+  /// Bundles that are created only if `creates`, or if the channel has no other: their names may be misspelt.
+  package var typedNames: Set<BundleName> = []
   /// Whether to read every file and fetch all entries, ignoring the caches.
   package var rehash = false
   /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
@@ -34,6 +36,8 @@ package struct Publisher: Sendable {
     case checking
     /// The release brings files of a kind that the live bundle has none of; reported before any file is sent.
     case newKind(NewKind)
+    /// The release keeps none of the bundle's live pages, of which this is one: perhaps folder or base URL are wrong.
+    case noPageStays(BundleName, pages: Int, url: String)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -87,7 +91,7 @@ package struct Publisher: Sendable {
       // The cached version is one that this origin has forgotten, or never had.
       guard !options.rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base"
       else {
-        throw error
+        throw error.namingPurged(local)
       }
       return try publish(local, to: channel, options, trustsCache: false)
     }
@@ -97,6 +101,7 @@ package struct Publisher: Sendable {
     _ local: LocalBundles, to channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
   ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, channel)
+    try Self.checkNames(local.bundles.map(\.source.name), remote, options)
     let plans = try self.plans(local, remote, trustsCache: trustsCache)
     let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
     let healing = local.files(of: remote.damaged)
@@ -154,6 +159,17 @@ package struct Publisher: Sendable {
       hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
+  /// Refuses a bundle that the channel doesn't have, before it becomes a second one by a misspelt name.
+  private static func checkNames(
+    _ names: [BundleName], _ remote: RemoteChannel, _ options: PublishOptions
+  ) throws(PublishError) {
+    guard !options.creates, let overview = remote.overview else { return }
+    let known = overview.bundles.map(\.name)
+    let isNew = { (name: BundleName) in options.typedNames.contains(name) && !known.contains(name) }
+    guard !known.isEmpty, let name = names.first(where: isNew) else { return }
+    throw .newBundle(name, remote.address, others: overview.bundles.filter { $0.resources > 0 }.map(\.name))
+  }
+
   /// Returns the plan of each bundle.
   private func plans(_ local: LocalBundles, _ remote: RemoteChannel, trustsCache: Bool) throws(PublishError)
     -> [Plan]
@@ -164,6 +180,9 @@ package struct Publisher: Sendable {
       plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
       for kind in NewKind.kinds(of: bundle.source.name, bundle.resources, live: held) {
         progress(.newKind(kind))
+      }
+      if let plan = plans.last, let pages = plan.pagesIfNoneStays(live: held) {
+        progress(.noPageStays(plan.bundle, pages: pages.count, url: pages[0]))
       }
     }
     return plans

@@ -118,6 +118,38 @@ import Testing
     Planted(path: "shopify.js", text: script("shpat_" + random(32, hex)), noun: "a Shopify token"),
     Planted(path: "vault.js", text: script("hvs." + random(90)), noun: "a Vault token"),
     Planted(path: "mapbox.js", text: script("sk.eyJ" + random(80)), noun: "a Mapbox secret token"),
+    Planted(path: "mail.js", text: script("SG.\(random(22)).\(random(43))"), noun: "a SendGrid key"),
+    Planted(path: "mail.txt", text: "a\nb\nKEY=SG.\(random(22)).\(random(43))\n", noun: "a SendGrid key"),
+    Planted(path: "hugging.js", text: script("hf_" + random(34)), noun: "a Hugging Face token"),
+    Planted(path: "bot.js", text: script("7123456780:AAE" + random(32)), noun: "a Telegram bot's token"),
+    Planted(
+      path: "hook.js",
+      text: script("https://discord.com/api/webhooks/\(random(18, "123456789"))/\(random(68))"),
+      noun: "a Discord webhook"),
+    Planted(path: "mailgun.js", text: script("key-" + random(32, hex)), noun: "a Mailgun key"),
+    Planted(path: "doppler.js", text: script("dp.pt." + random(43)), noun: "a Doppler token"),
+    Planted(path: "google-access.js", text: script("ya29." + random(120)), noun: "a Google access token"),
+    Planted(
+      path: "kube.yaml", text: "users:\n-\n  client-key-data: \(random(1600))\n",
+      noun: "a key of a Kubernetes user"),
+    Planted(
+      path: "kube-token.yaml",
+      text:
+        "users:\n-\n  token: eyJhbGciOiJSUzI1NiJ9.\(random(20))a3ViZXJuZXRlcy5pby9zZXJ2aWNlYWNjb3Vud\(random(40)).\(random(80))\n",
+      noun: "a token of a Kubernetes service account"),
+    Planted(
+      path: "supabase.js",
+      text: script("eyJhbGciOiJIUzI1NiJ9.\(random(20))NlcnZpY2Vfcm9sZ\(random(40)).\(random(43))"),
+      noun: "a service role's token"),
+    Planted(
+      path: "db.js", text: script("postgres://app:h7Kq-2vX9mZ@db.shop.internal:5432/app"),
+      noun: "a password in a URL"),
+    Planted(
+      path: "mongo.js", text: script("mongodb+srv://app:h7Kq2vX9mZ@cluster0.ab1cd.mongodb.net"),
+      noun: "a password in a URL"),
+    Planted(
+      path: "https.js", text: script("https://ci:h7Kq2vX9mZ@registry.shop.internal/"),
+      noun: "a password in a URL"),
   ]
 
   /// Found by their names.
@@ -150,6 +182,12 @@ import Testing
     "jose.js": "if(\"oct\"===e.kty)return{kty:\"oct\",k:b(e.k)};const d={kty:\"EC\",d:\"\"}",
     "words.js":
       "const xcache_settings=1,npm_package_version_of_the_application_being_built_now=2,lin_api_version=3",
+    "urls.js":
+      "[\"postgres://user:password@localhost/app\", \"https://user:pa55word1@host\", \"https://a:b@c.d/\", "
+      + "\"https://m.example.com:8080/a@1.2.3\", `https://${user}:${word}@host`, \"http://admin:h7Kq2vX9mZ@example.com\"]",
+    "anon.js": "const anon = \"eyJhbGciOiJIUzI1NiJ9.\(random(80)).\(random(43))\"",
+    "names.js":
+      "{a: \"key-\(random(32, hex)).svg\", b: \"hf_model\", c: \"SG.units\", d: \"12:AAEurope\", e: \"dp.pt.x\"}",
     "blob.js": "\"\(random(4000))AKIA\(random(4000, seed: 11))\"",
     ".nojekyll": "", ".gitkeep": "", "a/.keep": "", ".well-known/assetlinks.json": "[]",
     ".buildinfo": "# Sphinx",
@@ -238,6 +276,23 @@ import Testing
     let whole = SecretFile.secrets(in: text)
     #expect(found == whole && found.map(\.noun) == ["a GitHub token"])
     #expect(found.first?.position?.line == start / line.utf8.count + 1 && found.first?.position?.column == 3)
+  }
+
+  /// As editors and shells of Windows write it, with a byte order mark.
+  @Test(arguments: [false, true]) func utf16IsRead(isBig: Bool) throws {
+    let text = "a\nb\ntoken=ghp_\(Self.random(36))\n"
+    var bytes: [UInt8] = isBig ? [0xFE, 0xFF] : [0xFF, 0xFE]
+    for unit in text.utf16 {
+      let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+      bytes += isBig ? [high, low] : [low, high]
+    }
+    let found = SecretFile.secrets(in: bytes)
+    #expect(found.map(\.noun) == ["a GitHub token"] && found.first?.position?.line == 3)
+    let large = bytes + (0..<1_200_000).map { $0 % 2 == (isBig ? 1 : 0) ? 0x20 : 0 }
+    let folder = try ScratchFolder("secret")
+    try DurableFile.write(large, to: "\(folder.path)/a.txt")
+    #expect(try SecretFile.secrets(inFile: "\(folder.path)/a.txt") == found)
+    #expect(SecretFile.secrets(in: [0xFF, 0xFE, 0x00, 0x00, 0x01, 0x00]).isEmpty)
   }
 
   @Test func whatIsNoTextIsNotRead() {

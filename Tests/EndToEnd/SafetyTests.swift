@@ -145,6 +145,70 @@ import Testing
     }
   }
 
+  @Test("A misspelt bundle is refused with the near name, and an unpublished one is in nobody's way")
+  func bundles() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"])
+      let folder = try site.scratch.folder("more", ["b.js": "1"])
+      func publish(_ more: String...) throws -> Outcome {
+        try Outcome(
+          site.start(
+            ["publish", folder, "--app", "shop", "--bundle", "mian", "--base-url", Site.base, "--now"] + more))
+      }
+      let refused = try publish()
+      #expect(refused.exitCode == 3 && refused.errors.contains("has no bundle \"mian\"; did you mean main?"))
+      #expect(refused.errors.contains("--create") && !refused.errors.contains("version 3"), "\(refused.errors)")
+      #expect(try site.poll()["data"]?["version"]?.string == "2")
+      #expect(try publish("--create").exitCode == 0)
+      #expect(try publish().exitCode == 0, "now it is there")
+      // With two that are live, one has to be named.
+      #expect(try site.run("rollback", "--dry-run", "--app", "shop").exitCode == 2)
+      #expect(try site.run("unpublish", "--bundle", "mian", "--app", "shop").exitCode == 0)
+      let back = try site.run("rollback", "--yes", "--app", "shop", "--json")
+      #expect(back.exitCode == 0 && back.output.contains("\"target\":\"1\""), "\(back.output)\(back.errors)")
+      #expect(try site.entry("b.js") == nil, "the mistake is not back")
+    }
+  }
+
+  @Test("A release that removes every page says so") func pages() throws {
+    try Site.with { site in
+      func publish(_ files: Files, _ base: String) throws -> String {
+        let folder = try site.scratch.folder("dist", files)
+        return try Outcome(
+          site.start(
+            ["publish", folder, "--create", "--app", "shop", "--bundle", "main", "--base-url", base, "--now"])
+        ).errors
+      }
+      let page = "<!doctype html><meta charset=utf-8>"
+      #expect(try !publish(["a/index.html": page, "b.js": "1"], Site.base).contains("every page"))
+      #expect(try !publish(["a/index.html": page, "c.html": page], Site.base).contains("every page"))
+      let wrong = try publish(["index.html": page, "c.html": page], Site.base + "/more")
+      #expect(wrong.contains("removes every page of the live version, 2 pages such as \(Site.base)/a/"), "\(wrong)")
+      #expect(try publish(["x.js": "1"], Site.base).contains("removes every page"))
+    }
+  }
+
+  @Test("What publish says to do about secrets can be done, and documents may have none either")
+  func hintsAndDocuments() throws {
+    try Site.with { site in
+      let folder = try site.scratch.folder("dist", ["a.js": "1", "key.txt": Self.key])
+      let secret = try Self.publish(site, folder, "--create")
+      #expect(secret.errors.contains("or publish with --allow-secret PATH:"), "\(secret.errors)")
+      #expect(!secret.errors.contains("--no-check"), "\(secret.errors)")
+      try site.publish(["a.js": "1"])
+      let token = "ghp_" + SHA256.of(Array("a token".utf8)).hex.prefix(36)
+      let config = try site.scratch.write(
+        "prefetch.json",
+        #"[{"url":"https://m.example.com/p","interfaces":[{"api":"https://m.example.com/?t=\#(token)","method":"GET"}]}]"#
+      )
+      let pushed = try site.run("prefetch", "push", "prefetch.json", "--app", "shop")
+      #expect(
+        pushed.exitCode == 3 && pushed.errors.contains("a GitHub token") && !pushed.errors.contains(token),
+        "\(config) \(pushed.output)\(pushed.errors)")
+    }
+  }
+
   @Test("The kill switch ends after four hours unless told otherwise, and says what becomes of files")
   func kill() throws {
     try Site.with { site in
@@ -161,6 +225,12 @@ import Testing
       #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed").exitCode == 0)
       #expect(try until() == nil)
       #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed", "--for", "1h").exitCode == 2)
+      // The default doesn't shorten it, and --for says that it does.
+      let again = try site.run("policy", "kill", "--app", "shop")
+      #expect(try until() == nil && again.errors.contains("off until it is resumed, which stays"), "\(again.errors)")
+      let shorter = try site.run("policy", "kill", "--app", "shop", "--for", "1h")
+      #expect(try until() != nil && shorter.errors.contains("it comes back earlier"), "\(shorter.errors)")
+      #expect(try site.run("policy", "kill", "--app", "shop", "--for", "10s").exitCode == 2)
       #expect(
         try site.run("policy", "bypass", "add", "https://pay.example.com/*", "--app", "shop", "--for", "1h")
           .exitCode == 0)

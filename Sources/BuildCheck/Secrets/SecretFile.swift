@@ -15,12 +15,32 @@ package enum SecretFile {
   /// A file with a zero byte in its first part is no text, and isn't searched (as in git's `buffer_is_binary`).
   private static let textStart = 8000
 
-  /// Finds the secrets in a text.
+  /// Up to this size, a text in UTF-16 is searched: it is converted as a whole.
+  private static let wideLimit = 16 << 20
+
+  /// Finds the secrets in a text, in UTF-8 or another encoding that has ASCII, or in UTF-16 with a byte order mark.
   package static func secrets(in bytes: [UInt8]) -> [Secret] {
+    if let text = utf8(ofWide: bytes) { return secrets(in: text) }
     if bytes.prefix(textStart).contains(0) { return [] }
     var search = SecretSearch()
     bytes.withUnsafeBufferPointer { search.search($0, 0..<bytes.count, at: 0) }
     return search.matches.map { Secret(noun: $0.noun, position: TextPosition(of: $0.offset, in: bytes)) }
+  }
+
+  /// Converts UTF-16 that begins with a byte order mark, as some programs on Windows write it; nil for everything else.
+  private static func utf8(ofWide bytes: [UInt8]) -> [UInt8]? {
+    guard bytes.count >= 4, isWide(bytes) else { return nil }
+    let low = bytes[0] == 0xFF ? 0 : 1
+    let units = stride(from: 2, to: bytes.count - 1, by: 2).lazy.map {
+      UInt16(bytes[$0 + low]) | UInt16(bytes[$0 + 1 - low]) << 8
+    }
+    // What isn't UTF-16 after all goes without zeros, so that it isn't converted again or taken for no text.
+    return String(decoding: Array(units), as: UTF16.self).utf8.map { $0 == 0 ? 0x20 : $0 }
+  }
+
+  private static func isWide(_ bytes: some Sequence<UInt8>) -> Bool {
+    let mark = Array(bytes.prefix(2))
+    return mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF]
   }
 
   /// Finds the secrets in a file; nil if it doesn't exist.
@@ -35,6 +55,14 @@ package enum SecretFile {
       var bytes = [UInt8](repeating: 0, count: Int(size))
       let count = try read(file, at: 0, into: &bytes, from: 0)
       return secrets(in: count == bytes.count ? bytes : Array(bytes[..<count]))
+    }
+    if size <= Int64(wideLimit) {
+      var start: [UInt8] = [0, 0]
+      if try read(file, at: 0, into: &start, from: 0) == 2, isWide(start) {
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        let count = try read(file, at: 0, into: &bytes, from: 0)
+        return secrets(in: Array(bytes[..<count]))
+      }
     }
     var search = SecretSearch()
     var buffer = [UInt8](repeating: 0, count: pieceCount + 2 * SecretSearch.context)

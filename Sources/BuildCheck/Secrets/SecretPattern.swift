@@ -27,6 +27,16 @@ struct SecretPattern: Sendable {
     case xcacheToken
     /// The anchor alone.
     case itself
+    /// Parts with one character between each two follow at once.
+    case parts([(SecretAlphabet, ClosedRange<Int>)], between: UInt8)
+    /// A value as above, that isn't a file's name: no dot follows.
+    case noName(SecretAlphabet, ClosedRange<Int>)
+    /// The second half of a Telegram bot's token, after its number.
+    case telegram
+    /// A URL's scheme: the URL has a user and a password.
+    case password
+    /// A JSON Web Token (RFC 7519) whose contents name one of these, each in the three ways that base64 can have it.
+    case token([String])
   }
 
   private init(_ noun: String, _ anchor: String, _ rule: Rule) {
@@ -37,6 +47,11 @@ struct SecretPattern: Sendable {
 
   private static func patterns(_ noun: String, _ anchors: [String], _ rule: Rule) -> [SecretPattern] {
     anchors.map { SecretPattern(noun, $0, rule) }
+  }
+
+  /// A prefix of three bytes is too short for an anchor: these are the places where such a value begins.
+  private static func begun(_ prefix: String) -> [String] {
+    ["\"", "'", "`", "=", ":", " ", "\n"].map { $0 + prefix }
   }
 
   static let all: [SecretPattern] = [
@@ -86,6 +101,30 @@ struct SecretPattern: Sendable {
     patterns("a Square secret", ["sq0csp-"], .value(.word, 43...43)),
     patterns("a Firebase server key", [":APA91b"], .value(.word, 134...134)),
     patterns("a Heroku key", ["HRKU-"], .value(.word, 36...80)),
+    patterns("a SendGrid key", begun("SG."), .parts([(.word, 22...22), (.word, 43...43)], between: 0x2E)),
+    patterns("a Hugging Face token", begun("hf_"), .value(.alphanumeric, 34...34)),
+    patterns("a Telegram bot's token", [":AAE", ":AAF", ":AAG", ":AAH"], .telegram),
+    patterns(
+      "a Discord webhook", [".com/api/webhooks/"], .parts([(.digits, 17...20), (.word, 60...80)], between: 0x2F)),
+    patterns("a Mailgun key", ["key-"], .noName(.hex, 32...32)),
+    patterns("a Doppler token", ["dp.pt.", "dp.st.", "dp.sa."], .value(.dotted, 40...64)),
+    patterns("a Google access token", ["ya29."], .value(.dotted, 40...400)),
+    patterns("a key of a Kubernetes user", ["client-key-data"], .named(.base64, 100...4095)),
+    patterns(
+      "a service role's token", ["eyJhbGci"],
+      .token(["c2VydmljZV9yb2xl", "NlcnZpY2Vfcm9sZ", "zZXJ2aWNlX3JvbG"])),
+    patterns(
+      "a token of a Kubernetes service account", ["eyJhbGci"],
+      .token([
+        "a3ViZXJuZXRlcy5pby9zZXJ2aWNlYWNjb3Vud", "t1YmVybmV0ZXMuaW8vc2VydmljZWFjY291bn",
+        "rdWJlcm5ldGVzLmlvL3NlcnZpY2VhY2NvdW50",
+      ])),
+    patterns(
+      "a password in a URL",
+      [
+        "https://", "http://", "postgres://", "postgresql://", "mysql://", "mongodb://", "mongodb+srv://", "redis://",
+        "rediss://", "amqp://", "amqps://", "ftp://",
+      ], .password),
   ].flatMap(\.self)
 }
 
@@ -100,6 +139,19 @@ extension SecretPattern {
     case .value(let alphabet, let counts):
       return isWhole(text, at: place) && Self.isValue(text, from: end, alphabet, counts)
     case .named(let alphabet, let counts): return Self.isNamed(text, from: end, alphabet, counts)
+    case .noName(let alphabet, let counts):
+      return isWhole(text, at: place) && Self.isValue(text, from: end, alphabet, counts)
+        && text[text.end(of: alphabet, from: end)] != UInt8(ascii: ".")
+    case .parts(let parts, let separator): return Self.areParts(text, from: end, parts, separator)
+    case .telegram:
+      let number = text.start(of: .digits, before: place)..<place
+      let value = place + 1..<text.end(of: .word, from: place + 1)
+      return (8...10).contains(number.count) && value.count == 35 && text.isPlausible(value)
+    case .password: return text.hasPassword(from: end)
+    case .token(let names):
+      let token = place..<text.end(of: .dotted, from: end)
+      return isWhole(text, at: place)
+        && names.contains { text.first($0, from: place, before: token.upperBound) != nil }
     case .pem: return Self.isPEM(text, from: end)
     case .jwk: return Self.isKey(text, at: place)
     case .openAI:
@@ -133,6 +185,22 @@ extension SecretPattern {
     guard counts.contains(end - start) else { return false }
     if let next = text[end], SecretAlphabet.alphanumeric.contains(next) { return false }
     return text.isPlausible(start..<end)
+  }
+
+  private static func areParts(
+    _ text: SecretText, from start: Int, _ parts: [(SecretAlphabet, ClosedRange<Int>)], _ separator: UInt8
+  ) -> Bool {
+    var place = start
+    for (number, (alphabet, counts)) in parts.enumerated() {
+      if number > 0 {
+        guard text[place] == separator else { return false }
+        place += 1
+      }
+      let end = text.end(of: alphabet, from: place)
+      guard counts.contains(end - place) else { return false }
+      place = end
+    }
+    return text.isPlausible(start..<place)
   }
 
   private static func isNamed(

@@ -45,6 +45,24 @@ struct SecretText {
     return !Self.placeholders.contains { lowered.contains($0) }
   }
 
+  /// Whether a URL's user and password (RFC 3986, section 3.2.1) come next, and a host that isn't an example: only a password
+  /// with letters and digits counts, because documentation is full of `user:password@`.
+  func hasPassword(from start: Int) -> Bool {
+    let colon = end(of: .userinfo, from: start, limit: 128)
+    guard self[colon] == UInt8(ascii: ":") else { return false }
+    let password = colon + 1..<end(of: .userinfo, from: colon + 1, limit: 256)
+    guard self[password.upperBound] == UInt8(ascii: "@"), password.count >= 8 else { return false }
+    let host = password.upperBound + 1..<end(of: .dotted, from: password.upperBound + 1)
+    let value = bytes[password]
+    guard value.contains(where: SecretAlphabet.digits.contains), value.contains(where: { ($0 | 0x20) > 0x60 }),
+      isPlausible(password, distinct: 6), !host.isEmpty
+    else { return false }
+    let name = String(decoding: bytes[host], as: UTF8.self).lowercased()
+    let isExample = ["example", "localhost", "127.0.0.1"].contains { name.contains($0) }
+    let lowered = String(decoding: value, as: UTF8.self).lowercased()
+    return !isExample && !lowered.contains("pass") && !lowered.contains("secret")
+  }
+
   private static let placeholders = [
     "example", "xxxx", "placeholder", "your_", "your-", "yourkey", "yoursecret", "yourtoken", "0123456789",
     "1234567890", "abcdefgh", "redacted", "dummy", "deadbeef",
@@ -53,7 +71,9 @@ struct SecretText {
 
 /// A set of bytes that a secret consists of.
 enum SecretAlphabet: Sendable {
-  case base32, hex, alphanumeric
+  case base32, hex, alphanumeric, digits
+  /// What a URL's user or password is mostly written with: letters, digits, `%`, and some punctuation.
+  case userinfo
   /// Letters, digits, `_`, `-`.
   case word
   /// Letters, digits, `+`, `/`, `=`.
@@ -70,6 +90,8 @@ enum SecretAlphabet: Sendable {
     case .word: Self.isDigit(byte) || Self.isLetter(byte) || byte == 0x5F || byte == 0x2D
     case .base64: Self.isDigit(byte) || Self.isLetter(byte) || byte == 0x2B || byte == 0x2F || byte == 0x3D
     case .dotted: Self.word.contains(byte) || byte == 0x2E || byte == 0x3D
+    case .digits: Self.isDigit(byte)
+    case .userinfo: Self.word.contains(byte) || [0x25, 0x2E, 0x7E, 0x21, 0x2A, 0x2B].contains(byte)
     case .space: byte == 0x20 || (0x09...0x0D).contains(byte)
     }
   }

@@ -30,10 +30,14 @@ package struct PurgeAnswer: Codable, Sendable {
   package let urls: [String]
   /// The receipt, which names the row in the audit trail; nil for a dry run.
   @OrNull package var receipt: String?
+  /// The purge that removed the bytes before; nil if there was something left to remove.
+  package var earlier: PurgeInfo?
 
   package init(
-    sha256: SHA256, size: Int64?, dryRun: Bool, channels: [Channel], urls: [String], receipt: String?
+    sha256: SHA256, size: Int64?, dryRun: Bool, channels: [Channel], urls: [String], receipt: String?,
+    earlier: PurgeInfo? = nil
   ) {
+    self.earlier = earlier
     self.sha256 = sha256
     self.dryRun = dryRun
     self.channels = channels

@@ -16,6 +16,14 @@ package struct PurgePlan: Sendable {
   /// The size in bytes; nil if no release ever had them.
   package let size: Int64?
   package let uses: [Use]
+  /// What earlier purges of these bytes removed: the URLs of files with them, or with what was made of them.
+  package let earlier: [String]
+
+  /// All URLs under which a CDN or a cache may have the bytes, or what was made of them.
+  package var downloads: [String] {
+    var known: Set<String> = []
+    return (uses.flatMap { $0.downloads + $0.updates } + earlier).filter { known.insert($0).inserted }
+  }
 
   /// A channel with a kept version that has the bytes.
   package struct Use: Sendable {
@@ -28,8 +36,10 @@ package struct PurgePlan: Sendable {
     package let versions: [ManifestVersion]
     /// Those of them that are pinned.
     package let pinned: [ManifestVersion]
-    /// The URLs of files with the bytes, or with what was made of them.
+    /// The URLs of files with the bytes, or with what was made of them, below each public URL that the channel has had.
     package let downloads: [String]
+    /// The URLs of the zips of updates, which are made on request: nobody knows which of them a CDN has.
+    package let updates: [String]
   }
 }
 
@@ -62,9 +72,22 @@ extension Store {
         """, name
       ) { (sha256: $0.get(0, as: SHA256.self), version: $0.version(1)) }
     }
-    guard let first = contents.first else { throw .unknownContent(name) }
+    guard let first = contents.first else {
+      guard let purged = try purged(under: name) else { throw .unknownContent(name) }
+      return purged
+    }
     guard contents.count == 1 else { throw .severalContents(name, contents.map { ($0.sha256, $0.version) }) }
     return first.sha256
+  }
+
+  /// The bytes that a purge removed from under a URL.
+  private func purged(under url: String) throws(StoreError) -> SHA256? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.first(
+        "SELECT u.sha256 FROM purged_url AS u JOIN purge AS p ON p.sha256 = u.sha256 WHERE u.text = ? ORDER BY p.at DESC LIMIT 1",
+        url
+      ) { $0.get(0, as: SHA256.self) }
+    }
   }
 
   /// Finds where bytes are.
@@ -76,7 +99,11 @@ extension Store {
       for channel in try db.channels() + db.channels(removed: true) {
         if let use = try db.use(of: sha256, in: channel, packs: packs, deltas: deltas) { uses.append(use) }
       }
-      return PurgePlan(sha256: sha256, size: try BlobRow.find(sha256, in: db)?.digest.size, uses: uses)
+      return PurgePlan(
+        sha256: sha256, size: try BlobRow.find(sha256, in: db)?.digest.size, uses: uses,
+        earlier: try db.all(
+          "SELECT text FROM purged_url WHERE sha256 = ? AND is_download = 1 ORDER BY text", sha256
+        ) { $0.get(0) })
     }
   }
 

@@ -26,20 +26,50 @@ extension Database {
     }
     guard !urls.isEmpty else { return nil }
     let versions = try versions(with: sha256, in: channel.id)
-    downloads += deltas.map {
-      DeltaPath(channel: channel.name, target: $0.target, base: $0.base).url(publicURL: channel.publicURL)
-    }
     let gone = Set(versions)
-    for pack in packs[channel.id] ?? [] where gone.contains(pack.version) || gone.contains(pack.base) {
-      downloads.append(pack.path(of: channel).url(publicURL: channel.publicURL))
-    }
-    downloads += versions.map {
-      "\(channel.publicURL)/\(channel.name.space)/\(channel.app)/\(BundleZip.whole($0))"
+    let updates = try updates(of: gone, in: channel.id)
+    var updateURLs: [String] = []
+    for base in try publicURLs(of: channel) {
+      let place = "\(base)/\(channel.name.space)/\(channel.app)"
+      downloads += deltas.map {
+        DeltaPath(channel: channel.name, target: $0.target, base: $0.base).url(publicURL: base)
+      }
+      for pack in packs[channel.id] ?? [] where gone.contains(pack.version) || gone.contains(pack.base) {
+        downloads.append(pack.path(of: channel).url(publicURL: base))
+      }
+      downloads += versions.map { "\(place)/\(BundleZip.whole($0))" }
+      updateURLs += updates.map { "\(place)/\($0)" }
     }
     return PurgePlan.Use(
       channel: channel, urls: urls.sorted { $0.text < $1.text },
-      live: try liveHolders(of: sha256, in: channel),
-      versions: versions, pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads)
+      live: try liveHolders(of: sha256, in: channel), versions: versions,
+      pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads, updates: updateURLs)
+  }
+
+  /// The channel's public URL and those that it had when the files of its kept versions came: CDNs there have what they had.
+  private func publicURLs(of channel: ChannelInfo) throws(StoreError) -> [BaseURL] {
+    let others = try all(
+      """
+      SELECT p.text FROM public_url AS p
+      WHERE p.id <> ?2 AND p.id IN (SELECT r.public_url_id FROM url AS u JOIN resource AS r ON r.url_id = u.id
+        WHERE u.channel_id = ?1)
+      ORDER BY p.id
+      """, channel.id, channel.publicURLID
+    ) { (row) throws(StoreError) in try Stored.base(row.get(0)) }
+    return [channel.publicURL] + others
+  }
+
+  /// The zips of updates from or to these versions, from and to any kept one: each may have been made while its newer version was
+  /// the newest.
+  private func updates(of versions: Set<ManifestVersion>, in channel: Int64) throws(StoreError) -> [BundleZip] {
+    let kept = try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
+      $0.version(0)
+    }
+    return kept.enumerated().flatMap { place, to in
+      kept[..<place].filter { versions.contains($0) || versions.contains(to) }.flatMap {
+        [BundleZip.update(from: $0, to: to), .deltas(from: $0, to: to)]
+      }
+    }
   }
 
   private func versions(with sha256: SHA256, in channel: Int64) throws(StoreError) -> [ManifestVersion] {
@@ -90,6 +120,7 @@ extension Database {
         JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL WHERE b.sha256 = ?)
       """, sha256)
     if isLive == 1 { throw .stillLive(sha256) }
+    try noteURLs(of: plan)
     for use in plan.uses {
       for version in use.versions {
         try run("DELETE FROM pin WHERE channel_id = ? AND version = ?", use.channel.id, version.number)
@@ -103,6 +134,21 @@ extension Database {
       """, sha256)
     try run("DELETE FROM resource WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
     try run("DELETE FROM blob WHERE sha256 = ?", sha256)
+  }
+}
+
+extension Database {
+  /// Notes what a purge removes: whoever has to purge a CDN, too, may ask once more.
+  private func noteURLs(of plan: PurgePlan) throws(StoreError) {
+    for use in plan.uses {
+      for (texts, isDownload) in [(use.downloads + use.updates, 1), (use.urls.map(\.text), 0)] {
+        for text in texts {
+          try run(
+            "INSERT INTO purged_url (sha256, text, is_download) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            plan.sha256, text, isDownload)
+        }
+      }
+    }
   }
 }
 

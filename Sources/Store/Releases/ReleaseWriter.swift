@@ -90,13 +90,18 @@ struct ReleaseWriter {
     let known = urls[url]
     if let known, let old = try oldEntry(url, known, blob: blob, type: type, content) { return old }
     let number = try known.map { (id) throws(StoreError) in try URLRow.nextVersion(of: id, in: db) } ?? 1
-    let resource = ResourceRow(
-      url: known ?? addURL(url), version: number, blob: blob, contentType: type,
-      publicURL: channel.publicURLID, broughtIn: version)
-    newResources.append((nextResource, resource))
+    addResource(
+      url,
+      ResourceRow(
+        url: known ?? addURL(url), version: number, blob: blob, contentType: type,
+        publicURL: channel.publicURLID, broughtIn: version))
+    return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
+  }
+
+  private mutating func addResource(_ url: ResourceURL, _ row: ResourceRow) {
+    newResources.append((nextResource, row))
     resources[url] = nextResource
     nextResource += 1
-    return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
   }
 
   /// Adds a row for a URL that the channel has never seen, and returns its id.
@@ -108,15 +113,24 @@ struct ReleaseWriter {
     return id
   }
 
-  /// "Bytes that come back get their old version and download URL back."
+  /// "Bytes that come back get their old version and download URL back", below the channel's public URL of today.
   private mutating func oldEntry(
     _ url: ResourceURL, _ urlID: Int64, blob: Int64, type: Int64, _ content: ResourceContent
   ) throws(StoreError) -> Entry? {
-    let old = try ResourceRow.find(
-      url: urlID, blob: blob, contentType: type, preferring: channel.publicURLID, in: db
-    ) { (id: $0, entry: channel.entry(url, content, $1, broughtIn: $2, $3)) }
-    if let old { resources[url] = old.id }
-    return old?.entry
+    let old = try ResourceRow.find(url: urlID, blob: blob, contentType: type, of: channel, in: db) {
+      (id: $0, number: $1, broughtIn: $2, entry: channel.entry(url, content, $1, broughtIn: $2, $3))
+    }
+    guard let old else { return nil }
+    if let id = old.id {
+      resources[url] = id
+    } else {
+      addResource(
+        url,
+        ResourceRow(
+          url: urlID, version: old.number, blob: blob, contentType: type, publicURL: channel.publicURLID,
+          broughtIn: old.broughtIn))
+    }
+    return old.entry
   }
 
   private mutating func contentTypeID(_ form: ResourceContent.Form) throws(StoreError) -> Int64 {
@@ -230,9 +244,9 @@ extension Database {
       if let blob = try value(Int64.self, "SELECT id FROM blob WHERE sha256 = ?", content.sha256),
         let type = try ContentTypeRow.find(form.ctype.text, form.headers, in: self)
       {
-        let old = try ResourceRow.find(
-          url: id, blob: blob, contentType: type, preferring: channel.publicURLID, in: self
-        ) { channel.entry(url, content, $1, broughtIn: $2, $3) }
+        let old = try ResourceRow.find(url: id, blob: blob, contentType: type, of: channel, in: self) {
+          channel.entry(url, content, $1, broughtIn: $2, $3)
+        }
         if let old { return old }
       }
       number = try URLRow.nextVersion(of: id, in: self)

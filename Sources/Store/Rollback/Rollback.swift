@@ -4,7 +4,8 @@ import System
 extension Store {
   /// Brings back what a channel, or one bundle of it, held at an older version, as a new version.
   ///
-  /// No bytes are sent and no resources are created: what comes back has its old download URLs.
+  /// No bytes are sent, and what comes back has its old resource versions, below the channel's public URL of today: if the
+  /// channel was moved since, devices aren't sent back to where it was.
   /// - Parameters:
   ///   - request: the rollback to make.
   ///   - digest: as in `commit`.
@@ -70,7 +71,8 @@ extension Store {
     }
     try step("rollback")
     for bundle in plan.bundles {
-      try EntryRow.insert(of: bundle.info.id, rolledBackTo: plan.target, at: version, in: db)
+      try EntryRow.insert(
+        of: bundle.info.id, rolledBackTo: plan.target, at: version, publicURL: channel.publicURLID, in: db)
     }
     try step("rollback")
     for bundle in plan.bundles { try bundle.row(at: version, in: channel.id).insert(in: db) }

@@ -139,8 +139,14 @@ struct RollbackPlan {
     let channel = channel
     let note = { (url: ResourceURL, row: DifferenceRow) throws(StoreError) -> Void in
       let now = try row.now()
+      let was = try row.was()
+      // What was only moved to another public URL stays where it is now.
+      if now?.version == was?.version { return }
       changes.append(
-        EntryChange(url: url, entry: try now?.entry(url, in: channel), old: try row.was()?.content.headers))
+        EntryChange(
+          url: url,
+          entry: now.map { channel.entry(url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL) },
+          old: was?.content.headers))
       counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)
       resources += (now == nil ? 0 : 1) - (row.hadEntry ? 1 : 0)

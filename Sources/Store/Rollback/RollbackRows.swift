@@ -4,7 +4,8 @@ import System
 // What the rollback of a bundle reads (and `EntryRow` writes), as sets of rows: live rows that began after the target,
 // and rows of the target that have ended. Each set has its own index, so the length of the history doesn't matter.
 extension Database {
-  /// Calls `body` with each URL of the channel's manifest that a rollback of one bundle changes, in order.
+  /// Calls `body` with each URL of the channel's manifest that a rollback of one bundle changes, in order. Resource versions say
+  /// which contents differ: after a channel was moved to another public URL, equal contents have several resources.
   func eachDifference(
     rollingBack bundle: BundleInfo, to target: ManifestVersion,
     _ body: (ResourceURL, DifferenceRow) throws(StoreError) -> Void
@@ -30,7 +31,7 @@ extension Database {
           SELECT url_id FROM entry INDEXED BY entry_live WHERE bundle_id = ?1 AND until IS NULL AND since > ?2
           UNION ALL
           SELECT url_id FROM entry INDEXED BY entry_by_until WHERE bundle_id = ?1 AND until > ?2 AND since <= ?2)
-        AND was.id IS NOT now.id
+        AND was.version IS NOT now.version
       ORDER BY u.text
       """, bundle.id, target.number
     ) { (row) throws(StoreError) in try body(try Stored.url(row.get(0)), DifferenceRow(row: row)) }
@@ -54,7 +55,7 @@ extension Database {
         WHERE url_id = u.url_id AND bundle_id = ?1 AND since <= ?2 AND (until IS NULL OR until > ?2))
       LEFT JOIN blob AS a ON a.id = live.blob_id
       LEFT JOIN blob AS b ON b.id = old.blob_id
-      WHERE live.id IS NOT old.id
+      WHERE live.version IS NOT old.version
       """, bundle.id, target.number
     ) { row in
       (ChangeCounts(added: row.get(0), changed: row.get(1), removed: row.get(2)), row.get(3))

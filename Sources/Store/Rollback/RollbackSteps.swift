@@ -9,6 +9,8 @@ struct RollbackSteps {
     let content: ContentMark
     /// The version that a rollback brought back; nil for other kinds of release.
     let target: Int64?
+    /// Whether everything else is as it was at `target`, too: not if a rollback was of one bundle, and another one has changed.
+    var isWhole = true
   }
 
   /// A fingerprint of a content.
@@ -27,8 +29,8 @@ struct RollbackSteps {
     guard var place = releases.indices.last.map(source) else { throw .tooManySteps(steps, kept: 0) }
     var seen: Set<ContentMark> = [releases[place].content]
     while seen.count <= steps {
-      guard place > 0 else { throw .tooManySteps(steps, kept: seen.count - 1) }
-      place = source(of: place - 1)
+      guard let older = before(place) else { throw .tooManySteps(steps, kept: seen.count - 1) }
+      place = source(of: older)
       seen.insert(releases[place].content)
     }
     return ManifestVersion(releases[place].version)
@@ -37,8 +39,22 @@ struct RollbackSteps {
   /// The release whose content the one at `place` has: a rollback's target, as long as it is kept.
   private func source(of place: Int) -> Int {
     var place = place
-    while let target = releases[place].target, let older = newest(upTo: target) { place = older }
+    while let older = sourceStep(of: place) { place = older }
     return place
+  }
+
+  private func sourceStep(of place: Int) -> Int? {
+    let release = releases[place]
+    guard let target = release.target else { return nil }
+    if release.isWhole { return newest(upTo: target) }
+    return releases[..<place].lastIndex { $0.content == release.content }
+  }
+
+  /// The place to go on from. What one bundle's rollback took back isn't gone back to: all that came between has it.
+  private func before(_ place: Int) -> Int? {
+    let release = releases[place]
+    if let target = release.target, !release.isWhole { return newest(upTo: target) }
+    return place > 0 ? place - 1 : nil
   }
 
   private func newest(upTo version: Int64) -> Int? {
@@ -52,10 +68,20 @@ extension Database {
   func stepsBack(_ steps: Int, in channel: ChannelInfo) throws(StoreError) -> ManifestVersion {
     let releases = try all(
       """
-      SELECT r.version, r.digest, s.source_version
+      SELECT r.version, r.digest, s.source_version, s.bundle_id IS NULL OR (
+        EXISTS (SELECT 1 FROM release WHERE channel_id = r.channel_id AND version = s.source_version)
+        AND NOT EXISTS (
+          SELECT 1 FROM bundle AS b
+          JOIN entry AS e ON e.bundle_id = b.id
+            AND (e.since > s.source_version AND e.since <= r.version OR e.until > s.source_version AND e.until <= r.version)
+          WHERE b.channel_id = r.channel_id
+            AND (SELECT x.version FROM entry AS o JOIN resource AS x ON x.id = o.resource_id WHERE o.url_id = e.url_id
+              AND o.since <= s.source_version AND (o.until IS NULL OR o.until > s.source_version))
+            IS NOT (SELECT x.version FROM entry AS o JOIN resource AS x ON x.id = o.resource_id WHERE o.url_id = e.url_id
+              AND o.since <= r.version AND (o.until IS NULL OR o.until > r.version))))
       FROM release AS r
       LEFT JOIN release_source AS s ON s.channel_id = r.channel_id AND s.version = r.version
-        AND s.source_channel_id = r.channel_id AND s.bundle_id IS NULL
+        AND s.source_channel_id = r.channel_id
       WHERE r.channel_id = ? ORDER BY r.version
       """, channel.id
     ) { row in
@@ -63,7 +89,8 @@ extension Database {
       let words = stride(from: 0, to: 32, by: 8).map { at in
         digest[at..<at + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       }
-      return RollbackSteps.Release(version: row.get(0), content: .init(words: words), target: row.get(2))
+      return RollbackSteps.Release(
+        version: row.get(0), content: .init(words: words), target: row.get(2), isWhole: row.get(3, as: Int64.self) == 1)
     }
     return try RollbackSteps(releases).target(steps)
   }
@@ -100,7 +127,13 @@ extension Database {
     -> [(version: Int64, mark: (UInt64, UInt64))]
   {
     var changes: [Int64: (UInt64, UInt64)] = [:]
-    try each("SELECT url_id, resource_id, since, until FROM entry WHERE bundle_id = ?", bundle.id) { row in
+    // A resource version is one content, also below several public URLs.
+    try each(
+      """
+      SELECT e.url_id, r.version, e.since, e.until FROM entry AS e JOIN resource AS r ON r.id = e.resource_id
+      WHERE e.bundle_id = ?
+      """, bundle.id
+    ) { row in
       let mark = Self.mark(row.get(0), row.get(1))
       for version in [row.get(2, as: Int64?.self), row.get(3, as: Int64?.self)].compactMap({ $0 }) {
         let before = changes[version] ?? (0, 0)
@@ -110,12 +143,12 @@ extension Database {
     return changes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// 128 bits hashed from the ids of a URL and a resource (S. Vigna, SplitMix64's finaliser).
-  private static func mark(_ url: Int64, _ resource: Int64) -> (UInt64, UInt64) {
+  /// 128 bits hashed from a URL's id and a resource version (S. Vigna, SplitMix64's finaliser).
+  private static func mark(_ url: Int64, _ version: Int64) -> (UInt64, UInt64) {
     func mix(_ seed: UInt64) -> UInt64 {
       var z = seed &+ UInt64(bitPattern: url) &* 0x9E37_79B9_7F4A_7C15
       z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &+ UInt64(bitPattern: resource) &* 0xD6E8_FEB8_6659_FD93
+      z = (z ^ (z >> 27)) &+ UInt64(bitPattern: version) &* 0xD6E8_FEB8_6659_FD93
       z = (z ^ (z >> 32)) &* 0x94D0_49BB_1331_11EB
       return z ^ (z >> 31)
     }

@@ -21,7 +21,8 @@ struct EntryRow {
       bundle)
   }
 
-  /// Ends the live rows of a bundle that differ from those at `target`.
+  /// Ends the live rows of a bundle whose content differs from that at `target`. A content's resource version says which it is,
+  /// whatever the public URL.
   static func end(
     of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
   ) throws(StoreError) {
@@ -29,26 +30,42 @@ struct EntryRow {
       """
       UPDATE entry INDEXED BY entry_live SET until = ?3
       WHERE bundle_id = ?1 AND since > ?2 AND until IS NULL
-        AND resource_id IS NOT (SELECT old.resource_id FROM entry AS old
+        AND (SELECT version FROM resource WHERE id = entry.resource_id) IS NOT (SELECT r.version FROM entry AS old
+          JOIN resource AS r ON r.id = old.resource_id
           WHERE old.url_id = entry.url_id AND old.bundle_id = ?1 AND old.since <= ?2 AND old.until > ?2)
       """, bundle, target.number, version.number)
   }
 
-  /// Begins the rows that take a bundle back to `target`, after all rows that end have ended.
+  /// Begins the rows that take a bundle back to `target`, after all rows that end have ended. What comes back is downloaded from
+  /// the channel's public URL of today, whose row is `publicURL`.
   static func insert(
-    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, in db: Database
+    of bundle: Int64, rolledBackTo target: ManifestVersion, at version: ManifestVersion, publicURL: Int64,
+    in db: Database
   ) throws(StoreError) {
+    try db.run(
+      """
+      INSERT INTO resource (url_id, version, blob_id, content_type_id, public_url_id, brought_in)
+      SELECT r.url_id, r.version, r.blob_id, r.content_type_id, ?3, r.brought_in
+      FROM entry AS e
+      JOIN resource AS r ON r.id = e.resource_id AND r.public_url_id <> ?3
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+        AND NOT EXISTS (SELECT 1 FROM entry AS live WHERE live.url_id = e.url_id AND live.until IS NULL)
+      ON CONFLICT DO NOTHING
+      """, bundle, target.number, publicURL)
     // Another bundle may hold the same bytes under another public URL; then its resource is shared.
     try db.run(
       """
       INSERT INTO entry (url_id, bundle_id, since, resource_id)
-      SELECT e.url_id, e.bundle_id, ?3, coalesce((SELECT held.resource_id FROM entry AS held
-        WHERE held.url_id = e.url_id AND held.until IS NULL LIMIT 1), e.resource_id)
+      SELECT e.url_id, e.bundle_id, ?3, coalesce(
+        (SELECT held.resource_id FROM entry AS held WHERE held.url_id = e.url_id AND held.until IS NULL LIMIT 1),
+        (SELECT now.id FROM resource AS now
+          WHERE now.url_id = r.url_id AND now.version = r.version AND now.public_url_id = ?4))
       FROM entry AS e
+      JOIN resource AS r ON r.id = e.resource_id
       WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
         AND NOT EXISTS (SELECT 1 FROM entry AS live
           WHERE live.url_id = e.url_id AND live.bundle_id = ?1 AND live.until IS NULL)
-      """, bundle, target.number, version.number)
+      """, bundle, target.number, version.number, publicURL)
   }
 
   /// Ended rows that no kept version includes. They never will be needed again, because new versions are higher.

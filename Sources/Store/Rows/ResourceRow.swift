@@ -145,21 +145,26 @@ struct ResourceRow {
     try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM resource"), for: count)
   }
 
-  /// Finds the resource of a URL with these bytes, type and headers, and passes `read` what its download URL consists
-  /// of. Of several, it takes the one with the public URL `publicURL`, or else the newest.
+  /// Finds the resource of a URL with these bytes, type and headers, and passes `read` what its download URL consists of now:
+  /// the public URL is the channel's, except if the resource is live with another one, because live rows of a URL have to agree.
+  /// `id` is nil if the resource has no row with that public URL: the channel was moved since.
   static func find<Result>(
-    url: Int64, blob: Int64, contentType: Int64, preferring publicURL: Int64, in db: Database,
-    read: (_ id: Int64, _ version: Int64, _ broughtIn: ManifestVersion, _ base: BaseURL) -> Result
+    url: Int64, blob: Int64, contentType: Int64, of channel: ChannelInfo, in db: Database,
+    read: (_ id: Int64?, _ version: Int64, _ broughtIn: ManifestVersion, _ base: BaseURL) -> Result
   ) throws(StoreError) -> Result? {
     try db.first(
       """
-      SELECT r.id, r.version, r.brought_in, p.text
+      SELECT r.id, r.version, r.brought_in, p.text, r.public_url_id = ?4,
+        EXISTS (SELECT 1 FROM entry WHERE resource_id = r.id AND until IS NULL) AS is_live
       FROM resource AS r JOIN public_url AS p ON p.id = r.public_url_id
       WHERE r.url_id = ?1 AND r.blob_id = ?2 AND r.content_type_id = ?3
-      ORDER BY r.public_url_id = ?4 DESC, r.id DESC LIMIT 1
-      """, url, blob, contentType, publicURL
+      ORDER BY is_live DESC, r.public_url_id = ?4 DESC, r.id DESC LIMIT 1
+      """, url, blob, contentType, channel.publicURLID
     ) { (row) throws(StoreError) in
-      read(row.get(0), row.get(1), row.version(2), try Stored.base(row.get(3)))
+      let isUsed = row.get(4, as: Int64.self) == 1 || row.get(5, as: Int64.self) == 1
+      return read(
+        isUsed ? row.get(0) : nil, row.get(1), row.version(2),
+        isUsed ? try Stored.base(row.get(3)) : channel.publicURL)
     }
   }
 

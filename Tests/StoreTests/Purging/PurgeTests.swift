@@ -100,6 +100,52 @@ import Testing
     #expect(try store.channel(AppName("shop"), .online).version.number == 4)
   }
 
+  /// Every place where a CDN may have the bytes, or what was made of them.
+  @Test func everyURLIsListed() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    _ = try store.rebase(
+      RebaseInput(
+        app: try AppName("shop"), channel: .online, publicURL: try BaseURL("https://two.example.com"),
+        by: Self.actor))
+    let downloads = try store.purgePlan(Self.digest()).downloads
+    let zips = ["2", "3", "1-2", "1-3", "2-3", "2-4", "3-5"].map { "/bundle/\($0).zip" }
+    for base in ["https://cdn.example.com/x", "https://two.example.com"] {
+      for ending in zips + ["/bundle/1-2.delta.zip"] {
+        #expect(downloads.contains { $0.hasPrefix(base) && $0.hasSuffix(ending) }, "\(base) \(ending)")
+      }
+    }
+    #expect(!downloads.contains { $0.hasSuffix("/1-4.zip") } && Set(downloads).count == downloads.count)
+  }
+
+  @Test func aDonePurgeTellsItsURLsAgain() throws {
+    let scratch = Scratch()
+    let (sha256, page, download): (SHA256, String, String)
+    let before: [String]
+    do {
+      let store = try scratch.open()
+      try store.publish(base: 0, set: ["key.txt": Self.secret, "a": Sample("1")])
+      let entry = try store.manifest(store.shop(), at: ManifestVersion(1))[1]
+      (sha256, page, download) = (try Self.digest(), entry.url.text, entry.entry.download)
+      try store.publish(base: 1, remove: ["key.txt"])
+      let plan = try store.purgePlan(sha256)
+      before = plan.downloads
+      try store.forbid(sha256, reason: "a key", by: Self.actor)
+      _ = try store.erase(plan, reason: "a key", by: Self.actor)
+    }
+    let store = try scratch.open()
+    #expect(before.contains(download))
+    for name in [page, download, before.last ?? ""] {
+      #expect(try store.content(named: name) == sha256, "\(name)")
+    }
+    let plan = try store.purgePlan(sha256)
+    #expect(plan.uses.isEmpty && Set(plan.downloads) == Set(before))
+    // A purge that is lifted is forgotten with its URLs.
+    _ = try store.liftPurge(sha256, by: Self.actor)
+    #expect(try store.purgePlan(sha256).downloads.isEmpty)
+    #expect(throws: StoreError.self) { try store.content(named: page) }
+  }
+
   @Test func whatIsMeant() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)

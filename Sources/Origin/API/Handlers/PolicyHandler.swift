@@ -42,7 +42,7 @@ private struct PolicyAct {
       return try make(.bypass) { policy in
         guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
           throw Problem(
-            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `policy show` lists the bypasses")
+            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `xcache policy bypass list` lists what is")
         }
         policy.bypass.removeAll { $0.pattern == pattern }
       }
@@ -103,6 +103,7 @@ private struct PolicyAct {
     else {
       throw Problem.badRequest("\"bytes\" must be the script in base64: 1 to \(PolicyScript.limit) bytes")
     }
+    try SecretGate.check(bytes, "script \(name)")
     let channel = try context.channel()
     // Stored before the policy names it: a policy never names bytes that aren't stored.
     let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)

@@ -20,6 +20,7 @@ struct PrefetchHandler: APIHandler {
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     let content = config.json.canonical
+    try SecretGate.check(content, "the prefetch config")
     return try context.make(try DocumentRequest(.push, of: .prefetch, context, body)) { answer in
       (answer.calls, answer.pages) = (config.callCount, config.pages.count)
       answer.remarks = check.remarks.map(\.json)

@@ -20,10 +20,11 @@ struct PurgeHandler: APIHandler {
     }
     let sha256 = try store.content(named: name)
     let plan = try store.purgePlan(sha256)
-    if plan.uses.isEmpty, plan.size == nil, try !store.purges().contains(where: { $0.sha256 == sha256 }) {
-      throw StoreError.unknownContent(name)
+    let earlier = try store.purges().first { $0.sha256 == sha256 }
+    if plan.uses.isEmpty, plan.size == nil, earlier == nil { throw StoreError.unknownContent(name) }
+    if body.dryRun == true {
+      return Response.json(answer(plan, released: [:], receipt: nil, earlier: earlier))
     }
-    if body.dryRun == true { return Response.json(answer(plan, released: [:], receipt: nil)) }
     guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
       !reason.isEmpty
     else { throw Problem.badRequest("\"reason\" is required, in 1 to 1024 bytes") }
@@ -35,16 +36,15 @@ struct PurgeHandler: APIHandler {
     // From here on nobody can bring them back, so that the releases below get ahead of all others.
     try store.forbid(sha256, reason: reason, by: actor)
     for _ in 1..<Self.rounds {
-      if let response = try attempt(sha256, from: plan, reason, breakGlass) { return response }
+      if let response = try attempt(sha256, from: plan, reason, breakGlass, earlier) { return response }
     }
     throw StoreError.stillLive(sha256)
   }
 
   /// Makes the releases without the bytes, and removes them; returns nil if they were released once more meanwhile.
-  private func attempt(_ sha256: SHA256, from first: PurgePlan, _ reason: String, _ breakGlass: String?)
-    throws
-    -> Response?
-  {
+  private func attempt(
+    _ sha256: SHA256, from first: PurgePlan, _ reason: String, _ breakGlass: String?, _ earlier: Purge?
+  ) throws -> Response? {
     var released: [Int64: ManifestVersion] = [:]
     for use in try store.purgePlan(sha256).uses where !use.live.isEmpty {
       released[use.channel.id] = try release(without: use, reason, breakGlass)
@@ -54,7 +54,7 @@ struct PurgeHandler: APIHandler {
       // If this fails, nothing is kept for a retry, which does all of it again.
       try withdraw(plan)
       return try context.answering { [released] receipt in
-        APIAnswer(answer(plan, live: first, released: released, receipt: receipt.text))
+        APIAnswer(answer(plan, live: first, released: released, receipt: receipt.text, earlier: earlier))
       } to: { record in
         let receipt = try store.erase(plan, reason: reason, by: actor, record: record)
         context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
@@ -86,7 +86,8 @@ struct PurgeHandler: APIHandler {
   }
 
   private func answer(
-    _ plan: PurgePlan, live: PurgePlan? = nil, released: [Int64: ManifestVersion], receipt: String?
+    _ plan: PurgePlan, live: PurgePlan? = nil, released: [Int64: ManifestVersion], receipt: String?,
+    earlier: Purge?
   ) -> PurgeAnswer {
     let before = Dictionary(
       (live ?? plan).uses.map { ($0.channel.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -97,7 +98,8 @@ struct PurgeHandler: APIHandler {
           app: use.channel.app, channel: use.channel.name, urls: use.urls.map(\.text),
           bundles: (before[use.channel.id]?.live ?? []).map(\.bundle.name.text),
           release: released[use.channel.id], dropped: use.versions, pinned: use.pinned)
-      }, urls: plan.uses.flatMap(\.downloads), receipt: receipt)
+      }, urls: plan.downloads, receipt: receipt,
+      earlier: plan.uses.isEmpty ? earlier.map(PurgeInfo.init) : nil)
   }
 
   // MARK: - What was purged

@@ -51,6 +51,19 @@ struct SecretGate {
     return found.map(\.text)
   }
 
+  /// Refuses a document that anyone can read, such as a prefetch config, if it has a secret.
+  static func check(_ bytes: [UInt8], _ what: String) throws(Problem) {
+    let secrets = SecretFile.secrets(in: bytes)
+    if secrets.isEmpty { return }
+    let lines = secrets.map { secret in
+      "\(what)\(secret.position.map { ":\($0.line):\($0.column)" } ?? ""): \(secret.noun)"
+    }
+    throw Problem(
+      .unprocessableContent, "secret",
+      "anyone can read \(what), and this looks secret. Nothing was changed: remove it:"
+        + Listing.below(lines, hint: "--json lists all"))
+  }
+
   private func found(in arrivals: [ReleaseArrival]) throws -> [Found] {
     let results = Locked([[Found]](repeating: [], count: arrivals.count))
     try Parallel.forEach(arrivals.count, threads: Environment.cores) { [store] (number) throws(StoreError) in

@@ -67,6 +67,7 @@ enum PolicyCommand {
       _ = try arguments.operands("kill")
       var request = PolicyRequest(.kill)
       request.until = try killEnd(arguments)
+      try keepLongerKill(&request, arguments, terminal)
       try act(request, "interception is off", arguments, terminal)
       terminal.remark(
         "apps and browsers use only the network from their next poll on, keep their files, and come back by themselves "
@@ -163,6 +164,31 @@ enum PolicyCommand {
     }
     if end != nil { throw UsageError("give either --for or --until-resumed, not both") }
     return nil
+  }
+
+  /// Devices ask every 30 seconds at most, and with a channel's longer interval later: a shorter switch reaches hardly any.
+  private static let leastKill: Int64 = 60
+
+  /// A switch that is on already for longer isn't shortened by the default, and not silently by `--for`.
+  private static func keepLongerKill(
+    _ request: inout PolicyRequest, _ arguments: Arguments, _ terminal: Terminal
+  ) throws {
+    let now = Instant(milliseconds: Clock.unixMilliseconds())
+    let end = request.until.flatMap { Instant($0) }
+    if arguments.has("for"), let end, end.seconds - now.seconds < leastKill {
+      throw UsageError("--for is less than \(leastKill) seconds, in which hardly any device asks for the policy")
+    }
+    let remote = try RemoteOrigin(arguments)
+    guard let end, let record = try? remote.api.policy(of: try remote.address).value else { return }
+    let live = Policy(reading: record.policy ?? .null)
+    guard live.isKilled(at: now), live.until.map({ end < $0 }) ?? true else { return }
+    let words = live.until.map { "off until \($0.text)" } ?? "off until it is resumed"
+    if arguments.has("for") {
+      terminal.remark("interception was \(words); now it comes back earlier")
+    } else {
+      terminal.remark("interception was \(words), which stays; --for or `xcache policy resume` ends it earlier")
+      request.until = live.until?.text
+    }
   }
 
   private static func pattern(_ text: String) throws -> String {

@@ -66,7 +66,7 @@ enum DiffCommand {
     let others =
       (was.ctype == file.ctype ? [] : ["different type"])
       + (was.headers == file.headers ?? EntryHeaders() ? [] : ["different headers"])
-    return " (the same bytes, \(others.joined(separator: " and ")))"
+    return " (the same bytes, \(others.isEmpty ? "another public URL" : others.joined(separator: " and ")))"
   }
 
   /// Describes the most expensive files of an update, and its total cost.

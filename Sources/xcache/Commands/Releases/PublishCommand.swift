@@ -46,7 +46,7 @@ enum PublishCommand {
       maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck, CheckCommand.allowSecret,
-      .flag("create", "create the app or channel if it doesn't exist; else a misspelt name is refused"),
+      .flag("create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       SmokeCommand.networkOption,
@@ -59,6 +59,8 @@ enum PublishCommand {
     let bundles = try sources(arguments, remote)
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.creates = arguments.has("create")
+    // What xcache.json names is meant.
+    options.typedNames = Set(bundles.map(\.name)).subtracting(remote.settings.bundles.map(\.name))
     options.waitsForDeltas = arguments.has("wait-deltas")
     options.rehash = arguments.has("rehash")
     options.sendsFiles = !arguments.has("no-upload")
@@ -153,6 +155,10 @@ enum PublishCommand {
         "bundle \(kind.bundle): this release brings \(Count.text(kind.files, ".\(kind.ending) file")) "
           + "(\(Bytes.text(kind.bytes))), and the live version has none; was an exclude dropped? "
           + "--exclude '*.\(kind.ending)' leaves them out")
+    case .noPageStays(let bundle, let pages, let url):
+      terminal.remark(
+        "bundle \(bundle): this release removes every page of the live version, \(Count.text(pages, "page")) such as \(url); "
+          + "if that isn't meant, check the folder and --base-url, and go back with `xcache rollback`")
     case .lacking(let files, let bytes):
       if !isDryRun { return }
       terminal.remark(

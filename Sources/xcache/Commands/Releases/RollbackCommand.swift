@@ -19,9 +19,9 @@ enum RollbackCommand {
       one bundle. What isn't named on the command line is shown first, and asked about on a terminal; elsewhere, --yes is
       needed. With both a target and --bundle or --all-bundles it acts at once.
       --bundle rolls back one bundle and leaves the others alone; --all-bundles rolls back the whole channel. --steps
-      counts distinct contents back from the live one; a rollback counts as the version that it went back to. The
-      content returns with its old download URLs: devices that still have the files don't download them again, though
-      they may read a few KB of a pack before they notice. A URL that another bundle now holds with other bytes is
+      counts distinct contents back from the live one; a rollback, also of one bundle, counts as the version that it went
+      back to. The content returns with its old download URLs, below the channel's public URL of today: devices that still
+      have the files don't download them again, though they may read a few KB of a pack before they notice. A URL that another bundle now holds with other bytes is
       refused (exit code 3). V is a number, or a time at which the version was live. --with-prefetch also brings back
       the channel's prefetch config: that of the given time, or the last one while version V was live.
       """,
@@ -45,7 +45,7 @@ enum RollbackCommand {
     let isNamed = request.steps ?? 0 > 0 || request.to != nil
     let hasScope = request.bundle != nil || request.allBundles == true
     if !isNamed { request.steps = 1 }
-    if !hasScope { request.allBundles = try hasOneBundle(remote, arguments) }
+    if !hasScope { try chooseScope(of: &request, remote, arguments) }
     if !(isNamed && hasScope), request.dryRun != true, !arguments.has("yes") {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
@@ -68,11 +68,22 @@ enum RollbackCommand {
     for line in lines(answer, dryRun: true, terminal) { terminal.say(line) }
   }
 
-  /// Returns true if the channel has one bundle, so that a rollback needn't name it.
+  /// Takes the channel's one bundle, which a rollback needn't name. Bundles that were unpublished don't count, and stay as they are.
   /// - Throws: `UsageError` with the bundles to choose from.
-  private static func hasOneBundle(_ remote: RemoteOrigin, _ arguments: Arguments) throws -> Bool {
-    let bundles = try remote.api.overview(of: try remote.address).value.bundles
-    guard bundles.count > 1 else { return true }
+  private static func chooseScope(
+    of request: inout RollbackRequest, _ remote: RemoteOrigin, _ arguments: Arguments
+  ) throws {
+    let all = try remote.api.overview(of: try remote.address).value.bundles
+    let live = all.filter { $0.resources > 0 }
+    if all.count <= 1 {
+      request.allBundles = true
+      return
+    }
+    if live.count == 1 {
+      request.bundle = live[0].name.text
+      return
+    }
+    let bundles = live.isEmpty ? all : live
     let newest = bundles.max { $0.version < $1.version }?.name.text ?? ""
     let target = arguments.operands.first.map { " " + Hints.quoted($0) } ?? ""
     throw UsageError(
