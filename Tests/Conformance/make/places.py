@@ -73,6 +73,11 @@ case("a manifest above the disk limit is no error", ["D-121", "D-122"], limited,
 case("what was used least recently goes first", ["D-121"], limited, *[[get(url), {"memoryShort": True}] for url in [*NAMES, *NAMES[1:], NAMES[0]]],
      {"state": {"lacks": [NAMES[1]], "most": 3}, "eventually": True})
 
+# What an update that failed has left makes room for it.
+case("a kill switch that comes on a full disk outlives the process", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodies(2)[1:], fresh=True), later(),
+     {"trigger": "launch"}, held(1, "one")[0], {"fill": 0}, serve(disk.origin(2, 1, policy="1"), killing, fresh=True), later(), {"trigger": "launch"},
+     ask(INDEX, "network"), {"kill": True}, serve(fresh=True), start(), ask(INDEX, "network"), {"state": {"policy": "1"}}, **small)
+
 # Folders, apps and channels.
 
 disks, book.name, book.cases = book.cases, "folder", []
