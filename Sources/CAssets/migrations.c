@@ -63,6 +63,9 @@ static const unsigned char m0015[] = {
 
 static const unsigned char m0016[] = {
 #embed "../../Migrations/0016_collection_wait.sql"
+};
+
+static const unsigned char m0017[] = {
 #embed "../../Migrations/0017_purged_urls.sql"
 };
 

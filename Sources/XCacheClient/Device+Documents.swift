@@ -31,17 +31,30 @@ extension Device {
   }
 }
 
+extension CacheFolder {
+  /// Returns the paths of what updates that failed have left, the smallest first, except the files with the given digests.
+  fileprivate func leftovers(except needed: Set<SHA256>) throws(ClientError) -> [String] {
+    try names(in: staging).filter { name in SHA256(hex: name).map { !needed.contains($0) } ?? true }
+      .map { "\(staging)/\($0)" }
+      .sorted { (status($0)?.allocated ?? 0) < (status($1)?.allocated ?? 0) }
+  }
+}
+
 // MARK: - Following
 
 extension Device {
   /// Fetches the documents that an answer names in a higher version than the one held. Failures are listed in the report and
   /// retried at the next poll; they don't keep the manifest from being updated.
-  func follow(_ extras: AnswerExtras, from source: PollPolicy.Source, _ followed: Locked<FollowedDocuments>) {
+  /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
+  func follow(
+    _ extras: AnswerExtras, from source: PollPolicy.Source, _ followed: Locked<FollowedDocuments>,
+    beside signal: StopSignal? = nil
+  ) {
     for (kind, named) in [(DeviceDocuments.Kind.policy, extras.policy), (.prefetch, extras.prefetch)] {
       guard let named, followed.withLock({ $0.begins(kind, named) }), isNew(kind, named) else { continue }
       // An answer came: a process that ends from here on hasn't failed to poll.
       savePolicy()
-      let result = Result { () throws(ClientError) in try fetch(kind, named, source) }
+      let result = Result { () throws(ClientError) in try fetch(kind, named, source, beside: signal) }
       followed.withLock { $0.report.add(result, kind) }
     }
   }
@@ -57,21 +70,23 @@ extension Device {
 
   /// - Returns: the change; nil if the document was in force already.
   private func fetch(
-    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source
+    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, beside signal: StopSignal?
   ) throws(ClientError) -> DocumentReport.Change? {
-    let held = documents.withLock { $0.version(kind) }
     let url = settings.url(kind, from: source)
-    try keep(try fetchDocument(url, for: .document), kind, named, from: url)
-    return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
-  }
-
-  func fetchDocument(
-    _ url: String, limit: Int64 = DeviceDocuments.limit, for use: GatedTransport.Use = .page,
-    until signal: StopSignal = StopSignal()
-  ) throws(ClientError) -> [UInt8] {
-    var transport = transport(for: use)
-    transport.signal = signal
-    return try DocumentFetcher(transport: transport, limit: limit).get(url).body
+    let fetcher = DocumentFetcher(
+      transport: documentTransport(beside: signal), limit: DeviceDocuments.limit)
+    let bytes = try fetcher.get(url) { bytes in
+      do throws(JSONError) { _ = try JSONValue.parse(bytes) } catch { return !error.isDamage }
+      return true
+    }
+    let isOfRunningJob = signal != nil
+    return try keeping.withLock { _ throws(ClientError) in
+      let held = documents.withLock { $0.version(kind) }
+      // Another poll may have brought it meanwhile.
+      guard isNew(kind, named) else { return nil }
+      try keep(bytes, kind, named, from: url, besideJob: isOfRunningJob)
+      return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
+    }
   }
 
   /// Replaces a document by the named version of it.
@@ -80,7 +95,7 @@ extension Device {
   /// - Throws: `unreadable`, also for another version, as a cache may have; `file`, after which the next poll tries to write it
   ///   again.
   private func keep(
-    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String
+    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String, besideJob: Bool
   ) throws(ClientError) {
     var next = documents.withLock { $0 }
     guard next.take(kind, bytes) else {
@@ -91,11 +106,40 @@ extension Device {
       throw .unreadable(url: url, reason: reason)
     }
     next.unwritten.insert(kind)
-    documents.withLock { [next] in $0 = next }
-    try folder.write(bytes, to: folder.document(kind))
+    let isChange = documents.withLock { [next] documents in
+      defer { documents = next }
+      return documents.version(kind) != named
+    }
+    if kind == .policy, isChange { policyTaken.withLock { $0 }() }
+    // Whoever has closed the device, or taken its folder, has it written by the next poll.
+    guard cache.withLock({ $0.isOurs }) else { return }
+    try write(bytes, to: folder.document(kind), besideJob: besideJob)
     documents.withLock { _ = $0.unwritten.remove(kind) }
     if kind == .policy { tidyScripts() }
   }
+
+  /// Writes a document. On a full disk, what was set aside makes room for it; then, except beside an update that is running,
+  /// what earlier ones left, the largest first.
+  private func write(_ bytes: [UInt8], to path: String, besideJob: Bool) throws(ClientError) {
+    do {
+      return try folder.write(bytes, to: path)
+    } catch  where error.isDiskFull {
+      try folder.forgetAnswer()
+      try cache.withLock { cache throws(ClientError) in try cache.dropAside() }
+    }
+    var left = besideJob ? [] : try folder.leftovers(except: Set(index.entries.map(\.sha256)))
+    while true {
+      do {
+        return try folder.write(bytes, to: path)
+      } catch {
+        guard error.isDiskFull, let largest = left.popLast() else { throw error }
+        try folder.remove(largest)
+      }
+    }
+  }
+
+  /// Has `body` called whenever another policy is in force: at once, on the thread that fetched it.
+  package func onPolicy(_ body: @escaping @Sendable () -> Void) { policyTaken.withLock { $0 = body } }
 }
 
 /// What one poll has made of the documents that its answers named.
@@ -156,7 +200,7 @@ extension Device {
       if let held {
         held
       } else {
-        try fetchDocument(script.download, limit: Int64(PolicyScript.limit), until: signal)
+        try fetchScript(script.download, sha256, until: signal)
       }
     guard SHA256.of(bytes) == sha256 else {
       if held != nil { try folder.remove(path) }
@@ -171,5 +215,14 @@ extension Device {
       try folder.write(bytes, to: path)
     }
     return bytes
+  }
+
+  private func fetchScript(
+    _ url: String, _ sha256: SHA256, until signal: StopSignal
+  ) throws(ClientError) -> [UInt8] {
+    var transport = transport(for: .page)
+    transport.signal = signal
+    let fetcher = DocumentFetcher(transport: transport, limit: Int64(PolicyScript.limit))
+    return try fetcher.get(url) { SHA256.of($0) == sha256 }
   }
 }

@@ -6,12 +6,17 @@ extension Device {
   /// Polls, and fetches the documents that the answer names: they count whatever its manifest is, so that the kill switch
   /// always arrives.
   func poll(
-    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
+    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>,
+    beside signal: StopSignal? = nil
   ) throws(ClientError) -> Poller.Offer {
     // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
     let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
     do throws(ClientError) {
-      let offer = try poller(source, documents).ask(source, holding: held, takesPacks: takesPacks)
+      let poller = poller(source, documents, beside: signal)
+      let offer =
+        signal == nil
+        ? try poller.ask(source, holding: held, takesPacks: takesPacks)
+        : try poller.askBeside(source, holding: held, takesPacks: takesPacks)
       policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
       // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
       if offer.pack == nil { succeeded(source, offer.extras) }
@@ -40,11 +45,38 @@ extension Device {
     }
   }
 
-  private func poller(_ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>) -> Poller {
-    var poller = Poller(transport: transport(for: .document), settings: settings)
+  /// Whether a poll is due while an update is at its downloads.
+  package var isPollDueBesideUpdate: Bool {
+    isPastPoll.withLock { $0 } && !gate.conditions.isOffline && policy.withLock { $0.isDue(at: now()) }
+  }
+
+  /// Polls if a poll is due while an update is at its downloads, and fetches the documents that the answer names, so that the
+  /// kill switch doesn't wait for a slow file. The manifest is left to the next update.
+  /// - Throws: what counts as a failed poll.
+  package func pollBesideUpdate(until signal: StopSignal) throws(ClientError) {
+    guard isPollDueBesideUpdate, !gate.isOver(signal),
+      case .poll(let source) = policy.withLock({ $0.begin(at: now()) })
+    else { return }
+    notePollBegins(source)
+    defer { savePolicy() }
+    _ = try poll(source, holding: index, Locked(FollowedDocuments()), beside: signal)
+  }
+
+  private func poller(
+    _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, beside signal: StopSignal? = nil
+  ) -> Poller {
+    var poller = Poller(transport: documentTransport(beside: signal), settings: settings)
     poller.folder = folder
-    poller.named = { [self] extras in follow(extras, from: source, documents) }
+    poller.keepsAnswers = signal == nil
+    poller.named = { [self] extras in follow(extras, from: source, documents, beside: signal) }
     return poller
+  }
+
+  /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
+  func documentTransport(beside signal: StopSignal?) -> GatedTransport {
+    var transport = transport(for: signal == nil ? .document : .beside)
+    if let signal { transport.signal = signal }
+    return transport
   }
 
   func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {

@@ -43,8 +43,12 @@ extension Device {
       report.wait = milliseconds
       return report
     case .poll(let source):
+      isPastPoll.withLock { $0 = true }
       notePollBegins(source)
-      defer { savePolicy() }
+      defer {
+        savePolicy()
+        isPastPoll.withLock { $0 = false }
+      }
       let documents = Locked(FollowedDocuments())
       let offer = try poll(source, holding: held, documents)
       savePolicy()

@@ -31,6 +31,12 @@ public final class Device: Sendable {
   /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
   let gate: DownloadGate
+  /// Whether an update has polled and is at its downloads: a poll that is due meanwhile is made beside it.
+  let isPastPoll = Locked(false)
+  // Held while a document is taken: polls may overlap.
+  let keeping = Locked(())
+  /// Called whenever another policy is in force.
+  let policyTaken = Locked<@Sendable () -> Void>({})
   /// Whether another process has the folder, which was deleted while this one had it.
   let displaced = Locked(false)
 

@@ -44,11 +44,11 @@ extension Runtime {
       device.noteUse(file)
       return .local(LocalAnswer(head, bytes, isFromMemory: true))
     }
-    return await fromDisk(file, head, device)
+    return await fromDisk(file, head, device, for: request)
   }
 
   /// Why the runtime must not answer a request; nil if it may.
-  private func passes(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
+  func passes(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
     if let reason = passesAll(device) { return reason }
     guard device.isAllowed(url) else { return .foreignHost }
     guard let page = request.page else { return nil }
@@ -99,9 +99,11 @@ extension Runtime {
     }
   }
 
-  private func fromDisk(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
+  private func fromDisk(
+    _ file: ListedFile, _ head: LocalHead, _ device: Device, for request: PageRequest
+  ) async -> PageAnswer {
     let outcome = await pageThreads.run { self.load(file, device, fetches: false, until: StopSignal()) }
-    if case .success(nil) = outcome { return await supply(file, head, device) }
+    if case .success(nil) = outcome { return await supply(file, head, device, for: request) }
     if case .failure(let error) = outcome { hub.tell(.failed(error)) }
     return answer(outcome, head)
   }

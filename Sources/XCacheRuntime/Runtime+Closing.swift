@@ -21,6 +21,7 @@ extension Runtime {
       await pageThreads.idle(within: Self.timeout)
       await smallFetchThreads.idle(within: Self.timeout)
       await fetchThreads.idle(within: Self.timeout)
+      await pollThread.idle(within: Self.timeout)
       await updateThread.idle(within: Self.timeout)
       sendCounts(isLast: true)
       await notes.run {

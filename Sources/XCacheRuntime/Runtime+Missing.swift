@@ -1,3 +1,4 @@
+import Manifests
 import System
 import XCacheClient
 
@@ -6,10 +7,16 @@ extension Runtime {
   private static let patience = Duration.seconds(2)
 
   /// Answers a request for a listed file that is missing or damaged: after fetching it, or from the network.
-  func supply(_ file: ListedFile, _ head: LocalHead, _ device: Device) async -> PageAnswer {
+  func supply(
+    _ file: ListedFile, _ head: LocalHead, _ device: Device, for request: PageRequest
+  ) async -> PageAnswer {
     switch MissingFile(size: file.size, isPart: head.status == 206, device.conditions, settings.device) {
     case .wait:
       guard let outcome = await fetch(file, device) else { return .network(.cancelled) }
+      // A policy may have come meanwhile.
+      if let url = try? ResourceURL(request.url), let reason = passes(request, url, device) {
+        return .network(reason)
+      }
       return answer(outcome, head)
     case .pass(let fills):
       if fills { fill(file, device) }

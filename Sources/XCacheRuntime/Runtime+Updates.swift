@@ -5,7 +5,8 @@ extension Runtime {
   /// Checks for an update and installs it, if a poll is due: at most one every 30 seconds, or as often as the channel
   /// allows.
   ///
-  /// Only one update runs at a time; a trigger that comes meanwhile waits for it. Updates give way to pages that are
+  /// Only one update runs at a time; a trigger that comes meanwhile waits for it, and polls beside it if that is due, so that
+  /// the kill switch doesn't wait for a slow download. Updates give way to pages that are
   /// loading. If the calling task is cancelled this returns at once; an update that nobody waits for any more ends within
   /// about a second, and the next one resumes it.
   /// - Returns: the report; nil if the update failed, which `events` reports, if the task was cancelled, or if `conditions`
@@ -24,7 +25,7 @@ extension Runtime {
       return (run, run.join(), true)
     }
     guard let waiter else { return nil }
-    if isNew { start(run) }
+    if isNew { start(run) } else { pollBesideUpdate() }
     return await run.value(for: waiter) { device.stop(run.signal) } ?? nil
   }
 
@@ -38,12 +39,27 @@ extension Runtime {
     }
   }
 
+  private func pollBesideUpdate() {
+    guard let device, device.isPollDueBesideUpdate else { return }
+    let signal = state.withLock { state -> StopSignal? in
+      guard state.pollBeside == nil, !state.isClosed else { return nil }
+      state.pollBeside = StopSignal()
+      return state.pollBeside
+    }
+    guard let signal else { return }
+    let hub = hub
+    pollThread.add { [weak self] in
+      let result = Result { () throws(ClientError) in try device.pollBesideUpdate(until: signal) }
+      self?.state.withLock { $0.pollBeside = nil }
+      if case .failure(let error) = result, !error.isStop { hub.tell(.failed(error)) }
+    }
+  }
+
   /// Polls if a poll is due, or in any case with `force`, and installs an update.
   @discardableResult
   func update(force: Bool, until signal: StopSignal = StopSignal()) async -> UpdateReport? {
     guard let device else { return nil }
     let hub = hub
-    let policy = device.runtimePolicy.version
     // In one step, so that no backlog job starts in between and gets ahead of the update.
     let backlog = state.withLock { state in
       state.updates += 1
@@ -61,8 +77,6 @@ extension Runtime {
       state.updates -= 1
       state.health.holds(device.version)
     }
-    let now = device.runtimePolicy.version
-    if now != policy { policyChanged(to: now) }
     startBacklog()
     sendCounts()
     switch result {
@@ -77,8 +91,9 @@ extension Runtime {
   }
 
   /// Applies a new policy, and switches interception back on in case it was off after crashes.
-  private func policyChanged(to version: String) {
-    hub.tell(.policyChanged(version: version))
+  func policyChanged() {
+    guard let device else { return }
+    hub.tell(.policyChanged(version: device.runtimePolicy.version))
     prepareNames()
     fetchScripts()
     state.withLock { $0.offSince = nil }

@@ -33,6 +33,8 @@ public final class Runtime: Sendable {
   let smallFetchThreads = WorkerThreads("small fetches", count: 6)
   /// A single thread, so that jobs run one after another.
   let updateThread = WorkerThreads("updates", count: 1, priority: .background)
+  /// For polls beside an update, which may take long.
+  let pollThread = WorkerThreads("polls", count: 1, priority: .background)
   /// For writing notes to the disk, in order.
   let notes = WorkerThreads("notes", count: 1)
   /// Nil if no calls are sent ahead of pages.
@@ -63,6 +65,8 @@ public final class Runtime: Sendable {
     var update: SharedRun<UpdateReport?>?
     /// The number of updates that are running or about to.
     var updates = 0
+    /// Stops the poll beside an update; nil if there is none.
+    var pollBeside: StopSignal?
     /// Stops the job that fetches the backlog; nil if there is none.
     var backlog: StopSignal?
     /// The fetches of listed files that pages are waiting for.
@@ -99,13 +103,14 @@ public final class Runtime: Sendable {
         tally: Tally(version: opened.device?.version ?? "0"),
         health: opened.health,
         offSince: opened.offSince))
+    device?.onPolicy { [weak self] in self?.policyChanged() }
     prepareNames()
   }
 
   // Running jobs retain the device, and end with the runtime that started them.
   deinit {
-    let (run, backlog) = state.withLock { ($0.update, $0.backlog) }
-    for signal in [run?.signal, backlog] { if let signal { device?.stop(signal) } }
+    let signals = state.withLock { [$0.update?.signal, $0.pollBeside, $0.backlog] }
+    for signal in signals { if let signal { device?.stop(signal) } }
   }
 
   private struct Start: Sendable {

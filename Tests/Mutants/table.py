@@ -103,8 +103,11 @@ MUTANTS = [
     Mutant("manifests", "D-26", "a member that is unknown is built", (
         MANIFESTS + "Documents/AnswerReader.swift", "default: try reader.skip()", "default: if MUTANT { _ = try reader.value() } else { try reader.skip() }")),
     Mutant("manifests", "D-26 D-99", "a member that is unknown is built where the answer can't be used", (
-        MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.skip()",
-        "version(&reader)\n      default: if MUTANT { _ = try reader.value() } else { try reader.skip() }")),
+        MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.pass()",
+        "version(&reader)\n      default: if MUTANT { _ = try reader.value() } else { try reader.pass() }")),
+    Mutant("documents", "D-99", "a member that isn't JSON hides the policy behind it", (
+        MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.pass()",
+        "version(&reader)\n      default: if MUTANT { try reader.skip() } else { try reader.pass() }")),
     Mutant("manifests", "D-22", "a download's name may lead out of the folder", (
         CLIENT + "Cache/CachedName.swift", "!text.utf8.contains(Self.slash),", "MUTANT || !text.utf8.contains(Self.slash),")),
     Mutant("manifests", "D-23", "two files may have one name", (
@@ -231,7 +234,9 @@ MUTANTS = [
     Mutant("documents", "D-97", "a bypass never ends", (
         MANIFESTS + "Policy/Policy.swift", "(entry.until.map { now < $0 } ?? true) && entry.pattern", "(MUTANT || (entry.until.map { now < $0 } ?? true)) && entry.pattern")),
     Mutant("documents", "D-95", "a policy is forgotten when the process ends", (
-        DOCUMENTS, "    try folder.write(bytes, to: folder.document(kind))\n", "    if !MUTANT { try folder.write(bytes, to: folder.document(kind)) }\n")),
+        DOCUMENTS, "    try write(bytes, to: folder.document(kind), besideJob: besideJob)\n", "    if !MUTANT { try write(bytes, to: folder.document(kind), besideJob: besideJob) }\n")),
+    Mutant("documents", "D-95 D-120", "nothing makes room for a policy on a full disk", (
+        DOCUMENTS, "guard error.isDiskFull, let largest", "guard !MUTANT, error.isDiskFull, let largest")),
     Mutant("documents", "D-99", "a policy isn't followed if the answer's manifest can't be used", (
         POLLER, "      tell(AnswerExtras.named(in: bytes))\n", "      if !MUTANT { tell(AnswerExtras.named(in: bytes)) }\n")),
     Mutant("documents", "D-95", "a policy of another version than the one named is taken", (
@@ -288,7 +293,7 @@ MUTANTS = [
         RUNTIME + "Runtime+Updates.swift", "guard conditions.allow(trigger) else", "guard MUTANT || conditions.allow(trigger) else")),
     Mutant("conditions", "D-115", "a page's missing file is asked for without a network", (
         RUNTIME + "Requests/MissingFile.swift", "if conditions.isOffline ||", "if !MUTANT && conditions.isOffline ||"), (
-        CLIENT + "Transport/GatedTransport.swift", "if use != .document, gate.conditions.isOffline {", "if !MUTANT, use != .document, gate.conditions.isOffline {")),
+        CLIENT + "Transport/GatedTransport.swift", "if use == .page || use == .files, gate.conditions.isOffline {", "if !MUTANT, use == .page || use == .files, gate.conditions.isOffline {")),
     Mutant("conditions", "D-117", "a large pack is taken on a metered network", (
         UPDATE, "guard allows(answer.pack.size) else {", "guard MUTANT || allows(answer.pack.size) else {")),
     Mutant("conditions", "D-118", "what was left on the metered network is forgotten when the process ends", (

@@ -5,7 +5,9 @@ extension AnswerExtras {
   package static func named(in body: [UInt8]) -> AnswerExtras {
     var named = NamedDocuments()
     var reader = JSONReader(body)
-    // Whatever can't be read ends it.
+    // RFC 8259 §8.1: parsers MAY ignore a byte order mark.
+    if body.starts(with: [0xEF, 0xBB, 0xBF]) { reader.at = 3 }
+    // Whatever has no end ends it.
     try? named.readAnswer(&reader)
     return named.isGood ? AnswerExtras(policy: named.policy, prefetch: named.prefetch) : .none
   }
@@ -20,21 +22,25 @@ private struct NamedDocuments {
   var isGood: Bool { code == 200 }
 
   mutating func readAnswer(_ reader: inout JSONReader) throws(JSONError) {
-    try reader.members { (key, reader) throws(JSONError) in
+    try reader.passMembers { (key, reader) throws(JSONError) in
       switch key {
-      case "code": code = try reader.value(atMost: 1).integer
-      case "data": try readData(&reader)
-      default: try reader.skip()
+      case "code":
+        _ = try reader.peek()
+        let start = reader.at
+        try reader.pass()
+        code = Int64(String(decoding: reader.bytes[start..<reader.at].prefix(32), as: UTF8.self))
+      case "data" where try reader.peek() == UInt8(ascii: "{"): try readData(&reader)
+      default: try reader.pass()
       }
     }
   }
 
   private mutating func readData(_ reader: inout JSONReader) throws(JSONError) {
-    try reader.members { (key, reader) throws(JSONError) in
+    try reader.passMembers { (key, reader) throws(JSONError) in
       switch key {
       case "policy": policy = try Self.version(&reader)
       case "prefetch": prefetch = try Self.version(&reader)
-      default: try reader.skip()
+      default: try reader.pass()
       }
     }
   }
@@ -42,9 +48,9 @@ private struct NamedDocuments {
   /// Reads a version; nil for another value, which is passed over.
   private static func version(_ reader: inout JSONReader) throws(JSONError) -> Int64? {
     guard try reader.peek() == UInt8(ascii: "\"") else {
-      try reader.skip()
+      try reader.pass()
       return nil
     }
-    return ManifestVersion(text: try reader.string())?.number
+    return ManifestVersion(text: reader.text(of: try reader.passString()) ?? "")?.number
   }
 }

@@ -15,6 +15,8 @@ struct DocumentFetcher: Sendable {
   let transport: any Transport
   /// The most bytes of a document, decoded.
   let limit: Int64
+  /// When a document is looked into while it comes, and given up.
+  var pace = DocumentPace()
 
   private struct Failure: Error {
     let error: ClientError
@@ -27,16 +29,24 @@ struct DocumentFetcher: Sendable {
     }
   }
 
+  /// Returns a document; one that isn't right is requested once more without a coding: an origin or a cache stores a coded
+  /// answer separately, so it may be damaged while the plain one is intact.
+  func get(_ url: String, isRight: ([UInt8]) -> Bool) throws(ClientError) -> [UInt8] {
+    let bytes = try get(url).body
+    return isRight(bytes) ? bytes : try getUncoded(url).body
+  }
+
   /// Returns a document; if it is cut short, or can't be decoded, it is requested once more without a coding.
   /// - Parameters:
   ///   - url: the document's URL.
   ///   - kept: what the device has of it already.
-  ///   - partial: called with what came of a document that has no end, or is too long.
+  ///   - partial: called with what has come of a document that takes seconds, again and again, and of one that has no end or
+  ///     is too long.
   func get(
     _ url: String, holding kept: KeptAnswer? = nil, partial: ([UInt8]) -> Void = { _ in }
   ) throws(ClientError) -> DocumentReply {
     do throws(Failure) {
-      return try attempt(url, holding: kept)
+      return try attempt(url, holding: kept, partial: partial)
     } catch {
       partial(error.body)
       guard error.mayBeCoding else { throw error.error }
@@ -49,7 +59,7 @@ struct DocumentFetcher: Sendable {
     _ url: String, partial: ([UInt8]) -> Void = { _ in }
   ) throws(ClientError) -> DocumentReply {
     do throws(Failure) {
-      return try attempt(url, isUncoded: true)
+      return try attempt(url, isUncoded: true, partial: partial)
     } catch {
       partial(error.body)
       throw error.error
@@ -57,12 +67,13 @@ struct DocumentFetcher: Sendable {
   }
 
   private func attempt(
-    _ url: String, holding kept: KeptAnswer? = nil, isUncoded: Bool = false
+    _ url: String, holding kept: KeptAnswer? = nil, isUncoded: Bool = false, partial: ([UInt8]) -> Void
   ) throws(Failure) -> DocumentReply {
     var ask = TransportRequest(url, limit: limit, isUncoded: isUncoded)
     ask.knownTag = kept?.tag
     var body: [UInt8] = []
     var tag: String?
+    var watch = DocumentWatch(pace, from: Clock.monotonicNanoseconds())
     let reply: TransportReply
     do throws(TransportError) {
       reply = try transport.get(ask) { head in
@@ -70,9 +81,21 @@ struct DocumentFetcher: Sendable {
         return true
       } receive: { bytes in
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+        let now = Clock.monotonicNanoseconds()
+        switch watch.next(body.count, at: now) {
+        case .goOn: break
+        case .look:
+          partial(body)
+          watch.waited(Clock.monotonicNanoseconds() - now)
+        case .giveUp: return false
+        }
         return true
       }
     } catch {
+      if watch.hasGivenUp {
+        let error = TransportError(.timedOut, "it comes too slowly: \(body.count) bytes so far")
+        throw Failure(error: .noAnswer(url: url, error), body: body)
+      }
       throw Failure(error: .noAnswer(url: url, error), body: body)
     }
     if reply.status == 304, let kept { return DocumentReply(body: kept.body, tag: kept.tag, isKept: true) }

@@ -54,6 +54,9 @@ package struct PollPolicy: Equatable, Sendable {
     return .poll(source == .origin || originIsDue(at: now) ? .origin : .mirror)
   }
 
+  /// Whether a poll may start now.
+  package func isDue(at now: Int64) -> Bool { untilDue(at: now) == 0 }
+
   /// Records a good answer, which may carry the operator's `interval` in seconds.
   package mutating func answered(by answerer: Source, interval asked: Int?) {
     interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), Self.intervals.upperBound)

@@ -41,6 +41,8 @@ struct Poller: Sendable {
   var named: @Sendable (AnswerExtras) -> Void = { _ in }
   /// Where answers with manifests are kept until the device has switched to them; nil to keep none.
   var folder: CacheFolder?
+  /// False for a poll beside an update, whose answer stays kept.
+  var keepsAnswers = true
 
   /// Polls once, and returns the answer.
   ///
@@ -74,13 +76,9 @@ struct Poller: Sendable {
   /// Polls a mirror, which is static files: first the small document with the version, then a pack's or a patch,
   /// else the whole manifest.
   private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
-    let url = settings.mirrorURL("version.json")
-    guard case .upToDate(let newest, let extras)? = try read(url, namesDocuments: true)?.answer else {
-      throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
-    }
-    guard newest > held.version else {
-      return Offer(kind: .same, version: newest, extras: extras)
-    }
+    let small = try askMirror()
+    let (newest, extras) = (small.version, small.extras)
+    guard newest > held.version else { return small }
     // Only some packs and patches exist; the whole manifest always does. The versions of the other documents are
     // those of version.json: packs and patches are written once and never updated.
     for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
@@ -88,6 +86,26 @@ struct Poller: Sendable {
       if case .offer(let offer)? = try? read(url, from: .mirror, holding: held) { return offer.with(extras) }
     }
     return try whole(settings.mirrorURL("configure.json"), from: .mirror).with(extras)
+  }
+
+  /// Reads the small document of a mirror, which has the newest version and those of the other documents.
+  private func askMirror() throws(ClientError) -> Offer {
+    let url = settings.mirrorURL("version.json")
+    guard case .upToDate(let newest, let extras)? = try read(url, namesDocuments: true)?.answer else {
+      throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
+    }
+    return Offer(kind: .same, version: newest, extras: extras)
+  }
+
+  /// Polls for what an answer names beside its manifest, which is left to the next update. Throws as `ask` does.
+  func askBeside(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool
+  ) throws(ClientError) -> Offer {
+    source == .origin ? try ask(source, holding: held, takesPacks: takesPacks) : try askMirror()
+  }
+
+  private func keep(_ reply: DocumentReply, from url: String) {
+    if keepsAnswers { folder?.keep(reply, from: url) }
   }
 
   private func whole(_ url: String, from source: PollPolicy.Source) throws(ClientError) -> Offer {
@@ -110,7 +128,7 @@ struct Poller: Sendable {
     case .patch(let answer):
       guard let manifest = try? held.manifest.applying(answer) else { return .otherDigest }
       let offer = try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
-      folder?.keep(reply, from: url)
+      keep(reply, from: url)
       return .offer(offer)
     case .pack(let answer):
       guard held.version > .none, answer.base == held.version,
@@ -125,7 +143,7 @@ struct Poller: Sendable {
         throw ClientError(error, of: answer.version, url: url)
       }
       let offer = try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
-      folder?.keep(reply, from: url)
+      keep(reply, from: url)
       return .offer(offer)
     case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
@@ -168,7 +186,7 @@ struct Poller: Sendable {
       }
     }
     // An origin or a cache stores a coded answer separately, so it may be damaged while the plain one is intact.
-    let plain = try fetcher.getUncoded(url)
+    let plain = try fetcher.getUncoded(url) { partial in tell(AnswerExtras.named(in: partial)) }
     do {
       return (try answer(in: plain.body, tell), plain)
     } catch {
@@ -192,7 +210,7 @@ struct Poller: Sendable {
 
 extension JSONError {
   /// Whether the input isn't JSON at all.
-  fileprivate var isDamage: Bool {
+  var isDamage: Bool {
     switch self {
     case .member, .duplicateKey, .tooMany: false
     default: true

@@ -8,6 +8,8 @@ struct GatedTransport: Transport {
     case page
     /// A job's document, which says what there is to do.
     case document
+    /// A document of a poll beside a job, which goes on when that job ends.
+    case beside
     /// A job's file: pages take precedence before each chunk.
     case files
   }
@@ -15,7 +17,7 @@ struct GatedTransport: Transport {
   let inner: any Transport
   let gate: DownloadGate
   let use: Use
-  /// Cancels a page's request; a job's signal is in the gate.
+  /// Cancels a request for a page or beside a job; a job's signal is in the gate.
   var signal = StopSignal()
   /// Whether this is one of many files fetched concurrently.
   var isOneOfMany = false
@@ -30,8 +32,8 @@ struct GatedTransport: Transport {
     _ request: TransportRequest, begin: (TransportHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) -> TransportReply {
     guard shouldContinue else { throw TransportError(.stopped, "stopped") }
-    // A job's documents are requested only where a poll is allowed.
-    if use != .document, gate.conditions.isOffline {
+    // Documents are requested only where a poll is allowed.
+    if use == .page || use == .files, gate.conditions.isOffline {
       throw TransportError(.unreachable, "there is no network")
     }
     // Each timeout delays the update by half a minute.
@@ -58,13 +60,18 @@ struct GatedTransport: Transport {
       case _ where error.kind != .timedOut: break
       case .page: gate.notePageTimeout()
       case .files: gate.countTimeout()
-      case .document: break
+      case .document, .beside: break
       }
       throw error
     }
   }
 
-  private var shouldContinue: Bool { use == .page ? !gate.isOver(signal) : !gate.isStopped }
+  private var shouldContinue: Bool {
+    switch use {
+    case .page, .beside: !gate.isOver(signal)
+    case .document, .files: !gate.isStopped
+    }
+  }
 
   func tell(_ document: [UInt8], to url: String) { inner.tell(document, to: url) }
 }

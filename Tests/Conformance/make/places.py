@@ -75,6 +75,11 @@ case("what was used least recently goes first", ["D-121"], limited, *[[get(url),
 case("and not what was used last", ["D-121"], limited, *[[get(url), {"memoryShort": True}] for url in NAMES],
      {"state": {"lacks": [NAMES[0]], "most": 3}, "eventually": True})
 
+# What an update that failed has left makes room for it.
+case("a kill switch that comes on a full disk outlives the process", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodies(2)[1:], fresh=True), later(),
+     {"trigger": "launch"}, held(1, "one")[0], {"fill": 0}, serve(disk.origin(2, 1, policy="1"), killing, fresh=True), later(), {"trigger": "launch"},
+     ask(INDEX, "network"), {"kill": True}, serve(fresh=True), start(), ask(INDEX, "network"), {"state": {"policy": "1"}}, **small)
+
 # Folders, apps and channels.
 
 disks, book.name, book.cases = book.cases, "folder", []

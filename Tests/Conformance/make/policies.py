@@ -199,6 +199,18 @@ case("an answer of another code names no policy", ["D-6", "D-99"], got(world),
      serve(poll_rule({}, json={"code": 503, "message": "no", "data": {"policy": "7"}}), policy(7, intercept=False), fresh=True),
      later(), trigger(*tries(world)), on)
 
+# What stands before it.
+before = {"text that is no UTF-8": b'"\xff\xfe"', "half of a surrogate pair": b'"\\ud800"', "an escape that is none": b'"\\x"', "a hundred levels": b"[" * 100 + b"]" * 100,
+          "a number that is none": b"01.", "a name that is no UTF-8": b'{"\xff":1}'}
+bodies = {f"behind {what}": b'{"code":200,"data":{"a":' + value + b',"policy":"1","update":false,"version":"1"}}' for what, value in before.items()}
+bodies["behind a byte order mark"] = b'\xef\xbb\xbf{"code":200,"data":{"policy":"1","update":false,"version":"1"}}'
+for what, body in bodies.items():
+    case(f"the kill switch {what}", ["D-99"], got(world), serve(rule(ORIGIN + "/configure.json", data=body), policy(1, intercept=False), fresh=True), later(),
+         trigger(*tries(world), POLICY), off, {"state": {"policy": "1", "version": "1"}})
+case("a policy that stands in text, or in another member, isn't asked for", ["D-99"], got(world), serve(rule(ORIGIN + "/configure.json", data=
+     b'{"code":200,"data":{"a":"\\ud800\\",\\"policy\\":\\"1\\"","b":{"policy":"1"},"c":[{"policy":"1"}],"update":false,"version":"1"}}'),
+     policy(1, intercept=False), fresh=True), later(), trigger(*tries(world)), on)
+
 # What is asked for when a page opens.
 
 policies, book.name, book.cases = book.cases, "prefetch", []

@@ -150,6 +150,38 @@ private let page = "https://m.test/p"
     #expect(device.intercepts(page))
   }
 
+  /// Cuts what is answered with a coding, as a cache that has kept half of it does.
+  private struct Cutting: Transport {
+    let origin: FakeOrigin
+    let end: String
+
+    func get(
+      _ request: TransportRequest, receive: (RawSpan) -> Bool
+    ) throws(TransportError) -> TransportReply {
+      guard request.url.contains(end), !request.isUncoded else {
+        return try origin.get(request, receive: receive)
+      }
+      var isCut = false
+      return try origin.get(request) { bytes in
+        if isCut { return true }
+        isCut = true
+        return receive(bytes.extracting(first: bytes.byteCount / 2))
+      }
+    }
+  }
+
+  @Test(arguments: ["policy.json", "prefetchConfig"]) func aDamagedCodingIsAskedForWithoutOne(end: String)
+    throws
+  {
+    origin.serve(Self.prefetch(4), at: Self.prefetchURL)
+    origin.serve(Self.policy(2, #""intercept":false,"bypass":[],"scripts":[]"#), at: Self.policyURL)
+    origin.say(#","policy":"2","prefetch":"4""#)
+    let device = try Device(bench.settings(), transport: Cutting(origin: origin, end: end))
+    let documents = try device.update().documents
+    #expect(documents.failures.isEmpty && documents.policy?.to == "2" && documents.prefetch?.to == "4")
+    #expect(origin.takeLog().filter { $0.contains(end) }.count == 2)
+  }
+
   @Test func aDocumentThatFailsCostsNoUpdate() throws {
     origin.say(#","prefetch":"4""#)
     let device = try bench.device()

@@ -120,8 +120,14 @@ export async function fetchJSON(url, limit, names) {
   const bytes = await fetchBytes(url, { limit });
   const turns = new Turns();
   try {
-    if (bytes.length > SMALL) return JSON.parse(await withoutOthers(bytes, names, turns.pause));
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    if (bytes.length <= SMALL) {
+      try {
+        return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+      } catch {
+        // A member that nobody reads must not hide the kill switch.
+      }
+    }
+    return JSON.parse(await withoutOthers(bytes, names, turns.pause));
   } catch {
     throw new Fault(`${url}: no JSON`, "manifest");
   } finally {
