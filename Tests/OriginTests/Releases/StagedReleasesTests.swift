@@ -1,9 +1,9 @@
 import Manifests
-import Store
 import System
 import Testing
 
 @testable import Origin
+@testable import Store
 
 @Suite struct StagedReleasesTests {
   private let lines = Locked<[String]>([])
