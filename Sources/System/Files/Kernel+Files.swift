@@ -75,7 +75,9 @@ extension Kernel {
   /// Whether this process's user may list and change a folder.
   package static func mayChange(_ folder: String) throws(SystemError) -> Bool {
     do {
-      _ = try retrying("faccessat", on: folder) { faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) }
+      _ = try retrying("faccessat", on: folder) {
+        faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS)
+      }
       return true
     } catch  where error.code == .permissionDenied {
       return false
