@@ -59,13 +59,15 @@ extension PublishError {
     }
   }
 
-  private static func message(new name: BundleName, _ channel: ChannelAddress, _ others: [BundleName]) -> String {
+  private static func message(new name: BundleName, _ channel: ChannelAddress, _ others: [BundleName])
+    -> String
+  {
     let names = others.map(\.text)
     let hint =
       Spelling.nearest(to: name.text, among: names).map { "; did you mean \($0)?" }
       ?? (names.isEmpty ? "." : "; there is \(names.sorted().prefix(5).joined(separator: ", ")).")
-    return "channel \(channel.channel) of app \(channel.app) has no bundle \"\(name)\"\(hint) Nothing was released. To create it, "
-      + "add --create"
+    return "channel \(channel.channel) of app \(channel.app) has no bundle \"\(name)\"\(hint) Nothing was "
+      + "released. To create it, add --create"
   }
 
   private static func message(of report: CheckReport) -> String {

@@ -62,13 +62,15 @@ package enum PublishError: Error, Sendable {
   /// A refusal of purged bytes, with the files that have them: the origin knows only what they were called then.
   func namingPurged(_ local: Publisher.LocalBundles) -> PublishError {
     guard case .origin(.refused(let problem)) = self, problem.code == "purged" else { return self }
-    let digests = Set((problem.members["sha256"]?.array ?? []).compactMap { $0.string.flatMap { SHA256(hex: $0) } })
+    let names = problem.members["sha256"]?.array ?? []
+    let digests = Set(names.compactMap { $0.string.flatMap { SHA256(hex: $0) } })
     let resources = local.bundles.flatMap(\.resources).filter { digests.contains($0.content.sha256) }
     guard let first = resources.first else { return self }
     let more = resources.count > 1 ? ", and \(resources.count - 1) more" : ""
     let named = Problem(
       status: problem.status, title: problem.title, code: problem.code,
-      detail: "\(first.file.source.path) (\(first.url)\(more)) has bytes that were purged: \(problem.detail ?? problem.title)",
+      detail: "\(first.file.source.path) (\(first.url)\(more)) has bytes that were purged: "
+        + (problem.detail ?? problem.title),
       members: problem.members)
     return .origin(.refused(named))
   }

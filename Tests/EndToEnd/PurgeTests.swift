@@ -102,7 +102,8 @@ import Testing
       // Who lost the list gets it again, by any name.
       let once = try site.run("purge", sha256, "--dry-run", "--urls")
       #expect(Set(once.output.split(separator: "\n").map(String.init)) == Set(urls), "\(once.output)")
-      #expect(urls.contains { $0.hasSuffix("/bundle/1-2.zip") } && urls.contains { $0.hasSuffix("/2-3.delta.zip") })
+      #expect(
+        urls.contains { $0.hasSuffix("/bundle/1-2.zip") } && urls.contains { $0.hasSuffix("/2-3.delta.zip") })
       let known = try site.run("purge", urls[0], "--dry-run")
       #expect(
         known.exitCode == 0 && known.output.contains("\(sha256) was purged by ")
@@ -111,7 +112,8 @@ import Testing
       // It can't be published again, under no URL, until an admin says so.
       let folder = try site.scratch.folder("again", ["other.txt": Self.secret])
       let publish = [
-        "publish", folder, "--create", "--app", "shop", "--bundle", "more", "--base-url", Site.base + "/more", "--now",
+        "publish", folder, "--create", "--app", "shop", "--bundle", "more", "--base-url", Site.base + "/more",
+        "--now",
       ]
       let again = try Outcome(try site.start(publish))
       #expect(again.exitCode == 3 && again.errors.contains("a key was published"), "\(again.errors)")

@@ -154,11 +154,13 @@ import Testing
       func publish(_ more: String...) throws -> Outcome {
         try Outcome(
           site.start(
-            ["publish", folder, "--app", "shop", "--bundle", "mian", "--base-url", Site.base, "--now"] + more))
+            ["publish", folder, "--app", "shop", "--bundle", "mian", "--base-url", Site.base, "--now"] + more)
+        )
       }
       let refused = try publish()
       #expect(refused.exitCode == 3 && refused.errors.contains("has no bundle \"mian\"; did you mean main?"))
-      #expect(refused.errors.contains("--create") && !refused.errors.contains("version 3"), "\(refused.errors)")
+      #expect(
+        refused.errors.contains("--create") && !refused.errors.contains("version 3"), "\(refused.errors)")
       #expect(try site.poll()["data"]?["version"]?.string == "2")
       #expect(try publish("--create").exitCode == 0)
       #expect(try publish().exitCode == 0, "now it is there")
@@ -184,7 +186,8 @@ import Testing
       #expect(try !publish(["a/index.html": page, "b.js": "1"], Site.base).contains("every page"))
       #expect(try !publish(["a/index.html": page, "c.html": page], Site.base).contains("every page"))
       let wrong = try publish(["index.html": page, "c.html": page], Site.base + "/more")
-      #expect(wrong.contains("removes every page of the live version, 2 pages such as \(Site.base)/a/"), "\(wrong)")
+      #expect(
+        wrong.contains("removes every page of the live version, 2 pages such as \(Site.base)/a/"), "\(wrong)")
       #expect(try publish(["x.js": "1"], Site.base).contains("removes every page"))
     }
   }
@@ -227,7 +230,9 @@ import Testing
       #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed", "--for", "1h").exitCode == 2)
       // The default doesn't shorten it, and --for says that it does.
       let again = try site.run("policy", "kill", "--app", "shop")
-      #expect(try until() == nil && again.errors.contains("off until it is resumed, which stays"), "\(again.errors)")
+      #expect(
+        try until() == nil && again.errors.contains("off until it is resumed, which stays"), "\(again.errors)"
+      )
       let shorter = try site.run("policy", "kill", "--app", "shop", "--for", "1h")
       #expect(try until() != nil && shorter.errors.contains("it comes back earlier"), "\(shorter.errors)")
       #expect(try site.run("policy", "kill", "--app", "shop", "--for", "10s").exitCode == 2)

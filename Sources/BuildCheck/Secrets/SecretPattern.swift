@@ -105,7 +105,8 @@ struct SecretPattern: Sendable {
     patterns("a Hugging Face token", begun("hf_"), .value(.alphanumeric, 34...34)),
     patterns("a Telegram bot's token", [":AAE", ":AAF", ":AAG", ":AAH"], .telegram),
     patterns(
-      "a Discord webhook", [".com/api/webhooks/"], .parts([(.digits, 17...20), (.word, 60...80)], between: 0x2F)),
+      "a Discord webhook", [".com/api/webhooks/"],
+      .parts([(.digits, 17...20), (.word, 60...80)], between: 0x2F)),
     patterns("a Mailgun key", ["key-"], .noName(.hex, 32...32)),
     patterns("a Doppler token", ["dp.pt.", "dp.st.", "dp.sa."], .value(.dotted, 40...64)),
     patterns("a Google access token", ["ya29."], .value(.dotted, 40...400)),
@@ -122,7 +123,8 @@ struct SecretPattern: Sendable {
     patterns(
       "a password in a URL",
       [
-        "https://", "http://", "postgres://", "postgresql://", "mysql://", "mongodb://", "mongodb+srv://", "redis://",
+        "https://", "http://", "postgres://", "postgresql://", "mysql://", "mongodb://", "mongodb+srv://",
+        "redis://",
         "rediss://", "amqp://", "amqps://", "ftp://",
       ], .password),
   ].flatMap(\.self)

@@ -54,13 +54,13 @@ struct SecretText {
     guard self[password.upperBound] == UInt8(ascii: "@"), password.count >= 8 else { return false }
     let host = password.upperBound + 1..<end(of: .dotted, from: password.upperBound + 1)
     let value = bytes[password]
-    guard value.contains(where: SecretAlphabet.digits.contains), value.contains(where: { ($0 | 0x20) > 0x60 }),
-      isPlausible(password, distinct: 6), !host.isEmpty
+    guard value.contains(where: SecretAlphabet.digits.contains),
+      value.contains(where: { ($0 | 0x20) > 0x60 }), isPlausible(password, distinct: 6), !host.isEmpty
     else { return false }
     let name = String(decoding: bytes[host], as: UTF8.self).lowercased()
     let isExample = ["example", "localhost", "127.0.0.1"].contains { name.contains($0) }
     let lowered = String(decoding: value, as: UTF8.self).lowercased()
-    return !isExample && !lowered.contains("pass") && !lowered.contains("secret")
+    return !isExample && !["pass", "pa55", "secret"].contains { lowered.contains($0) }
   }
 
   private static let placeholders = [

@@ -146,7 +146,8 @@ struct FleetState: Sendable {
     // A file system may report more space than its size in bytes can express (`Kernel.space`).
     let percent = disk.size > 0 ? Int(min(1, Double(disk.available) / Double(disk.size)) * 100) : 100
     if disk.available < 256_000_000 || percent < 2 {
-      found.append(.init("disk", "error", detail: "The disk has \(disk.available / 1_000_000) MB free, \(percent) % of it."))
+      let detail = "The disk has \(disk.available / 1_000_000) MB free, \(percent) % of it."
+      found.append(.init("disk", "error", detail: detail))
     } else if percent < 10 {
       found.append(.init("disk", "warning", detail: "Only \(percent) % of the disk is free."))
     }

@@ -61,7 +61,8 @@ extension Database {
 
   /// The zips of updates from or to these versions, from and to any kept one: each may have been made while its newer version was
   /// the newest.
-  private func updates(of versions: Set<ManifestVersion>, in channel: Int64) throws(StoreError) -> [BundleZip] {
+  private func updates(of versions: Set<ManifestVersion>, in channel: Int64) throws(StoreError) -> [BundleZip]
+  {
     let kept = try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
       $0.version(0)
     }

@@ -145,7 +145,9 @@ struct RollbackPlan {
       changes.append(
         EntryChange(
           url: url,
-          entry: now.map { channel.entry(url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL) },
+          entry: now.map {
+            channel.entry(url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL)
+          },
           old: was?.content.headers))
       counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)

@@ -90,7 +90,8 @@ extension Database {
         digest[at..<at + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       }
       return RollbackSteps.Release(
-        version: row.get(0), content: .init(words: words), target: row.get(2), isWhole: row.get(3, as: Int64.self) == 1)
+        version: row.get(0), content: .init(words: words), target: row.get(2),
+        isWhole: row.get(3, as: Int64.self) == 1)
     }
     return try RollbackSteps(releases).target(steps)
   }

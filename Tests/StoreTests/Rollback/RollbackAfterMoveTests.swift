@@ -89,7 +89,8 @@ import Testing
     #expect(entries.map(\.version) == before.map(\.version) && entries.map(\.sha256) == before.map(\.sha256))
     #expect(try store.checkup(deep: true).findings.isEmpty)
     // To where only the public URL was another one there is nothing to go back to.
-    #expect(try !store.rollback(try request(.version(.number(ManifestVersion(1))), bundle: bundle)).release.changed)
+    #expect(
+      try !store.rollback(try request(.version(.number(ManifestVersion(1))), bundle: bundle)).release.changed)
   }
 
   @Test func severalBundlesComeBackWhereTheChannelIs() throws {
@@ -111,11 +112,9 @@ import Testing
     let first = try downloads(store)
     try store.publish(base: 1, set: ["a.js": Sample("2")])
     try move(store)
-    let planned = try store.publish(base: 3, set: ["a.js": Sample("1")], dryRun: true)
     try store.publish(base: 3, set: ["a.js": Sample("1")])
     let expected = first.map { $0.replacing("https://cdn.example.com/x", with: Self.there) }
     #expect(try downloads(store) == expected)
-    #expect(planned.changes.compactMap(\.entry?.download) == expected)
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 }

@@ -42,7 +42,8 @@ private struct PolicyAct {
       return try make(.bypass) { policy in
         guard policy.bypass.contains(where: { $0.pattern == pattern }) else {
           throw Problem(
-            .notFound, "unknown-pattern", "\(pattern) isn't bypassed; `xcache policy bypass list` lists what is")
+            .notFound, "unknown-pattern",
+            "\(pattern) isn't bypassed; `xcache policy bypass list` lists what is")
         }
         policy.bypass.removeAll { $0.pattern == pattern }
       }

@@ -176,7 +176,8 @@ enum PolicyCommand {
     let now = Instant(milliseconds: Clock.unixMilliseconds())
     let end = request.until.flatMap { Instant($0) }
     if arguments.has("for"), let end, end.seconds - now.seconds < leastKill {
-      throw UsageError("--for is less than \(leastKill) seconds, in which hardly any device asks for the policy")
+      throw UsageError(
+        "--for is less than \(leastKill) seconds, in which hardly any device asks for the policy")
     }
     let remote = try RemoteOrigin(arguments)
     guard let end, let record = try? remote.api.policy(of: try remote.address).value else { return }
@@ -186,7 +187,8 @@ enum PolicyCommand {
     if arguments.has("for") {
       terminal.remark("interception was \(words); now it comes back earlier")
     } else {
-      terminal.remark("interception was \(words), which stays; --for or `xcache policy resume` ends it earlier")
+      terminal.remark(
+        "interception was \(words), which stays; --for or `xcache policy resume` ends it earlier")
       request.until = live.until?.text
     }
   }

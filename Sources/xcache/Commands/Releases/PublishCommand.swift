@@ -46,7 +46,8 @@ enum PublishCommand {
       maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck, CheckCommand.allowSecret,
-      .flag("create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
+      .flag(
+        "create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       SmokeCommand.networkOption,
