@@ -154,7 +154,7 @@ import Testing
     #expect(
       CheckRule.list
         == "missing, case, empty, name, charset, mixed, removed, prefetch, query, outside, bare, link, sourcemap, "
-        + "manifest, weight, pattern")
+        + "manifest, template, weight, pattern")
     #expect(CheckRule(rawValue: "secret") == .secret && !CheckRule.list.contains("secret"))
     #expect(Set(CheckRule.allCases.map(\.summary)).count == CheckRule.allCases.count)
   }

@@ -133,14 +133,14 @@ struct CheckTests {
         try site.scratch.write(
           "xcache.json",
           """
-          {"app": "shop", "bundles": {"main": {"baseURL": "\(Site.base)", "dirs": ["dist"], "exclude": ["*.map"],
+          {"app": "shop", "bundles": {"main": {"baseURL": "\(Site.base)", "dirs": ["dist"], "exclude": ["*.bak"],
             "headers": {"*.htm": {"X-Frame-Options": "DENY"}, "*.html": {"X-Frame-Options": "DENY"}}}}\(check)}
           """)
       }
       try write()
       let path = "\(try Kernel.realPath(site.scratch.path))/xcache.json"
       let lines = [
-        "\(path): warning: bundles / main / exclude: the pattern \"*.map\" excludes nothing: correct or remove it "
+        "\(path): warning: bundles / main / exclude: the pattern \"*.bak\" excludes nothing: correct or remove it "
           + "[pattern]",
         "\(path): warning: bundles / main / headers: the pattern \"*.htm\" matches no published file: correct "
           + "or remove it [pattern]",

@@ -10,7 +10,9 @@ import Testing
     ],
     "diff": [["1"]], "log": [[]], "pin": [["1", "why"], ["list"], ["remove", "1"]],
     "policy": [["kill"], ["show"], ["log"], ["resume"]], "prefetch": [["show"], ["log"]],
-    "publish": [["next", "--bundle", "more", "--base-url", "https://m.example.com/more", "--now"]],
+    "publish": [
+      ["next", "--bundle", "more", "--base-url", "https://m.example.com/more", "--now", "--create"]
+    ],
     "pull": [["--to", "device", "--force"]], "rollback": [["--bundle", "main", "--steps", "1"]],
     "show": [[]], "status": [[]], "unpublish": [["--bundle", "more"]], "web": [["init", "--dir", "next"]],
   ]

@@ -58,7 +58,7 @@ import Testing
     #expect(
       written.map { "\($0.keys) / \($0.pattern.text)\($0.excludes ? " out" : "")" } == [
         "bundles / main / ctypes / x/*.foo", "bundles / main / ctypes / *.foo",
-        "bundles / main / exclude / *.map out", "bundles / main / exclude / tmp out",
+        "bundles / main / exclude / tmp out",
         "bundles / main / headers / embed/*.html", "bundles / main / headers / *.html",
         "bundles / main / include / *.js",
       ])

@@ -52,18 +52,32 @@ import Testing
       func content(_ version: Int) -> Content {
         bundle.map { releases[version].bundles[$0] ?? [:] } ?? Self.union(releases[version].bundles)
       }
+      // Whether a rollback brought back all that there was, not one bundle beside others that have changed.
+      func isWhole(_ version: Int) -> Bool {
+        guard let target = releases[version].target else { return true }
+        return bundle != nil || target.bundle == nil || content(version) == content(target.version)
+      }
       func source(_ version: Int) -> Int {
-        guard let target = releases[version].target, bundle != nil || target.bundle == nil,
-          let older = own.last(where: { $0 <= target.version })
+        guard let target = releases[version].target,
+          let older = isWhole(version)
+            ? own.last(where: { $0 <= target.version })
+            : own.last(where: { $0 < version && content($0) == content(version) })
         else { return version }
         return source(older)
+      }
+      // What one bundle's rollback took back isn't gone back to.
+      func before(_ version: Int) -> Int? {
+        guard let target = releases[version].target, !isWhole(version) else {
+          return own.last { $0 < version }
+        }
+        return own.last { $0 <= target.version }
       }
       guard let last = own.last else { return nil }
       var place = source(last)
       var seen = [content(place)]
       while seen.count <= steps {
-        guard let before = own.last(where: { $0 < place }) else { return nil }
-        place = source(before)
+        guard let older = before(place) else { return nil }
+        place = source(older)
         if !seen.contains(content(place)) { seen.append(content(place)) }
       }
       return place

@@ -24,10 +24,16 @@ import Testing
 
   private static let written = "wrote xcache-sw.js\nwrote xcache-sw-packs.js\nwrote xcache.js\n"
 
+  private static func polls(_ scheme: String) -> String {
+    "browsers with this build poll \(scheme)://o.example\n"
+  }
+
   @Test func aWorkerIsWritten() throws {
     let outcome = web(
       "init", "--app", "shop", "--server", "https://o.example", "--host", "*.cdn.example", "--limit", "50MB")
-    #expect(outcome.code == .done && outcome.output.hasPrefix(Self.written + "load it in each page: "))
+    #expect(
+      outcome.code == .done
+        && outcome.output.hasPrefix(Self.written + Self.polls("https") + "load it in each page: "))
     #expect(
       try text("xcache-sw.js").hasPrefix(
         #"self.xcacheSettings={"app":"shop","hosts":["*.cdn.example"],"limit":50000000,"server":"https://o.example"};"#
@@ -43,13 +49,15 @@ import Testing
     try folder.write("a/text.txt", "<script>")
     let words = ["init", "--app", "shop", "--server", "http://o.example", "--inject"]
     let first = CapturedTerminal.run(["web"] + words + ["--dir", folder.path])
-    #expect(first.output == Self.written + "wrote a/b/page.htm\nwrote index.html\n")
+    #expect(first.output == Self.written + "wrote a/b/page.htm\nwrote index.html\n" + Self.polls("http"))
     #expect(
       first.error == "warning: https pages can't load from http://o.example: give browsers an https URL\n")
     #expect(try text("index.html") == #"<script src="xcache.js" defer></script><script>1</script>"#)
     #expect(try text("a/b/page.htm") == #"<head><script src="../../xcache.js" defer></script></head>"#)
     #expect(try text("a/text.txt") == "<script>")
-    #expect(CapturedTerminal.run(["web"] + words + ["--dir", folder.path]).output == Self.written)
+    #expect(
+      CapturedTerminal.run(["web"] + words + ["--dir", folder.path]).output == Self.written
+        + Self.polls("http"))
   }
 
   @Test func aBuildsOwnWorker() throws {
@@ -72,11 +80,13 @@ import Testing
           + "--inject\n"
     )
     #expect(try text("xcache-sw.js").isEmpty)
-    #expect(run("--worker", "sw.js", "--inject").output == Self.written + "wrote sw.js\n")
+    #expect(
+      run("--worker", "sw.js", "--inject").output == Self.written + "wrote sw.js\n" + Self.polls("https"))
     #expect(try text("sw.js") == "importScripts(\"xcache-sw.js\");\nself.addEventListener('fetch', answer)")
     #expect(try text("xcache.js").hasPrefix(#"self.xcacheSettings={"worker":"sw.js"};"#))
     #expect(
-      run("--worker", "sw.js", "--inject").output == Self.written && run("--worker", "sw.js").code == .done)
+      run("--worker", "sw.js", "--inject").output == Self.written + Self.polls("https")
+        && run("--worker", "sw.js").code == .done)
   }
 
   /// Another file of such a name is no service worker.
