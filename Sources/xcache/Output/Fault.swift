@@ -124,7 +124,7 @@ extension PublishError {
     case .notAFile, .notUTF8, .linkToNothing, .linkInCircle, .linkLeaves, .noURL: "unfit-file"
     case .duplicates: "duplicate-url"
     case .bundleTwice: "usage"
-    case .newBundle: "unknown-bundle"
+    case .newBundle: "new-bundle"
     case .broken: "check"
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
     case .deltasLeft: "failed"
