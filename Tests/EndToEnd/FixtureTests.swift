@@ -49,7 +49,8 @@ import Testing
   @Test("A folder that isn't one is told, with what to do") func mistakes() throws {
     let bench = try SmokeTests.Bench(["index.html": SmokeTests.page])
     let none = try bench.smoke("--fixtures", "nowhere")
-    #expect(none.exitCode == 1 && none.errors.contains("--record nowhere instead of --fixtures"), "\(none.errors)")
+    #expect(
+      none.exitCode == 1 && none.errors.contains("--record nowhere instead of --fixtures"), "\(none.errors)")
     for (index, words) in [
       ("{\n  \"https://a.example/x\": }", "line 2, column 26"), ("[]", "an object"),
       (#"{"/api": {"ctype": "text/plain", "file": "1"}}"#, "an absolute http or https URL"),

@@ -17,14 +17,14 @@ enum PurgeCommand {
       .init("list", "what was purged, and why"),
     ],
     notes: """
-      For a secret that was published. Channels that have the bytes first get a release without them. Then every version
-      that has them is removed, pinned or not, and can no longer be shown or rolled back to, and so is every file that
-      was made of them: compressed bodies, deltas, packs and zips. The origin answers 404 at once. Runs of mirror and
-      backup that are under way have to start over; the next run of mirror removes the bytes from its copy, and mirror
-      verify names what is left. What a CDN has cached has to be purged there: --urls prints the URLs, also when the
-      purge is long done. The bytes are
-      refused from then on (exit code 3), whoever publishes them and under whatever URL, until lift. Backups made before
-      still have them. A secret that was out is known: replace it.
+      For a secret that was published. Channels that have the bytes first get a release without them. Then every
+      version that has them is removed, pinned or not, and can no longer be shown or rolled back to, and so is every
+      file that was made of them: compressed bodies, deltas, packs and zips. The origin answers 404 at once. Runs of
+      mirror and backup that are under way have to start over; the next run of mirror removes the bytes from its
+      copy, and mirror verify names what is left. What a CDN has cached has to be purged there: --urls prints the
+      URLs, also when the purge is long done. The bytes are refused from then on (exit code 3), whoever publishes
+      them and under whatever URL, until lift. Backups made before still have them. A secret that was out is known:
+      replace it.
       A URL that has had several contents is refused with the list of them; give the sha256 then. Needs an unrestricted
       admin token.
       """,

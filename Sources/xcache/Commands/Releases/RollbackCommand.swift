@@ -18,12 +18,13 @@ enum RollbackCommand {
       Without a version it goes one step back; without --bundle or --all-bundles, to the whole channel, if that has only
       one bundle. What isn't named on the command line is shown first, and asked about on a terminal; elsewhere, --yes is
       needed. With both a target and --bundle or --all-bundles it acts at once.
-      --bundle rolls back one bundle and leaves the others alone; --all-bundles rolls back the whole channel. --steps
-      counts distinct contents back from the live one; a rollback, also of one bundle, counts as the version that it went
-      back to. The content returns with its old download URLs, below the channel's public URL of today: devices that still
-      have the files don't download them again, though they may read a few KB of a pack before they notice. A URL that another bundle now holds with other bytes is
-      refused (exit code 3). V is a number, or a time at which the version was live. --with-prefetch also brings back
-      the channel's prefetch config: that of the given time, or the last one while version V was live.
+      --bundle rolls back one bundle and leaves the others alone; --all-bundles rolls back the whole channel.
+      --steps counts distinct contents back from the live one; a rollback, also of one bundle, counts as the version
+      that it went back to. The content returns with its old download URLs, below the channel's public URL of today:
+      devices that still have the files don't download them again, though they may read a few KB of a pack before
+      they notice. A URL that another bundle now holds with other bytes is refused (exit code 3). V is a number, or
+      a time at which the version was live. --with-prefetch also brings back the channel's prefetch config: that of
+      the given time, or the last one while version V was live.
       """,
     options: Command.remote + Command.channel + [
       .value("to", "V", "the version to go back to; the same as the operand"),
