@@ -24,7 +24,8 @@ struct Fixtures: Sendable {
   init(folder: String) throws {
     let path = "\(folder)/\(Self.index)"
     guard try Kernel.status(path) != nil else {
-      throw Failure("\(path): no such file; --record \(folder) instead of --fixtures writes it", name: "no-files")
+      throw Failure(
+        "\(path): no such file; --record \(folder) instead of --fixtures writes it", name: "no-files")
     }
     let json = try SettingsError.parse(Arguments.file(path), in: path)
     guard let members = json.object?.members else {
