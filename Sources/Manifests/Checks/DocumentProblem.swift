@@ -190,6 +190,7 @@ extension JSONError {
     case .encoding: "save the file as UTF-8"
     case .escape: "write \\\\ for a backslash"
     case .trailing: "remove it"
+    case .ended: "it was probably cut off, or a quote or bracket isn't closed"
     default: "check for a missing quote or an extra comma"
     }
   }

@@ -42,7 +42,8 @@ for name, download in {
     "a NUL in its name": CDN + "/x/a%00b", "a name of 300 bytes": CDN + "/x/" + "a" * 300,
     "bytes that aren't UTF-8": CDN + "/x/%FF%FE",
 }.items():
-    refused(f"an entry whose download has {name} is refused", ["D-22"], with_member(download=download))
+    refused(f"an entry whose download has {name} is refused", ["D-22"],
+            lambda world, download=download: with_member(download=download)(world) | {APP: world.entry(APP, "let two", 2)})
 refused("two files under one name are refused", ["D-23"], lambda world: {
     INDEX: world.entry(INDEX, "<p>two", 2) | {"download": CDN + "/x/same"},
     APP: world.entry(APP, "let two", 2) | {"download": CDN + "/y/same"}})
@@ -105,7 +106,8 @@ case("a patch changes a member of a member", ["D-32"], got(inner), serve(inner.o
 # Deltas.
 
 for name, download in {"a space": CDN + "/x/a b", "a line break": CDN + "/x/a\nb"}.items():
-    refused(f"an entry whose download has {name} is refused", ["D-22"], with_member(download=download))
+    refused(f"an entry whose download has {name} is refused", ["D-22"],
+            lambda world, download=download: with_member(download=download)(world) | {APP: world.entry(APP, "let two", 2)})
 
 book.name, answers, book.cases = "delta", book.cases, []
 world, steps = two({APP: LINES + "one"}, {APP: LINES + "two"})

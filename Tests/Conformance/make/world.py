@@ -200,7 +200,7 @@ def poll_rule(query, json=None, **members):
 def merge_patch(old, new):
     """RFC 7396, the shortest."""
     patch = {}
-    for key in set(old) | set(new):
+    for key in sorted(set(old) | set(new)):
         if key not in new:
             patch[key] = None
         elif key not in old:
