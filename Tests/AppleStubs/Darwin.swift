@@ -185,6 +185,14 @@ public func pwrite(
 @discardableResult public func write(_ file: Int32, _ bytes: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
 @discardableResult public func fsync(_ file: Int32) -> Int32 { -1 }
 @discardableResult public func fcntl(_ file: Int32, _ command: Int32) -> Int32 { -1 }
+@discardableResult public func fcntl(_ file: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
+public let F_GETFL: Int32 = 3
+public let F_SETFL: Int32 = 4
+public let R_OK: Int32 = 4
+public let W_OK: Int32 = 2
+public let X_OK: Int32 = 1
+public let AT_EACCESS: Int32 = 16
+public func faccessat(_ folder: Int32, _ path: UnsafePointer<CChar>!, _ mode: Int32, _ flags: Int32) -> Int32 { -1 }
 @discardableResult public func ftruncate(_ file: Int32, _ size: off_t) -> Int32 { -1 }
 @discardableResult public func rename(_ from: UnsafePointer<CChar>!, _ to: UnsafePointer<CChar>!) -> Int32 {
   -1

@@ -48,6 +48,8 @@ sed 's|^ExecStart=/usr/bin/xcache |ExecStart=/bin/true |' deploy/xcache.service 
 SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$work/xcache.service" 2>&1 | tee "$work/verify"
 [ ! -s "$work/verify" ] || exit 1
 systemd-analyze security --offline=true --threshold=20 "$work/xcache.service" | tail -1
+# The library that the program is linked with.
+.ci/packages libpopt0
 logrotate=$(.ci/tool logrotate usr/sbin/logrotate)
 sed "s|xcache adm|$(id -un) $(id -gn)|; s|/var/log/xcache|$work|" deploy/logrotate.conf >"$work/logrotate.conf"
 chmod 644 "$work/logrotate.conf"

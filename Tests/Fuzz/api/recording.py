@@ -183,6 +183,9 @@ def drive(run):
         "--with-prefetch", "-m", "staged")
     run("policy", "bypass", "add", "https://third.example.com/*", "--for", "6h", "-m", "broken")
     run("policy", "bypass", "add", "*://*.example.org/pay")
+    # Old origins don't have it.
+    if "bypass list" in run("policy", "--help"):
+        run("policy", "bypass", "list")
     run("policy", "bypass", "remove", "*://*.example.org/pay")
     run("policy", "kill", "--for", "30m", "--if-version", "3")
     run("policy", "show")
@@ -225,7 +228,8 @@ def drive(run):
     # Old origins don't have it.
     if "purge" in run("--help"):
         run("purge", "list")
-        run("purge", "0" * 64, "--dry-run", exit_code=1)
+        run("purge", "0" * 64, "--dry-run", fails=True)
+        run("purge", "lift", "0" * 64, fails=True)
 
 
 # What devices ask beside what `pull` and `mirror` do.

@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
     def publish(number):
         with open(f"{listed}/index.html", "w") as page:
             page.write(f'<!doctype html><title>{number}</title><p>{number}</p><img src="https://127.0.0.1:{images[number].port}/">')
-        site.stdin.write(f"run publish {listed} --bundle listed --base-url {base}/ --no-check all --now\n")
+        site.stdin.write(f"run publish --create {listed} --bundle listed --base-url {base}/ --no-check all --now\n")
         site.stdin.flush()
         assert site.stdout.readline() == "ok\n"
 

@@ -481,7 +481,7 @@ def list_other(host):
     os.makedirs(f"{folder}/listed")
     for name in ("index.html", "text.txt"):
         open(f"{folder}/listed/{name}", "w").write("<!doctype html><title>listed</title>")
-    origin.run("publish", f"{folder}/listed", "--bundle", "listed", "--base-url", f"https://{host}:{port}/",
+    origin.run("publish", "--create", f"{folder}/listed", "--bundle", "listed", "--base-url", f"https://{host}:{port}/",
                "--no-check", "all", "--now")
 
 
