@@ -113,8 +113,9 @@ def _(bench):
     lots = random.Random(3)
     app = App(bench)
     tab = app.visited()
-    large = lots.randbytes(400_000)
-    app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(400_000)})
+    # Together above the limit of 256 KiB, each below it: such a file a page waits for.
+    large = lots.randbytes(200_000)
+    app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(200_000)})
     bench.proxy.forget()
     bench.worker(app).eval("Object.defineProperty(navigator, 'connection', {value: {type: 'cellular'}, configurable: true})")
     report = tab.update()
