@@ -1,5 +1,6 @@
 import Manifests
 import System
+import TestSupport
 import Testing
 
 @Suite struct DownloadPathTests {

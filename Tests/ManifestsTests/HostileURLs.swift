@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Texts that are nearly a URL: plain ones with up to three slips in them, and pieces put together at random.
 enum HostileURLs {
   private static let pieces = [

@@ -1,4 +1,5 @@
 import Manifests
+import TestSupport
 import Testing
 
 @Suite struct MergePatchTests {

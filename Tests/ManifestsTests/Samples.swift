@@ -1,5 +1,6 @@
 import Manifests
 import System
+import TestSupport
 
 /// Manifests made up by chance.
 enum Samples {

@@ -42,6 +42,22 @@ private let small = "https://m.test/small.js"
     }
   }
 
+  /// Asks for the small file while the server keeps back others that pages wait for; then these come, too.
+  private func askSmall(of runtime: Runtime, besideSlow slow: [String]) async throws {
+    let barrier = Barrier()
+    origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
+    let waiting = slow.map { url in Task { await runtime.answer(PageRequest(url)) } }
+    await barrier.reached()
+    #expect(try await bench.ask(runtime, small) == "200 let small")
+    barrier.open()
+    for task in waiting {
+      guard case .local = await task.value else {
+        Issue.record("a file that came late isn't answered")
+        return
+      }
+    }
+  }
+
   /// A runtime that holds the manifest, and whose files with `part` in their names are gone.
   private func lacking(
     _ part: String, _ files: [String: [UInt8]], _ change: (inout RuntimeSettings) -> Void = { _ in }
@@ -106,18 +122,7 @@ private let small = "https://m.test/small.js"
       })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
-    let barrier = Barrier()
-    origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
-    let waiting = middling.map { url in Task { await runtime.answer(PageRequest(url)) } }
-    await barrier.reached()
-    #expect(try await bench.ask(runtime, small) == "200 let small")
-    barrier.open()
-    for task in waiting {
-      guard case .local = await task.value else {
-        Issue.record("a file that came late isn't answered")
-        return
-      }
-    }
+    try await askSmall(of: runtime, besideSlow: middling)
   }
 
   @Test func offlineNothingIsRequested() async throws {
@@ -137,18 +142,7 @@ private let small = "https://m.test/small.js"
     var files = Dictionary(uniqueKeysWithValues: slow.map { ($0, bytes($0)) })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
-    let barrier = Barrier()
-    origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
-    let waiting = slow.map { url in Task { await runtime.answer(PageRequest(url)) } }
-    await barrier.reached()
-    #expect(try await bench.ask(runtime, small) == "200 let small")
-    barrier.open()
-    for task in waiting {
-      guard case .local = await task.value else {
-        Issue.record("a file that came late isn't answered")
-        return
-      }
-    }
+    try await askSmall(of: runtime, besideSlow: slow)
     // The spare threads have ended, and the lane still works.
     try remove("small")
     #expect(try await bench.ask(runtime, small) == "200 let small")

@@ -1,6 +1,7 @@
 import Compression
 import Manifests
 import System
+import TestSupport
 import Testing
 
 @Suite struct PackDamageTests {

@@ -1,5 +1,6 @@
 import Compression
 import System
+import TestSupport
 
 @testable import Manifests
 

@@ -1,4 +1,5 @@
 import System
+import TestSupport
 import Testing
 import XCacheClient
 
@@ -90,7 +91,7 @@ import XCacheClient
   /// Requests whose bytes were cut out, doubled, swapped or overwritten.
   @Test func damagedRequests() async throws {
     let proxy = try await proxy()
-    var random = SplitMix(state: 7)
+    var random = SplitMix(seed: 7)
     let good = [
       "GET /index.html HTTP/1.1\r\nHost: m.test\r\nSec-Fetch-Dest: document\r\nRange: bytes=1-3\r\n\r\n",
       "POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: 4\r\nX-Own: a\r\n\r\nbody\(Self.smuggled)",
@@ -278,18 +279,5 @@ extension Substring {
       place = utf8.index(after: place)
     }
     return (self, nil)
-  }
-}
-
-/// Splitmix64.
-private struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
