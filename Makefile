@@ -271,7 +271,7 @@ test-worker: ## the web runtime's cases in headless Chromium, but for the longes
 	swift build --product xcache
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
-test-browser: ## headless Chromium: the web runtime's 185 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-browser: ## headless Chromium: the web runtime's 188 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache

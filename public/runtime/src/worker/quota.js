@@ -23,6 +23,7 @@ async function room() {
  * Takes note that there was no room for a version.
  * @param {import("./runtime.js").Runtime} runtime
  * @param {string} version
+ * @returns {Promise<Full>} the note, which is to be written
  */
 export async function ranFull(runtime, version) {
   const { full } = runtime;
@@ -30,8 +31,7 @@ export async function ranFull(runtime, version) {
   // Where more room would be seen, time alone brings none.
   const first = WAITS[free === undefined ? 0 : 1];
   const wait = full?.version === version ? Math.min(full.wait * 2, WAITS[2]) : first;
-  runtime.full = { version, wait, until: Date.now() + wait, free };
-  await runtime.store.write({ full: runtime.full }).catch(() => {});
+  return (runtime.full = { version, wait, until: Date.now() + wait, free });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isFull } from "./quota.js";
 import { ASIDE_TIME, BACKLOG_TIME, isWithin } from "./settings.js";
 
 /** Pages that are gone and may come back, by a browser's back button say. */
@@ -19,12 +20,37 @@ export function endAside({ aside }) {
  */
 export async function sweep(runtime) {
   await dropAside(runtime, runtime.backlog.size > 0 ? BACKLOG_TIME : ASIDE_TIME);
-  const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
-  const present = await runtime.files.present();
-  const named = new Set([...left, ...runtime.manifest.map.values()].map(({ download }) => download));
-  await runtime.files.drop(new Set([...present, ...runtime.files.used.keys()].filter((download) => !named.has(download))));
+  await dropUnnamed(runtime);
   await trim(runtime);
   await forgetPages(runtime);
+}
+
+/**
+ * Drops files that nothing names: an update that failed left them.
+ * @param {Runtime} runtime
+ */
+async function dropUnnamed({ aside, files, manifest }) {
+  const left = [...aside.values()].flat().map(({ entry }) => entry);
+  const present = await files.present();
+  const named = new Set([...left, ...manifest.map.values()].map(({ download }) => download));
+  await files.drop(new Set([...present, ...files.used.keys()].filter((download) => !named.has(download))));
+}
+
+/**
+ * Writes what has to outlive this worker, a kill switch say. Where there is no room for it, what failed updates left and what was set
+ * aside makes some.
+ * @param {Runtime} runtime
+ * @param {import("./store.js").Kept} members
+ */
+export async function writes(runtime, members) {
+  try {
+    await runtime.store.write(members);
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await dropUnnamed(runtime);
+    await dropAside(runtime, 0).catch(() => {});
+    await runtime.store.write(members);
+  }
 }
 
 /**
@@ -65,8 +91,9 @@ export async function dropAside(runtime, age) {
   const named = new Set([...runtime.manifest.map.values(), ...left].map(({ download }) => download));
   const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
   runtime.aside = aside;
-  await runtime.store.write({ aside });
+  // On a full disk there is room for the note of it only then. What a note names and isn't there is fetched where a page asks for it.
   await runtime.files.drop(gone);
+  await runtime.store.write({ aside });
 }
 
 /** @param {Runtime} runtime */

@@ -12,7 +12,7 @@ import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
-import { dropAside, endAside, sweep } from "./room.js";
+import { dropAside, endAside, sweep, writes } from "./room.js";
 import { DOCUMENT_LIMIT, isMetered } from "./settings.js";
 import { hasLeft } from "./leaving.js";
 import { isFull, mayTry, ranFull } from "./quota.js";
@@ -57,6 +57,8 @@ export class Updater {
     this.made = made;
     /** @type {Promise<Report> | undefined} */
     this.running = undefined;
+    /** @type {Update | undefined} the one that runs */
+    this.current = undefined;
   }
 
   /**
@@ -64,6 +66,7 @@ export class Updater {
    * @returns {Promise<Report>}
    */
   async update(wish) {
+    void this.current?.beside(wish.force);
     // Whoever forces one wants an answer that is asked for now.
     while (this.running) {
       const report = await this.running;
@@ -79,7 +82,9 @@ export class Updater {
 
   /** @param {Wish} wish */
   async runs(wish) {
-    const report = await new Update(this.runtime, wish).run();
+    this.current = new Update(this.runtime, wish);
+    const report = await this.current.run();
+    this.current = undefined;
     // Whoever waits for the report doesn't for pages.
     await Promise.race([this.made(report), after(1000)]);
     return report;
@@ -106,6 +111,12 @@ class Update {
     this.next = "0";
     /** Whether whoever was asked gave an answer that could be used: files that don't come are no failure of the poll. */
     this.isAnswered = false;
+    /** Whether it is at its downloads, or has ended; whether a poll beside them is on its way. */
+    this.isPastPoll = false;
+    this.isEnded = false;
+    this.isBeside = false;
+    /** @type {import("./store.js").Kept} what couldn't be written yet */
+    this.late = {};
     /** @type {Report} */
     this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
   }
@@ -128,6 +139,7 @@ class Update {
       const source = this.polls.begin(Date.now(), this.force);
       if (source === undefined) {
         // What waits for a line that costs nothing waits for no poll.
+        this.isPastPoll = true;
         if (runtime.backlog.size > 0 && !this.isMetered) await this.complete();
         return report;
       }
@@ -143,12 +155,13 @@ class Update {
       report.kind = "failed";
       report.why = String(/** @type {any} */ (error)?.message ?? error);
       const { reason, isTold } = /** @type {any} */ (error);
-      if (isFull(error)) await ranFull(runtime, this.next);
+      if (isFull(error)) this.late.full = await ranFull(runtime, this.next);
       if (!isTold) runtime.report(isFull(error) ? "storage" : reason ?? "manifest", "", this.next);
     } finally {
+      this.isEnded = true;
       this.turns.end();
       if (report.source) await this.ends();
-      await runtime.store.write({ poll: runtime.poll, used: runtime.files.used, tally: runtime.tally.batch }).catch(() => {});
+      await writes(runtime, { poll: runtime.poll, used: runtime.files.used, tally: runtime.tally.batch, ...this.late }).catch(() => {});
     }
     return report;
   }
@@ -176,9 +189,38 @@ class Update {
    */
   async from(source, held) {
     const data = await ask(this.settings, source, held, true, (data) => this.hears(data, source));
+    this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
     await this.take(data, source, held);
+  }
+
+  /**
+   * Polls beside the downloads, if a poll is due, and follows the other documents that the answer names: a kill switch waits for no slow
+   * file. The manifest is left to the next update (docs/protocol.md §11, D-4).
+   * @param {boolean} [force]
+   */
+  async beside(force) {
+    const { runtime, polls } = this;
+    if (!this.isPastPoll || this.isEnded || this.isBeside || runtime.isOver || navigator.onLine === false) return;
+    const { asked } = polls.saved;
+    // This update's own poll was answered: that its files aren't there yet is no failure.
+    polls.saved.asked = undefined;
+    const source = polls.begin(Date.now(), force);
+    this.isBeside = source !== undefined;
+    if (source) {
+      await this.savePoll();
+      try {
+        const { interval } = await ask(this.settings, source, runtime.manifest, true, (data) => this.hears(data, source));
+        polls.answered(source, interval, Date.now());
+      } catch {
+        polls.failed(source, Date.now(), Math.random());
+      }
+      this.isBeside = false;
+    }
+    polls.saved.asked = asked;
+    // What is kept is the next update's by then.
+    if (source && !this.isEnded) await this.savePoll();
   }
 
   /**
@@ -230,7 +272,10 @@ class Update {
       if (read?.number !== number) return;
       // In force at once, whatever becomes of the store.
       Object.assign(runtime, { [kind]: read });
-      await runtime.store.write({ [kind]: document });
+      this.late[kind] = document;
+      // Beside downloads nothing makes way for it: what came of them would be lost, and the update's end isn't far.
+      await (this.isPastPoll ? runtime.store.write({ [kind]: document }) : writes(runtime, { [kind]: document }));
+      delete this.late[kind];
     } catch {}
   }
 
