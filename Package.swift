@@ -185,7 +185,7 @@ let package = Package(
       "XCacheRuntimeTests",
       [
         "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "Platform",
-        "SocketServer", "System", "TLSPeer", "XCacheClient", "XCacheRuntime",
+        "SocketServer", "System", "TestSupport", "TLSPeer", "XCacheClient", "XCacheRuntime",
       ]),
     // Support is that of XCacheClientTests here, too.
     tests(
