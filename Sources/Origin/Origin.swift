@@ -124,7 +124,7 @@ package final class Origin: Sendable {
     self.adoption = adoption
     maintenance = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, shared: api.shared,
-      failures: failures, gc: options.gc, log: options.log)
+      failures: failures, gc: options.gc, purges: releases.purges, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     self.service = service

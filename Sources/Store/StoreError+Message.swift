@@ -23,6 +23,9 @@ extension StoreError: CustomStringConvertible {
     case .pushFailed(let place, let reason):
       "the release is staged, since its files could not be pushed to \(place): \(reason); the origin keeps trying "
         + "and shows it once they are there, unless it is restarted; publishing once more won't upload anything again"
+    case .notWithdrawn(let place, let reason):
+      "the bytes are removed from the origin, but not yet from \(place): \(reason); the origin tries again every minute, and logs "
+        + "it when they are gone"
     case .tooManyPushes: "other releases are being pushed to the CDN; try again in a moment"
     case .unpushed: "other releases kept arriving while its files were pushed; publish again"
     case .foreignLease: "the lease was taken with another token; an unrestricted admin may end it"

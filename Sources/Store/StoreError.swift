@@ -128,6 +128,8 @@ package enum StoreError: Error, Sendable {
   case badBackupPlace(path: String, reason: String)
   /// Thrown when a release's files couldn't be pushed to where devices download them.
   case pushFailed(place: String, reason: String)
+  /// Thrown when purged bytes are removed at the origin, but couldn't be where they were pushed to.
+  case notWithdrawn(place: String, reason: String)
   /// Thrown when as many releases as allowed are already being pushed.
   case tooManyPushes
   /// Thrown when, each time a release's files had been pushed, another release had come first and changed them.

@@ -16,8 +16,8 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans dropped, and the disk's reserve and the data folder's lock
-/// checked; memory used
+/// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans
+/// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
 /// garbage is collected.
@@ -29,6 +29,7 @@ final class MaintenanceService: Sendable {
   private let failures: FailureLog
   private let answers: AnswerBuilder
   private let gc: DailyCollection?
+  private let purges: PurgeService?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
@@ -43,7 +44,7 @@ final class MaintenanceService: Sendable {
   init(
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
-    gc: DailyCollection?, secondsBetweenSweeps: Int = 600,
+    gc: DailyCollection?, purges: PurgeService? = nil, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -53,6 +54,7 @@ final class MaintenanceService: Sendable {
     self.failures = failures ?? FailureLog(log: log)
     self.answers = answers
     self.gc = gc
+    self.purges = purges
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
@@ -88,6 +90,7 @@ final class MaintenanceService: Sendable {
         plans.dropOld()
         hasRoom = checkReserve(hasRoom)
         failures.flush()
+        purges?.finish()
         isOurs = checkFolder(isOurs)
       }
       if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }

@@ -44,6 +44,7 @@ package struct ReleasePush: Sendable {
   /// - Parameters:
   ///   - commit: makes one attempt; it calls its argument inside the transaction.
   ///   - limiting: runs a push, or throws if there are too many.
+  ///   - begins: called with what is about to be pushed.
   ///   - after: called with what was pushed, before the next attempt.
   /// - Returns: the outcome, and the release as it was made; nil if there was nothing to make.
   /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
@@ -51,7 +52,7 @@ package struct ReleasePush: Sendable {
     before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
       Outcome,
     limiting: @escaping (() throws(StoreError) -> Void) throws(StoreError) -> Void,
-    after: (PreparedRelease) -> Void = { _ in }
+    begins: (PreparedRelease) -> Void = { _ in }, after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> (Outcome, PreparedRelease?) {
     var pushed: Set<String> = []
     for _ in 0..<Self.rounds {
@@ -71,6 +72,7 @@ package struct ReleasePush: Sendable {
         guard let wanted else { throw .unpushed }
         try limiting { () throws(StoreError) in
           let names = try names(wanted)
+          begins(wanted)
           try push(wanted)
           pushed.formUnion(names)
           after(wanted)

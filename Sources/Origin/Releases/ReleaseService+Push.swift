@@ -8,7 +8,24 @@ extension ReleaseService {
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
     guard let push else { return try commitWithPack(commit) }
-    let (outcome, made) = try push.pushing(
+    do throws(StoreError) {
+      let (outcome, made) = try pushing(push, commit)
+      if let made {
+        notePushed(made)
+        unannounced.remove(made)
+      }
+      return outcome
+    } catch {
+      if case .purged(let purged) = error { purges.noteRefused(purged) }
+      throw error
+    }
+  }
+
+  private func pushing<Outcome>(
+    _ push: ReleasePush,
+    _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
+  ) throws(StoreError) -> (Outcome, PreparedRelease?) {
+    try push.pushing(
       before: { (check) throws(StoreError) in
         try commitWithPack { (packCheck) throws(StoreError) in
           try commit { (prepared) throws(StoreError) in
@@ -16,13 +33,11 @@ extension ReleaseService {
             try packCheck(prepared)
           }
         }
-      }, limiting: limitingPushes,
+      }, limiting: limitingPushes, begins: unannounced.add,
       after: { prepared in
         pushDeltas(prepared)
         pushPack(prepared)
       })
-    if let made { notePushed(made) }
-    return outcome
   }
 
   /// Runs a push, unless enough others are running: each may take minutes and occupies an API worker, of which most are for
@@ -52,6 +67,7 @@ extension ReleaseService {
     do throws(StoreError) {
       let channel = release.channel
       let offers = try DeltaOffers(store: store).unpushed(release.changes, channel, from: channel.version)
+      unannounced.add(offers.map(\.download), of: release)
       try push.deltas(offers)
       try store.derived.notePushed(offers)
     } catch {

@@ -19,6 +19,8 @@ final class ReleaseService: Sendable {
   let activePushes = Atomic<Int>(0)
   static let maxPushes = 2
   let staged: StagedReleases
+  let unannounced = UnannouncedFiles()
+  let purges: PurgeService
 
   /// Manifests up to this many bytes are compressed before their release is acknowledged, larger ones right after it, as
   /// are the patches from all versions but the one before: 50 MB take about a second, for which polls wait.
@@ -41,6 +43,7 @@ final class ReleaseService: Sendable {
     self.push = push
     self.log = log
     staged = StagedReleases(log: log)
+    purges = PurgeService(store: store, push: push, unannounced: unannounced, log: log)
   }
 
   /// Begins to make a release's deltas and to work out its cost for devices, or joins a preparation in progress.

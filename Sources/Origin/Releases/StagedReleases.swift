@@ -26,8 +26,8 @@ final class StagedReleases: Sendable {
     let scope: Scope
     /// The name of whoever made it.
     let author: String
-    /// When it was staged, in milliseconds since 1970.
-    let since: Int64
+    /// When it was first staged, in milliseconds since 1970.
+    fileprivate(set) var since: Int64
     /// Why its files are not at the place, as of the last attempt.
     fileprivate(set) var reason: String
     /// How often it was tried.
@@ -72,14 +72,20 @@ final class StagedReleases: Sendable {
 
   /// Stages a release that failed with `error`, in place of those that it replaces. `attempt` retries it and returns the
   /// version that it made; it receives the release's number, and must not commit once that is no longer staged.
+  ///
+  /// A publisher that sends its release again while the place is down continues the count of the one it replaces.
   /// - Parameter now: milliseconds since 1970.
   func add(
     _ scope: Scope, by author: String, at now: Int64, _ error: StoreError,
     _ attempt: @escaping @Sendable (Int) throws(StoreError) -> ManifestVersion
   ) {
-    let item = Item(scope: scope, author: author, since: now, reason: Self.reason(error))
+    var item = Item(scope: scope, author: author, since: now, reason: Self.reason(error))
     let id = state.withLock { state in
-      state.items = state.items.filter { !$0.value.scope.overlaps(scope) }
+      for (id, replaced) in state.items where replaced.scope.overlaps(scope) {
+        state.items[id] = nil
+        guard replaced.author == author, replaced.scope.bundles == scope.bundles else { continue }
+        (item.since, item.attempts) = (replaced.since, replaced.attempts + 1)
+      }
       state.newest += 1
       state.items[state.newest] = item
       return state.newest

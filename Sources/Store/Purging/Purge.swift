@@ -19,6 +19,9 @@ package struct PurgePlan: Sendable {
   /// What earlier purges of these bytes removed: the URLs of files with them, or with what was made of them.
   package let earlier: [String]
 
+  /// How many zips of updates are named one by one. Their number grows with the square of the versions that have the bytes.
+  static let updateLimit = 10_000
+
   /// All URLs under which a CDN or a cache may have the bytes, or what was made of them.
   package var downloads: [String] {
     var known: Set<String> = []
@@ -38,7 +41,8 @@ package struct PurgePlan: Sendable {
     package let pinned: [ManifestVersion]
     /// The URLs of files with the bytes, or with what was made of them, below each public URL that the channel has had.
     package let downloads: [String]
-    /// The URLs of the zips of updates, which are made on request: nobody knows which of them a CDN has.
+    /// The URLs of the zips of updates, which are made on request: nobody knows which of them a CDN has. Beyond
+    /// `updateLimit`, patterns of them, with `*` for a version.
     package let updates: [String]
   }
 }
@@ -154,15 +158,15 @@ extension Store {
 
   /// Removes bytes that are forbidden and no longer live, with every version that has them and every file that was made of
   /// them. Whoever reads under a lease has to start over.
-  /// - Parameter record: keeps the answer for retries.
+  ///
+  /// The rows go first, and name the purge as unfinished; then the files; then, by `endPurge`, that note. So a purge that was cut
+  /// off anywhere is known at the next start.
   /// - Returns: the row of the audit trail.
   /// - Throws: `stillLive`, with nothing changed.
-  package func erase(
-    _ plan: PurgePlan, reason: String, by actor: Actor, record: AnswerRecord<AuditHead>? = nil
-  ) throws(StoreError) -> AuditHead {
+  package func erase(_ plan: PurgePlan, reason: String, by actor: Actor) throws(StoreError) -> AuditHead {
     let now = clock()
     let receipt = try collecting.withLock { (_) throws(StoreError) -> AuditHead in
-      try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) -> AuditHead in
+      try connections.transaction { (db) throws(StoreError) -> AuditHead in
         // Mirrors and backups that are reading it start over: their lease has ended.
         try db.deleteLeases()
         try db.erase(plan)
@@ -172,10 +176,46 @@ extension Store {
     // Open files first: from here on, nothing is found under its URLs.
     changes.changed()
     lastPlan.drop()
-    try blobs.erase(plan.sha256)
+    try removeFiles(of: plan.sha256)
+    return receipt
+  }
+
+  /// Removes every file that has purged bytes, or that was made of them.
+  package func removeFiles(of purged: SHA256) throws(StoreError) {
+    try blobs.erase(purged)
     _ = try removeUnneededDerived()
     changes.changed()
-    return receipt
+  }
+
+  /// The purges whose files may not all be removed yet: an earlier process ended, or a disk or a store of pushed files failed.
+  package func unfinishedPurges() throws(StoreError) -> [SHA256] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all("SELECT sha256 FROM purge_work ORDER BY sha256") { $0.get(0, as: SHA256.self) }
+    }
+  }
+
+  /// Notes URLs of files with purged bytes which no release has, and that the purge is unfinished until they are removed. Does
+  /// nothing if there are none, or if the purge was lifted.
+  package func notePurged(_ urls: [String], with sha256: SHA256) throws(StoreError) {
+    if urls.isEmpty { return }
+    try connections.transaction { (db) throws(StoreError) in
+      guard try db.value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil else { return }
+      try db.note(urls, with: sha256, areDownloads: true)
+      try db.run("INSERT INTO purge_work (sha256) VALUES (?) ON CONFLICT DO NOTHING", sha256)
+    }
+  }
+
+  /// Notes that nothing is left of purged bytes.
+  /// - Parameters:
+  ///   - receipt: what the answer that is kept for retries is made from; nil if nobody waits for one.
+  ///   - record: keeps that answer.
+  package func endPurge(
+    _ sha256: SHA256, receipt: AuditHead? = nil, record: AnswerRecord<AuditHead?>? = nil
+  ) throws(StoreError) {
+    _ = try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) -> AuditHead? in
+      try db.run("DELETE FROM purge_work WHERE sha256 = ?", sha256)
+      return receipt
+    }
   }
 }
 

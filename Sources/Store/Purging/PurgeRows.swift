@@ -27,7 +27,7 @@ extension Database {
     guard !urls.isEmpty else { return nil }
     let versions = try versions(with: sha256, in: channel.id)
     let gone = Set(versions)
-    let updates = try updates(of: gone, in: channel.id)
+    let updates = try updates(of: versions, in: channel.id)
     var updateURLs: [String] = []
     for base in try publicURLs(of: channel) {
       let place = "\(base)/\(channel.name.space)/\(channel.app)"
@@ -60,15 +60,21 @@ extension Database {
   }
 
   /// The zips of updates from or to these versions, from and to any kept one: each may have been made while its newer version was
-  /// the newest.
-  private func updates(of versions: Set<ManifestVersion>, in channel: Int64) throws(StoreError) -> [BundleZip]
-  {
+  /// the newest. Where these would be more than `PurgePlan.updateLimit`, patterns stand for them.
+  private func updates(of gone: [ManifestVersion], in channel: Int64) throws(StoreError) -> [String] {
     let kept = try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
       $0.version(0)
     }
+    let isGone = Set(gone)
+    var (count, before) = (0, 0)
+    for (place, version) in kept.enumerated() {
+      count += isGone.contains(version) ? place : before
+      if isGone.contains(version) { before += 1 }
+    }
+    guard 2 * count <= PurgePlan.updateLimit else { return gone.flatMap(BundleZip.updatePatterns) }
     return kept.enumerated().flatMap { place, to in
-      kept[..<place].filter { versions.contains($0) || versions.contains(to) }.flatMap {
-        [BundleZip.update(from: $0, to: to), .deltas(from: $0, to: to)]
+      kept[..<place].filter { isGone.contains($0) || isGone.contains(to) }.flatMap {
+        [BundleZip.update(from: $0, to: to).description, BundleZip.deltas(from: $0, to: to).description]
       }
     }
   }
@@ -135,6 +141,7 @@ extension Database {
       """, sha256)
     try run("DELETE FROM resource WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
     try run("DELETE FROM blob WHERE sha256 = ?", sha256)
+    try run("INSERT INTO purge_work (sha256) VALUES (?) ON CONFLICT DO NOTHING", sha256)
   }
 }
 
@@ -142,13 +149,18 @@ extension Database {
   /// Notes what a purge removes: whoever has to purge a CDN, too, may ask once more.
   private func noteURLs(of plan: PurgePlan) throws(StoreError) {
     for use in plan.uses {
-      for (texts, isDownload) in [(use.downloads + use.updates, 1), (use.urls.map(\.text), 0)] {
-        for text in texts {
-          try run(
-            "INSERT INTO purged_url (sha256, text, is_download) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            plan.sha256, text, isDownload)
-        }
-      }
+      try note(use.downloads + use.updates, with: plan.sha256, areDownloads: true)
+      try note(use.urls.map(\.text), with: plan.sha256, areDownloads: false)
+    }
+  }
+
+  /// Notes URLs under which purged bytes could be reached.
+  func note(_ urls: [String], with sha256: SHA256, areDownloads: Bool) throws(StoreError) {
+    for url in urls {
+      try run(
+        "INSERT INTO purged_url (sha256, text, is_download) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", sha256,
+        url,
+        areDownloads ? 1 : 0)
     }
   }
 }

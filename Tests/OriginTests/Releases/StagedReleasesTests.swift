@@ -32,6 +32,26 @@ import Testing
     #expect(lines.withLock { $0.count } == 2)
   }
 
+  /// `publish` sends its release again when it is told that the place is down.
+  @Test func whatIsSentAgainIsStillTheSameRelease() throws {
+    stage { _ throws(StoreError) in throw .unpushed }
+    staged.add(scope, by: "ci", at: 9_000, .pushFailed(place: "/srv/www", reason: "no room")) {
+      _ throws(StoreError) in
+      throw .unpushed
+    }
+    var item = try #require(staged.all.first)
+    #expect(staged.all.count == 1)
+    #expect(item.since == 0)
+    #expect(item.attempts == 2)
+
+    staged.add(scope, by: "admin", at: 10_000, .pushFailed(place: "/srv/www", reason: "no room")) {
+      _ throws(StoreError) in throw .unpushed
+    }
+    item = try #require(staged.all.first)
+    #expect(item.since == 10_000)
+    #expect(item.attempts == 1)
+  }
+
   @Test func aFreezeIsWaitedFor() throws {
     let attempts = Locked(0)
     let app = scope.app

@@ -158,4 +158,53 @@ import Testing
     }
     #expect(throws: StoreError.self) { try store.content(named: "https://m.example.com/none") }
   }
+
+  /// Their number grows with the square of the versions, and nobody purges a million URLs.
+  @Test func patternsStandForVeryManyUpdates() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a": Self.secret])
+    for version in 1..<120 { try store.publish(base: Int64(version), set: ["b": Sample("\(version)")]) }
+    let few = try store.purgePlan(try Sample("119").content.sha256)
+    #expect(few.uses[0].updates.count == 2 * 119)
+    let many = try store.purgePlan(try Self.digest())
+    #expect(many.uses[0].updates.count == 3 * 120)
+    #expect(many.downloads.contains { $0.hasSuffix("/bundle/*-7.delta.zip") })
+    #expect(many.downloads.contains { $0.hasSuffix("/bundle/7.zip") })
+  }
+
+  /// As after a kill between the transaction and the files.
+  @Test func whatWasCutOffIsKnownAndFinished() throws {
+    let scratch = Scratch()
+    let sha256 = try Self.digest()
+    do {
+      let store = try Self.made(scratch)
+      try store.forbid(sha256, reason: "a key", by: Self.actor)
+      let plan = try store.purgePlan(sha256)
+      try store.connections.transaction { (db) throws(StoreError) in try db.erase(plan) }
+    }
+    let store = try scratch.open()
+    #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
+    #expect(try store.unfinishedPurges() == [sha256])
+    try store.removeFiles(of: sha256)
+    #expect(try Kernel.status(store.folder.blob(sha256)) == nil)
+    try store.endPurge(sha256)
+    #expect(try store.unfinishedPurges().isEmpty)
+  }
+
+  @Test func urlsThatNoReleaseHasAreNotedWhileThePurgeHolds() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let sha256 = try Self.digest()
+    try store.notePurged(["https://cdn.example.com/x"], with: sha256)
+    #expect(try store.unfinishedPurges().isEmpty)
+    try store.forbid(sha256, reason: "a key", by: Self.actor)
+    try store.notePurged([], with: sha256)
+    #expect(try store.unfinishedPurges().isEmpty)
+    try store.notePurged(["https://cdn.example.com/x"], with: sha256)
+    #expect(try store.unfinishedPurges() == [sha256])
+    #expect(try store.purgePlan(sha256).earlier == ["https://cdn.example.com/x"])
+    _ = try store.liftPurge(sha256, by: Self.actor)
+    #expect(try store.unfinishedPurges().isEmpty)
+  }
 }

@@ -49,17 +49,18 @@ struct PurgeHandler: APIHandler {
     for use in try store.purgePlan(sha256).uses where !use.live.isEmpty {
       released[use.channel.id] = try release(without: use, reason, breakGlass)
     }
+    let purges = context.api.releases.purges
+    try purges.noteUnannounced(sha256)
     let plan = try store.purgePlan(sha256)
     do {
-      // If this fails, nothing is kept for a retry, which does all of it again.
-      try withdraw(plan)
       return try context.answering { [released] receipt in
-        APIAnswer(answer(plan, live: first, released: released, receipt: receipt.text, earlier: earlier))
+        APIAnswer(answer(plan, live: first, released: released, receipt: receipt?.text, earlier: earlier))
       } to: { record in
-        let receipt = try store.erase(plan, reason: reason, by: actor, record: record)
+        let receipt = try store.erase(plan, reason: reason, by: actor)
         context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
-        // What was made meanwhile of what was still there may have been pushed.
-        try? withdraw(plan)
+        try purges.withdraw(sha256)
+        // Only now is an answer kept: before, a retry does the rest.
+        try store.endPurge(sha256, receipt: receipt, record: record)
         return receipt
       }
     } catch StoreError.stillLive {
@@ -78,11 +79,6 @@ struct PurgeHandler: APIHandler {
     input.address = actor.address
     input.breakGlass = breakGlass
     return try context.api.releases.release(input, createsApp: false, by: caller).version
-  }
-
-  /// Removes what was pushed to where devices download from. The rest of what can be reached there is the answer's URLs.
-  private func withdraw(_ plan: PurgePlan) throws {
-    try context.api.releases.push?.withdraw(plan.uses.flatMap(\.downloads))
   }
 
   private func answer(

@@ -165,6 +165,7 @@ extension Problem {
       self.init(.serviceUnavailable, "busy", words)
       retryAfter = 5
     case .unpushed: self.init(.serviceUnavailable, "unpushed", words)
+    case .notWithdrawn: self.init(.serviceUnavailable, "not-withdrawn", words)
     case .pushFailed: self.init(.serviceUnavailable, "push-failed", words)
     case .foreignHosts(let foreign):
       self.init(

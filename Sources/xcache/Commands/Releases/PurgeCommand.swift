@@ -137,6 +137,9 @@ enum PurgeCommand {
           ? "purge \(Count.text(answer.urls.count, "URL")) at the CDN, too: \(command) prints them"
           : "now purge these URLs at the CDN:")
       if !answer.dryRun { lines += answer.urls.map { "  " + $0 } }
+      if answer.urls.contains(where: { $0.contains("*") }) {
+        lines.append("where a URL has *, purge all that it matches: it stands for a version")
+      }
     }
     if !terminal.isQuiet, !answer.dryRun {
       lines.append(
