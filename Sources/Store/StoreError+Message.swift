@@ -97,8 +97,8 @@ extension StoreError: CustomStringConvertible {
     case .unknownContent(let name):
       "nothing that is stored has the URL or sha256 \(name); give a URL as `xcache show` prints it, a download URL, or a sha256"
     case .severalContents(let url, let contents):
-      "\(url) has had \(contents.count) contents: give the sha256 of the one to purge:"
-        + contents.map { "\n  \($0.0), last in version \($0.1)" }.joined()
+      "\(url) has had \(Set(contents.map(\.sha256)).count) contents: give the sha256 of the one to purge:"
+        + contents.map { "\n  \($0)" }.joined()
     case .contentMismatch(let url, let claimed, let stored): Self.contentMessage(url, claimed, stored)
     case .badRequest(let fault): fault.description
     case .unknownVersion(.none):

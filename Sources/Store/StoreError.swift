@@ -66,8 +66,8 @@ package enum StoreError: Error, Sendable {
   case stillLive(SHA256)
   /// Thrown when nothing stored has this URL or digest.
   case unknownContent(String)
-  /// Thrown when a URL has had several contents: each with its newest version.
-  case severalContents(String, [(SHA256, ManifestVersion)])
+  /// Thrown when a URL has had several contents.
+  case severalContents(String, [URLContent])
   /// Thrown when a request's MD5 or size of a blob differs from the stored bytes.
   case contentMismatch(url: ResourceURL, claimed: FileDigest, stored: FileDigest)
   /// Thrown when a request names one bundle twice, or none.

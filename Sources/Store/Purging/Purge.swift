@@ -10,6 +10,24 @@ package struct Purge: Hashable, Sendable {
   package let reason: String
 }
 
+/// Bytes that a URL has had in a channel, for whoever has to say which are meant.
+package struct URLContent: Hashable, Sendable, CustomStringConvertible {
+  package let sha256: SHA256
+  /// The size in bytes.
+  package let size: Int64
+  let app: String
+  let channel: String
+  /// The first and the last version that had them; there may be others in between.
+  let first: ManifestVersion
+  let last: ManifestVersion
+  let isLive: Bool
+
+  package var description: String {
+    let versions = first == last ? "version \(first)" : "versions \(first)–\(last)"
+    return "\(sha256)  \(size) bytes, app \(app), channel \(channel), \(versions)\(isLive ? ", live" : "")"
+  }
+}
+
 /// Where the bytes of a purge are.
 package struct PurgePlan: Sendable {
   package let sha256: SHA256
@@ -64,24 +82,36 @@ extension Store {
     if let place = DownloadPlace(name), let resource = try resource(at: place.path) {
       return resource.content.sha256
     }
-    let contents = try connections.reading { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT b.sha256, max(coalesce(e.until - 1, (SELECT max(version) FROM release WHERE channel_id = u.channel_id)))
-        FROM url AS u
-        JOIN entry AS e ON e.url_id = u.id
-        JOIN resource AS r ON r.id = e.resource_id
-        JOIN blob AS b ON b.id = r.blob_id
-        WHERE u.text = ? GROUP BY b.sha256 ORDER BY 2 DESC
-        """, name
-      ) { (sha256: $0.get(0, as: SHA256.self), version: $0.version(1)) }
-    }
+    let contents = try contents(under: name)
     guard let first = contents.first else {
       guard let purged = try purged(under: name) else { throw .unknownContent(name) }
       return purged
     }
-    guard contents.count == 1 else { throw .severalContents(name, contents.map { ($0.sha256, $0.version) }) }
+    guard contents.allSatisfy({ $0.sha256 == first.sha256 }) else { throw .severalContents(name, contents) }
     return first.sha256
+  }
+
+  /// What a URL has had in each channel's kept versions; what is live and newest first.
+  private func contents(under url: String) throws(StoreError) -> [URLContent] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT b.sha256, b.size, a.name, c.name, min(e.since),
+          max(coalesce(e.until - 1, (SELECT max(version) FROM release WHERE channel_id = c.id))), max(e.until IS NULL)
+        FROM url AS u
+        JOIN channel AS c ON c.id = u.channel_id
+        JOIN app AS a ON a.id = c.app_id
+        JOIN entry AS e ON e.url_id = u.id
+        JOIN resource AS r ON r.id = e.resource_id
+        JOIN blob AS b ON b.id = r.blob_id
+        WHERE u.text = ? GROUP BY b.sha256, c.id ORDER BY 7 DESC, a.name, c.name, 6 DESC
+        """, url
+      ) { (row) throws(StoreError) in
+        URLContent(
+          sha256: row.get(0), size: row.get(1), app: row.get(2), channel: row.get(3), first: row.version(4),
+          last: row.version(5), isLive: row.get(6, as: Int64.self) == 1)
+      }
+    }
   }
 
   /// The bytes that a purge removed from under a URL.

@@ -11,6 +11,7 @@ struct DerivedSweep {
     // release, because deltas are made while it is only planned. Rows of blobs last, because a release may move a
     // waiting file there.
     let files = try files()
+    let packs = try store.derived.packs()
     let known = try store.derived.known()
     let waiting = store.blobs.waitingNames
     let (rows, releases) = try store.connections.reading { (db) throws(StoreError) in
@@ -21,7 +22,24 @@ struct DerivedSweep {
     try store.derived.forgetRefusals(exceptOf: releases.newest)
     // A version that was made since is looked at once more.
     try store.derived.forgetDone(keeping: releases.kept)
+    try store.derived.forgetFiles(lostPacks(packs, releases))
     return filter(files, blobs, releases)
+  }
+
+  /// The packs of versions that are gone whose files are gone, too: a version may be removed while its pack is being made.
+  private func lostPacks(_ packs: [(channel: Int64, pack: StoredPack)], _ releases: Releases)
+    throws(StoreError)
+    -> [String]
+  {
+    let now = store.clock()
+    let unneeded = packs.map { store.derived.path(of: $0.pack, $0.channel) }.filter { path in
+      PackFile(path).map { !releases.needs($0, now: now) } ?? false
+    }
+    return try StoreError.disk { () throws(SystemError) in
+      var lost: [String] = []
+      for path in unneeded where try Kernel.status(path) == nil { lost.append(path) }
+      return lost
+    }
   }
 
   /// The files that could be removed if these were the only blobs and versions, by channel id.

@@ -125,8 +125,11 @@ struct RollbackPlan {
     guard duplicates.isEmpty else { throw .duplicateURLs(duplicates) }
   }
 
-  /// "A manifest never names bytes that aren't stored."
+  /// "A manifest never names bytes that aren't stored." Nor those that are being purged: a purge may have been cut off.
   private func checkBytes(in db: Database) throws(StoreError) {
+    var purged: [Purge] = []
+    for bundle in bundles { purged += try db.purged(rollingBack: bundle.info, to: target) }
+    guard purged.isEmpty else { throw .purged(purged) }
     var damaged: [SHA256] = []
     for bundle in bundles { damaged += try db.damaged(rollingBack: bundle.info, to: target) }
     guard damaged.isEmpty else { throw .missingBlobs(damaged) }

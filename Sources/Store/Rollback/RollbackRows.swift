@@ -127,6 +127,20 @@ extension Database {
     ) { $0.get(0) }
   }
 
+  /// Bytes that would come back with a bundle although somebody purges them.
+  func purged(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError) -> [Purge] {
+    guard try value(Int64.self, "SELECT EXISTS (SELECT 1 FROM purge)") == 1 else { return [] }
+    return try all(
+      """
+      SELECT DISTINCT p.sha256, p.at, p.author, p.reason FROM entry AS e
+      JOIN resource AS r ON r.id = e.resource_id
+      JOIN blob AS b ON b.id = r.blob_id
+      JOIN purge AS p ON p.sha256 = b.sha256
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+      """, bundle.id, target.number
+    ) { Purge(sha256: $0.get(0), at: $0.get(1), author: $0.get(2), reason: $0.get(3)) }
+  }
+
   /// The releases that changed a bundle after `target`, newest first.
   func stamps(of bundle: BundleInfo, after target: ManifestVersion) throws(StoreError) -> [ReleaseStamp] {
     try all(

@@ -154,7 +154,12 @@ import Testing
     #expect(try store.content(named: entry.entry.download) == Self.digest())
     #expect(try store.content(named: Self.digest().hex) == Self.digest())
     #expect { _ = try store.content(named: entry.url.text) } throws: {
-      if case StoreError.severalContents(_, let contents) = $0 { contents.count == 3 } else { false }
+      guard case StoreError.severalContents(_, let contents) = $0 else { return false }
+      return contents.map(\.sha256) == [
+        try Sample("3").content.sha256, try Self.digest(), try Sample("1").content.sha256,
+      ]
+        && "\(contents[0])".hasSuffix("1 bytes, app shop, channel online, version 4, live")
+        && "\(contents[1])".hasSuffix("6 bytes, app shop, channel online, versions 2–3")
     }
     #expect(throws: StoreError.self) { try store.content(named: "https://m.example.com/none") }
   }
@@ -206,5 +211,31 @@ import Testing
     #expect(try store.purgePlan(sha256).earlier == ["https://cdn.example.com/x"])
     _ = try store.liftPurge(sha256, by: Self.actor)
     #expect(try store.unfinishedPurges().isEmpty)
+  }
+
+  /// A purge that was cut off before its releases leaves the versions; whoever rolls back is told why not.
+  @Test func nothingRollsBackToBytesThatAreBeingPurged() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    try store.forbid(try Self.digest(), reason: "a key", by: Self.actor)
+    func rollback(to version: Int64, dryRun: Bool) throws {
+      var request = RollbackInput(
+        app: try AppName("shop"), channel: .online, bundle: try BundleName("main"),
+        to: .version(.number(ManifestVersion(version))), by: Self.actor, message: "")
+      request.dryRun = dryRun
+      _ = try store.rollback(request)
+    }
+    for dryRun in [true, false] {
+      #expect {
+        try rollback(to: 2, dryRun: dryRun)
+      } throws: {
+        if case StoreError.purged(let purges) = $0 {
+          purges.map(\.sha256) == [try Self.digest()]
+        } else {
+          false
+        }
+      }
+    }
+    try rollback(to: 1, dryRun: false)
   }
 }

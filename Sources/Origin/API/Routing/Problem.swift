@@ -154,7 +154,7 @@ extension Problem {
     case .severalContents(_, let contents):
       self.init(
         .conflict, "several-contents", words,
-        [.init(key: "sha256", value: .strings(contents.map { $0.0.hex }))])
+        [.init(key: "sha256", value: .strings(Set(contents.map(\.sha256)).sorted().map(\.hex)))])
     // A status that makes publishers retry.
     case .system(let error) where error.isOutOfDescriptors:
       self.init(.serviceUnavailable, "descriptors", words)
