@@ -40,6 +40,8 @@ package enum MirrorError: Error, Sendable {
   case noChannel(String)
   /// Thrown when a given name isn't that of any channel of the copy or the origin.
   case unknownName(String, known: [MirroredChannel])
+  /// Thrown when the origin ended the run's lease, and what failed then: a purge does so.
+  case interrupted(String)
   /// Thrown when the mirror kept being written while it was read.
   case keepsChanging(place: String)
   /// Thrown when a destination's address or settings can't be used.
@@ -60,6 +62,14 @@ package enum MirrorError: Error, Sendable {
     case .system(let error) where error.isOfFile: .unreadable(error.reason)
     case .refused(_, let status, _) where status < 500: .refused(status)
     default: nil
+    }
+  }
+
+  /// Whether the origin says that it has no such lease.
+  var isLostLease: Bool {
+    switch self {
+    case .refused(_, 404, _), .store(.unknownLease): true
+    default: false
     }
   }
 
@@ -141,6 +151,8 @@ extension MirrorError: CustomStringConvertible {
     case .unknownName(let words, let known):
       "no channel of the copy, or of an origin that was asked, is \(words); there is "
         + known.map(\.description).joined(separator: ", ")
+    case .interrupted(let reason):
+      "the origin ended this run's lease, probably for a purge (\(reason)); run it again: what is copied already is kept"
     case .keepsChanging(let place): "\(place) kept changing while it was read; try again later"
     case .badPlace(let words): words
     }

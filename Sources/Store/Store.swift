@@ -72,6 +72,8 @@ package final class Store: Sendable {
     (connections, derived, blobs) = (parts.connections, parts.derived, parts.blobs)
     self.madeAdminToken = madeAdminToken
     blobs.forbid(try purges())
+    // Nobody else writes here: what is half written is nobody's, and may have bytes that are purged next.
+    try sweepZips(before: .max)
     if options.keepsReserve { reserve.fill() }
   }
 

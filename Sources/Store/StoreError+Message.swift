@@ -45,7 +45,8 @@ extension StoreError: CustomStringConvertible {
       "the token has done \(act) \(limit) times today, which is the limit; go on tomorrow (UTC), or use another token"
     case .collectionOverdue:
       "leases have kept gc from running for a day, so it runs before there is another one; try again in an hour"
-    case .unknownLease: "the lease has ended; files read under it may have been removed, so start over"
+    case .unknownLease:
+      "the lease has ended, as a purge ends all of them; files read under it may have been removed, so run it again"
     case .notEmpty(let path): "\(path) already contains an origin's data; choose a new folder with --data"
     case .alteredMigration(let name):
       "the database was made by an xcache whose \(name) differs from this one's; use the xcache that created it"

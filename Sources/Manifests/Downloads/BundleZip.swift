@@ -54,13 +54,6 @@ package enum BundleZip: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "bundle/\(fileName)" }
 
-  /// What matches the zips of all updates from and to a version; `*` stands for the other version.
-  package static func updatePatterns(of version: ManifestVersion) -> [String] {
-    [
-      "bundle/\(version)-*\(ending)", "bundle/*-\(version)\(ending)", "bundle/*-\(version)\(deltaEnding)",
-    ]
-  }
-
   /// The name of a whole manifest, the body of configure.json.
   package static let manifestName = "manifest.json"
   /// The name of a patch, the body of configure.json.

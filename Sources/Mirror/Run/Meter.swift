@@ -35,6 +35,16 @@ final class Meter: Sendable {
     if isDue { try source.hold(Self.hold) }
   }
 
+  /// Whether the origin has ended the lease, as a purge does, so that files that were named may be gone.
+  var hasLostLease: Bool {
+    do throws(MirrorError) {
+      try source.hold(Self.hold)
+      return false
+    } catch {
+      return error.isLostLease
+    }
+  }
+
   /// Adds to the totals that are planned.
   func plan(_ files: Int, _ bytes: Int64) {
     state.withLock { state in

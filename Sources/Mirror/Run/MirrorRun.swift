@@ -31,13 +31,22 @@ package final class MirrorRun {
   }
 
   /// Updates the mirror.
-  /// - Throws: `locked`, `otherOrigin`, `newer`, `untold`, `noChannel`, and what reading and writing may throw. The next
+  /// - Throws: `locked`, `otherOrigin`, `newer`, `untold`, `noChannel`, `interrupted`, and what reading and writing may throw. The next
   ///   run continues where this one stopped.
   package func run() throws(MirrorError) -> MirrorReport {
     try destination.begin()
     defer { destination.end() }
     try meter.hold()
     defer { source.release() }
+    do throws(MirrorError) {
+      return try update()
+    } catch {
+      if meter.hasLostLease { throw .interrupted(error.description) }
+      throw error
+    }
+  }
+
+  private func update() throws(MirrorError) -> MirrorReport {
     let origin = try source.origin()
     let old = try readIndex(origin)
     let states = try source.channels(keep: options.keep)

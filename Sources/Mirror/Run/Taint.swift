@@ -12,13 +12,13 @@ struct Taint {
   /// some channels only leave those of the others.
   private static let period: Int64 = 30 * 86_400_000
 
-  /// `lastRun` is when the last run ended, in milliseconds since 1970; nil if there is no record of one, which would tell the
-  /// copy's files from those that were there before.
+  /// `lastRun` is when the last run ended, in milliseconds since 1970; nil if there is no record of one: the first may have been
+  /// interrupted.
   init(_ purges: [PurgedBytes], lastRun: Int64?, now: Int64) {
     digests = Set(purges.map(\.sha256))
     uuids = Set(purges.map { ResourceUUID($0.sha256).text })
     let newest = purges.map(\.at).max() ?? 0
-    mayBePacked = lastRun.map { !purges.isEmpty && ($0 <= newest || now - newest < Self.period) } ?? false
+    mayBePacked = !purges.isEmpty && ((lastRun ?? 0) <= newest || now - newest < Self.period)
   }
 
   var isPossible: Bool { !digests.isEmpty }
@@ -35,6 +35,14 @@ struct Taint {
 
   /// Whether a file that no kept version names goes at once.
   func covers(_ path: String) -> Bool {
-    isOf(path) || mayBePacked && (path.hasSuffix(".zip") || path.hasSuffix(".xpk"))
+    isOf(path) || mayBePacked && Self.isPacked(path)
+  }
+
+  /// Whether only a run can have given a file this name, that of a zip or a pack.
+  private static func isPacked(_ path: String) -> Bool {
+    let parts = path.split(separator: "/")
+    return PackPath(download: path) != nil
+      || parts.count == 4 && parts[2] == "bundle"
+        && BundleZip(fileName: String(parts[3])) != nil
   }
 }

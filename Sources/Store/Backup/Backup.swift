@@ -93,6 +93,8 @@ extension Store {
       }
     }
     try copy.close()
+    // The copy has what was purged meanwhile, or lacks it as if it were damaged.
+    if try hasPurged(anyOf: blobs.map(\.sha256)) { throw .unknownLease("backup") }
     try step("backup")
     try target.install()
     try step("backup")
@@ -103,6 +105,15 @@ extension Store {
     }
     try note(report, target, blobs.count, all)
     return report
+  }
+
+  /// Whether some of these bytes have been purged, and are gone.
+  private func hasPurged(anyOf digests: [SHA256]) throws(StoreError) -> Bool {
+    let purged = Set(try purges().map(\.sha256)).intersection(digests)
+    return try connections.reading { (db) throws(StoreError) in
+      for sha256 in purged where try BlobRow.find(sha256, in: db) == nil { return true }
+      return false
+    }
   }
 
   /// Copies a file if necessary, and returns when its copy was read back; nil if neither file is whole.

@@ -37,13 +37,14 @@ package struct PurgePlan: Sendable {
   /// What earlier purges of these bytes removed: the URLs of files with them, or with what was made of them.
   package let earlier: [String]
 
-  /// How many zips of updates are named one by one. Their number grows with the square of the versions that have the bytes.
-  static let updateLimit = 10_000
+  /// How many zips of a channel are named one by one. Their number grows with the square of the versions that have the bytes, and
+  /// with the public URLs that the channel has had.
+  static let zipLimit = 10_000
 
   /// All URLs under which a CDN or a cache may have the bytes, or what was made of them.
   package var downloads: [String] {
     var known: Set<String> = []
-    return (uses.flatMap { $0.downloads + $0.updates } + earlier).filter { known.insert($0).inserted }
+    return (uses.flatMap { $0.downloads + $0.zips } + earlier).filter { known.insert($0).inserted }
   }
 
   /// A channel with a kept version that has the bytes.
@@ -59,9 +60,9 @@ package struct PurgePlan: Sendable {
     package let pinned: [ManifestVersion]
     /// The URLs of files with the bytes, or with what was made of them, below each public URL that the channel has had.
     package let downloads: [String]
-    /// The URLs of the zips of updates, which are made on request: nobody knows which of them a CDN has. Beyond
-    /// `updateLimit`, patterns of them, with `*` for a version.
-    package let updates: [String]
+    /// The URLs of zips, which are made on request: nobody knows which of them a CDN has. Beyond `zipLimit`, patterns that end with
+    /// `*`.
+    package let zips: [String]
   }
 }
 

@@ -8,7 +8,7 @@ extension Database {
     of sha256: SHA256, in channel: ChannelInfo, packs: [Int64: [StoredPack]],
     deltas: [(target: SHA256, base: SHA256)]
   ) throws(StoreError) -> PurgePlan.Use? {
-    var (urls, downloads): (Set<ResourceURL>, [String]) = ([], [])
+    var (urls, downloads, zipURLs): (Set<ResourceURL>, [String], [String]) = ([], [], [])
     try each(
       """
       SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
@@ -27,9 +27,9 @@ extension Database {
     guard !urls.isEmpty else { return nil }
     let versions = try versions(with: sha256, in: channel.id)
     let gone = Set(versions)
-    let updates = try updates(of: versions, in: channel.id)
-    var updateURLs: [String] = []
-    for base in try publicURLs(of: channel) {
+    let bases = try publicURLs(of: channel)
+    let zips = try zips(of: versions, in: channel.id, places: bases.count)
+    for base in bases {
       let place = "\(base)/\(channel.name.space)/\(channel.app)"
       downloads += deltas.map {
         DeltaPath(channel: channel.name, target: $0.target, base: $0.base).url(publicURL: base)
@@ -37,13 +37,12 @@ extension Database {
       for pack in packs[channel.id] ?? [] where gone.contains(pack.version) || gone.contains(pack.base) {
         downloads.append(pack.path(of: channel).url(publicURL: base))
       }
-      downloads += versions.map { "\(place)/\(BundleZip.whole($0))" }
-      updateURLs += updates.map { "\(place)/\($0)" }
+      zipURLs += zips.map { "\(place)/\($0)" }
     }
     return PurgePlan.Use(
       channel: channel, urls: urls.sorted { $0.text < $1.text },
       live: try liveHolders(of: sha256, in: channel), versions: versions,
-      pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads, updates: updateURLs)
+      pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads, zips: zipURLs)
   }
 
   /// The channel's public URL and those that it had when the files of its kept versions came: CDNs there have what they had.
@@ -59,24 +58,27 @@ extension Database {
     return [channel.publicURL] + others
   }
 
-  /// The zips of updates from or to these versions, from and to any kept one: each may have been made while its newer version was
-  /// the newest. Where these would be more than `PurgePlan.updateLimit`, patterns stand for them.
-  private func updates(of gone: [ManifestVersion], in channel: Int64) throws(StoreError) -> [String] {
+  /// Which zips may have been made of these versions: whole ones, and updates from and to any kept version, each of which may
+  /// have been made while its newer version was the newest. Where they are too many to list, a pattern stands for all.
+  /// - Parameter places: below how many public URLs they are listed.
+  private func zips(of gone: [ManifestVersion], in channel: Int64, places: Int) throws(StoreError) -> [String]
+  {
     let kept = try all("SELECT version FROM release WHERE channel_id = ? ORDER BY version", channel) {
       $0.version(0)
     }
     let isGone = Set(gone)
-    var (count, before) = (0, 0)
+    var (updates, before) = (0, 0)
     for (place, version) in kept.enumerated() {
-      count += isGone.contains(version) ? place : before
+      updates += isGone.contains(version) ? place : before
       if isGone.contains(version) { before += 1 }
     }
-    guard 2 * count <= PurgePlan.updateLimit else { return gone.flatMap(BundleZip.updatePatterns) }
-    return kept.enumerated().flatMap { place, to in
-      kept[..<place].filter { isGone.contains($0) || isGone.contains(to) }.flatMap {
-        [BundleZip.update(from: $0, to: to).description, BundleZip.deltas(from: $0, to: to).description]
+    guard (gone.count + 2 * updates) * places <= PurgePlan.zipLimit else { return ["bundle/*"] }
+    return gone.map { BundleZip.whole($0).description }
+      + kept.enumerated().flatMap { place, to in
+        kept[..<place].filter { isGone.contains($0) || isGone.contains(to) }.flatMap {
+          [BundleZip.update(from: $0, to: to).description, BundleZip.deltas(from: $0, to: to).description]
+        }
       }
-    }
   }
 
   private func versions(with sha256: SHA256, in channel: Int64) throws(StoreError) -> [ManifestVersion] {
@@ -127,6 +129,10 @@ extension Database {
         JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL WHERE b.sha256 = ?)
       """, sha256)
     if isLive == 1 { throw .stillLive(sha256) }
+    // Somebody may have lifted it meanwhile.
+    guard try value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil else {
+      throw .notPurged(sha256)
+    }
     try noteURLs(of: plan)
     for use in plan.uses {
       for version in use.versions {
@@ -149,7 +155,7 @@ extension Database {
   /// Notes what a purge removes: whoever has to purge a CDN, too, may ask once more.
   private func noteURLs(of plan: PurgePlan) throws(StoreError) {
     for use in plan.uses {
-      try note(use.downloads + use.updates, with: plan.sha256, areDownloads: true)
+      try note(use.downloads + use.zips, with: plan.sha256, areDownloads: true)
       try note(use.urls.map(\.text), with: plan.sha256, areDownloads: false)
     }
   }

@@ -31,9 +31,13 @@ package enum ZipQuota: Hashable, Sendable {
 // An update's zip that was removed for room is never built again, because deltas added since would give it other bytes
 // under the same URL. An empty file `<name>.<key>.dropped.zip` marks it until gc removes the versions.
 extension Store {
-  /// Removes zips and packs that a stopped process left half written, but not those that another process may still be writing.
+  /// Removes zips and packs that a stopped process left half written, but not those that a thread may still be writing.
   package func sweepZips() throws(StoreError) {
-    let limit = (clock() - BlobStore.gracePeriod) * 1_000_000
+    try sweepZips(before: (clock() - BlobStore.gracePeriod) * 1_000_000)
+  }
+
+  /// Removes those that were last written to before a time, in nanoseconds since 1970.
+  func sweepZips(before limit: Int64) throws(StoreError) {
     try StoreError.disk { () throws(SystemError) in
       let packs = try folder.packNames().map { "\(folder.packs)/\($0.channel)/\($0.name)" }
       for path in try folder.zipFiles() + packs where path.hasSuffix(".part") {

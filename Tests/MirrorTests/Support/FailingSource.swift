@@ -9,11 +9,15 @@ import System
 final class FailingSource: MirrorSource {
   private let source: DataSource
   private let left: Locked<Int>
+  private let beforeFailing: @Sendable () -> Void
 
-  /// - Parameter calls: how many succeed.
-  init(_ store: Store, after calls: Int) {
+  /// - Parameters:
+  ///   - calls: how many succeed.
+  ///   - beforeFailing: called with each that doesn't.
+  init(_ store: Store, after calls: Int, beforeFailing: @escaping @Sendable () -> Void = {}) {
     source = DataSource(store: store)
     left = Locked(calls)
+    self.beforeFailing = beforeFailing
   }
 
   private func count() throws(MirrorError) {
@@ -21,7 +25,10 @@ final class FailingSource: MirrorSource {
       left -= 1
       return left
     }
-    if left < 0 { throw .badPlace("killed") }
+    if left < 0 {
+      beforeFailing()
+      throw .badPlace("killed")
+    }
   }
 
   func origin() throws(MirrorError) -> OriginState { try source.origin() }

@@ -165,17 +165,16 @@ import Testing
   }
 
   /// Their number grows with the square of the versions, and nobody purges a million URLs.
-  @Test func patternsStandForVeryManyUpdates() throws {
+  @Test func aPatternStandsForVeryManyZips() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Self.secret])
     for version in 1..<120 { try store.publish(base: Int64(version), set: ["b": Sample("\(version)")]) }
     let few = try store.purgePlan(try Sample("119").content.sha256)
-    #expect(few.uses[0].updates.count == 2 * 119)
+    #expect(few.uses[0].zips.count == 1 + 2 * 119)
     let many = try store.purgePlan(try Self.digest())
-    #expect(many.uses[0].updates.count == 3 * 120)
-    #expect(many.downloads.contains { $0.hasSuffix("/bundle/*-7.delta.zip") })
-    #expect(many.downloads.contains { $0.hasSuffix("/bundle/7.zip") })
+    #expect(many.uses[0].zips.count == 1)
+    #expect(many.downloads.contains { $0.hasSuffix("/xcache/shop/bundle/*") })
   }
 
   /// As after a kill between the transaction and the files.
@@ -195,6 +194,21 @@ import Testing
     #expect(try Kernel.status(store.folder.blob(sha256)) == nil)
     try store.endPurge(sha256)
     #expect(try store.unfinishedPurges().isEmpty)
+  }
+
+  @Test func aPurgeThatIsLiftedMeanwhileRemovesNothing() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let sha256 = try Self.digest()
+    try store.forbid(sha256, reason: "a key", by: Self.actor)
+    let plan = try store.purgePlan(sha256)
+    _ = try store.liftPurge(sha256, by: Self.actor)
+    #expect {
+      _ = try store.erase(plan, reason: "a key", by: Self.actor)
+    } throws: {
+      if case StoreError.notPurged = $0 { true } else { false }
+    }
+    #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
   }
 
   @Test func urlsThatNoReleaseHasAreNotedWhileThePurgeHolds() throws {
@@ -237,5 +251,39 @@ import Testing
       }
     }
     try rollback(to: 1, dryRun: false)
+  }
+
+  /// A backup of it would have what was purged, or call it damaged.
+  @Test func aBackupBesideAPurgeStartsOver() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let backup = scratch.path + "/backup"
+    let plan = try store.purgePlan(try Self.digest())
+    var isPurged = false
+    #expect {
+      _ = try store.backUp(to: backup) { _, _ in
+        if isPurged { return }
+        isPurged = true
+        _ = try? store.forbid(plan.sha256, reason: "a key", by: Self.actor)
+        _ = try? store.erase(plan, reason: "a key", by: Self.actor)
+      }
+    } throws: {
+      if case StoreError.unknownLease = $0 { true } else { false }
+    }
+    #expect(try Kernel.status(backup + "/xcache.db") == nil)
+    #expect(try store.backUp(to: backup).damaged.isEmpty)
+  }
+
+  @Test func whatAKilledServerHalfMadeGoesAtTheNextStart() throws {
+    let scratch = Scratch()
+    let part: String
+    do {
+      let store = try Self.made(scratch)
+      part = "\(store.folder.packs)/1/0123456789ab.part"
+      try Kernel.makeFolder(DurableFile.parent(of: part))
+      try DurableFile.write(Self.secret.bytes, to: part)
+    }
+    _ = try scratch.open()
+    #expect(try Kernel.status(part) == nil)
   }
 }

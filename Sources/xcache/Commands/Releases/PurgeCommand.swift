@@ -138,7 +138,7 @@ enum PurgeCommand {
           : "now purge these URLs at the CDN:")
       if !answer.dryRun { lines += answer.urls.map { "  " + $0 } }
       if answer.urls.contains(where: { $0.contains("*") }) {
-        lines.append("where a URL has *, purge all that it matches: it stands for a version")
+        lines.append("where a URL ends with *, purge all that begins so: there are too many zips to list")
       }
     }
     if !terminal.isQuiet, !answer.dryRun {
