@@ -266,19 +266,21 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
 	Tests/WebRuntime/run.sh
 
-test-worker: ## the web runtime's cases in headless Chromium, but for the longest (4 minutes beside other work; CI runs them)
+test-worker: ## the web runtime's cases in headless Chromium, three at once, but for the longest (4 minutes beside other work; CI runs them)
 	@.ci/packages chromium python3
 	swift build --product xcache
-	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
+	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -j3 -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
-test-browser: ## headless Chromium: the web runtime's 188 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-browser: ## headless Chromium: the web runtime's 190 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
 	Tests/Browser/console_details.py .build/debug/xcache
 	Tests/Browser/release_engineer.py .build/debug/xcache
-	Tests/Browser/Worker/run.py .build/debug/xcache
+	Tests/Browser/Worker/run.py .build/debug/xcache -j3 '-beside a large pack' '-a manifest of 10,000'
+	@# These measure how long the worker is busy.
+	Tests/Browser/Worker/run.py .build/debug/xcache 'beside a large pack' 'a manifest of 10,000'
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
 
 screenshots: ## docs/images: the console in Chromium, 1280 and 390 px, light and dark

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withoutOthers } from "../../public/runtime/src/protocol/members.js";
+import { stemOf } from "../../public/runtime/src/protocol/urls.js";
 import { rangeOf } from "../../public/runtime/src/worker/answers.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
@@ -230,4 +231,13 @@ test("of a document only the members that are read are built, whatever the other
   assert.deepEqual(await pruned('{"data":{"version":"1","\\u0076ersion":"2"}}'), { data: { version: "2" } });
   assert.deepEqual(await pruned('{"code":200,"data":7}'), { code: 200, data: 7 });
   for (const wrong of ['{"a":1,}', "{,}", '{"a" 1}', '{"a":1}x', '{"a":"', "[", '{"code":1 2}', '{"a":1', "{}{}"]) await assert.rejects(pruned(wrong), wrong);
+});
+
+test("a script's stem is its URL without the hash of its content", () => {
+  const site = "https://app.example.com/assets/";
+  const stems = {
+    "index-DkHk2_x-.js": "index-.js", "main.b3a1f2c9.js": "main..js", "1234.0a1b2c3d.chunk.js": "1234..chunk.js",
+    "0a1b2c3d4e.js": ".js", "app.js": "app.js", "app.js?v=1.12345678": "app.js?v=1.12345678",
+  };
+  for (const [name, stem] of Object.entries(stems)) assert.equal(stemOf(site + name), site + stem);
 });

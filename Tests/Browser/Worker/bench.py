@@ -1,5 +1,5 @@
 """Cases of the service worker, each over a web site of its own, in one browser and behind one origin."""
-import hashlib, json, os, pathlib, sys, tempfile, time, traceback
+import hashlib, json, os, pathlib, subprocess, sys, tempfile, time, traceback
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from cdp import CDPError
@@ -262,6 +262,14 @@ class Bench:
 
 
 def main(xcache, words):
+    """Runs the cases that fit; with -jN in N processes, each with a browser and an origin of its own."""
+    for word in words:
+        if word[:2] == "-j" and word[2:].isdigit():
+            rest, count = [one for one in words if one != word], int(word[2:])
+            parts = [subprocess.Popen([sys.executable, sys.argv[0], xcache, *rest], env={**os.environ, "XCACHE_PART": f"{part}/{count}"})
+                     for part in range(count)]
+            return max([part.wait() for part in parts])
+    part, parts = [int(number) for number in os.environ.get("XCACHE_PART", "0/1").split("/")]
     wanted, unwanted = [word for word in words if word[0] != "-"], [word[1:] for word in words if word[0] == "-"]
     failed, skipped = [], 0
     begun = time.monotonic()
@@ -272,7 +280,7 @@ def main(xcache, words):
             for number, (name, function) in enumerate(CASES, 1):
                 def fits(words):
                     return any(word in name or word in (str(number), function.__module__) for word in words)
-                if wanted and not fits(wanted) or fits(unwanted):
+                if wanted and not fits(wanted) or fits(unwanted) or number % parts != part:
                     continue
                 start = time.monotonic()
                 try:

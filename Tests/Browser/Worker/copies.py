@@ -142,3 +142,16 @@ def _(bench):
     app.release(2, add={"large.bin": random.Random(4).randbytes(400_000)})
     report = tab.update()
     assert report["to"] == "2" and tab.state()["backlog"] >= 1, report
+
+
+@case("metered: after a first visit nobody is asked for what the page hasn't loaded")
+def _(bench):
+    app = App(bench)
+    app.worker = b"Object.defineProperty(navigator, 'connection', {value: {saveData: true}});\n" + app.worker
+    app.release(1, add={"other.bin": random.Random(1).randbytes(50_000)})
+    tab = app.tab()
+    bench.proxy.forget()
+    tab.open(app.base)
+    until(lambda: tab.update() and tab.state()["version"] == "1", "the version")
+    for name in ("other.bin", "lazy-", "help.html"):
+        assert not app.web.seen(name) and not bench.proxy.seen(name), name

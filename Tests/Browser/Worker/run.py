@@ -2,7 +2,7 @@
 """The web runtime in Chromium, or with ENGINE=webkit in WebKitGTK: a real origin, real pages, servers that are really stopped.
 
     Tests/Browser/Worker/run.py [XCACHE [WORD…]]     XCACHE: the program (default: .build/debug/xcache); WORD: cases by name, number or
-                                                     file; -WORD: all but these
+                                                     file; -WORD: all but these; -jN: N at once
 
 Ends with 0 when every case holds. Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name; or what webkit.py says.
 """

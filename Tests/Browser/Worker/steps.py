@@ -48,7 +48,7 @@ def mirrored(bench, app):
     """A static copy of the origin, as a web site."""
     if not hasattr(bench, "copy"):
         bench.copy = f"{bench.folder}/copy"
-    bench.origin.run("mirror", "--to", bench.copy)
+    bench.origin.run("mirror", "--to", bench.copy, "--app", app.app)
 
 
 class Copy(Web):

@@ -45,6 +45,8 @@ let wantsReload = false;
 let isRefused = false;
 let isFailed = false;
 let removedAt = -Infinity;
+/** @type {Promise<void>} what is stored, one after another */
+let storing = Promise.resolve();
 /** @type {string[]} scripts that didn't come */
 const lost = [];
 
@@ -134,7 +136,7 @@ async function register() {
     void ask({ ask: "opened", paint, load });
     if (!own(container.controller)) await quiet(registration.active);
     trigger();
-    setTimeout(store, STORES.after);
+    setTimeout(stores, STORES.after);
     return registration;
   } catch (error) {
     // A page without its worker is a page.
@@ -200,9 +202,19 @@ async function quiet(worker) {
   while (performance.now() - last < QUIET.wanted && performance.now() - begun < QUIET.most) await wait(QUIET.every);
 }
 
-/** Stores scripts that the worker made of packs again, as this page gets them: only so they have their URL, beside which V8 keeps what it compiled. */
-async function store() {
-  const asked = own(container.controller) && (await ask({ ask: "scripts" }));
+/** @param {string[]} [ran] scripts of this page */
+function stores(ran) {
+  const next = () => store(ran);
+  storing = storing.then(next, next);
+}
+
+/**
+ * Stores scripts that the worker made of packs again, as this page gets them: only so they have their URL, beside which V8 keeps what it
+ * compiles when a page first runs them.
+ * @param {string[]} [ran]
+ */
+async function store(ran) {
+  const asked = own(container.controller) && (await ask({ ask: "scripts", ran }));
   if (!asked?.scripts.length) return;
   const files = await caches.open(asked.store);
   const downloads = [];
@@ -210,8 +222,7 @@ async function store() {
     await wait(STORES.between);
     const answer = await fetch(url).catch(() => undefined);
     if (!answer || answer.headers.get("etag") !== tag) continue;
-    await files.put(download, answer).catch(() => {});
-    downloads.push(download);
+    if (await files.put(download, answer).then(() => true, () => false)) downloads.push(download);
   }
   await ask({ ask: "stored", downloads });
 }
@@ -318,7 +329,10 @@ container?.addEventListener("message", ({ data, source }) => {
   const message = data?.xcache;
   // Workers of other apps tell every page of their origin.
   if (!message || /** @type {ServiceWorker} */ (source)?.scriptURL !== workerURL) return;
-  if (message.updated) emit("updated", message.updated);
+  if (message.updated) {
+    emit("updated", message.updated);
+    stores(message.updated.from === "0" ? performance.getEntriesByType("resource").map(({ name }) => name) : undefined);
+  }
   if (message.removed) removed();
   if (message.reload) {
     wantsReload = true;

@@ -69,3 +69,9 @@ async function name(url) {
 export async function download(place, manifest, version, digest, url) {
   return `${place}/${manifest}/${version}/${uuid(digest)}/${await name(url)}`;
 }
+
+/**
+ * A URL without the hash of its content that bundlers put into names.
+ * @param {string} url
+ */
+export const stemOf = (url) => url.replace(/([-./])[0-9a-f]{8,}(?=\.[^/]*$)|([-.])[\w-]{8}(?=\.[^/]*$)/, "$1$2");

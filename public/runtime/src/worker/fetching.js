@@ -41,7 +41,7 @@ export function fetchNow({ files, settings }, entry, url) {
  * @param {string} url
  * @param {Entry} entry
  * @param {() => Promise<void>} pause
- * @param {"force-cache" | "only-if-cached"} cache `only-if-cached`: from the browser's cache alone, without a request
+ * @param {"force-cache" | "only-if-cached"} cache `only-if-cached`: from the browser's cache alone, without a request (`asksCacheAlone`)
  * @returns {Promise<Uint8Array | undefined>}
  */
 export async function fromSite({ origin }, url, entry, pause, cache) {

@@ -140,12 +140,13 @@ const answers = {
   update: (_, { force, metered }) => update({ force, metered }),
   state: async (event) => background().stateOf(runtime, await pageOf(event)),
   // What a page is to store again, by its own URL, so that V8 keeps what it compiled.
-  scripts: () => {
+  scripts: (_, { ran }) => {
+    for (const url of ran ?? []) runtime.ran(url);
     const scripts = [...runtime.scripts].map(([download, [url, tag]]) => ({ download, url, tag }));
     runtime.scripts.clear();
     return { store: settings.storeName, scripts };
   },
-  stored: (_, { downloads }) => runtime.files.forget(downloads),
+  stored: (_, { downloads }) => runtime.stored(downloads),
   // What a page says of itself once it is loaded.
   opened: async (event, { paint, load }) => {
     const isLocal = (await pageOf(event))?.isLocal === true;

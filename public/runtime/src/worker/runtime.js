@@ -404,6 +404,25 @@ export class Runtime {
   }
 
   /**
+   * Takes note of a script that a page ran before its version was held.
+   * @param {string} url
+   */
+  ran(url) {
+    const entry = this.manifest.map.get(this.listed(url, false) ?? "");
+    if (entry) this.compiles(entry, url);
+  }
+
+  /**
+   * Takes note of scripts that a page has stored by their own URLs. They are looked at anew when they are next read.
+   * @param {string[]} downloads
+   */
+  stored(downloads) {
+    // They were asked for, once more, by the page that stored them.
+    for (const download of downloads) this.scripts.delete(download);
+    this.files.forget(downloads);
+  }
+
+  /**
    * A file that isn't here: fetched while the page waits, or, if it is large, once there is time; the network answers the page then.
    * @param {Entry} entry
    * @param {string | null | undefined} url as in `answerOf`

@@ -39,6 +39,9 @@ export const isAlone = (script) => new URL(script).pathname.endsWith("/xcache-sw
  */
 export const isWithin = (age, at, now) => Math.abs(now - at) < age;
 
+/** Whether `only-if-cached` is kept to: WebKit asks the network for what its cache hasn't (2.50). */
+export const asksCacheAlone = () => /Chrome|Firefox/.test(navigator.userAgent);
+
 /** Whether bytes cost the user money, as far as the browser says. */
 export function isMetered() {
   const { connection } = /** @type {any} */ (navigator);

@@ -4,7 +4,7 @@ import { utf8 } from "../protocol/digests.js";
 import { isObject } from "../protocol/json.js";
 import { applyDelta, applyPack } from "../protocol/packs.js";
 import { Turns, after } from "../protocol/turns.js";
-import { matchKey } from "../protocol/urls.js";
+import { matchKey, stemOf } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { calm } from "./calm.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
@@ -13,7 +13,7 @@ import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { dropAside, endAside, sweep, writes } from "./room.js";
-import { DOCUMENT_LIMIT, isMetered } from "./settings.js";
+import { DOCUMENT_LIMIT, asksCacheAlone, isMetered } from "./settings.js";
 import { hasLeft } from "./leaving.js";
 import { isFull, mayTry, ranFull } from "./quota.js";
 
@@ -349,7 +349,7 @@ class Update {
    * @param {Entry} entry
    */
   async keepsCached(url, entry) {
-    const bytes = await fromSite(this.settings, url, entry, this.pause, "only-if-cached");
+    const bytes = asksCacheAlone() ? await fromSite(this.settings, url, entry, this.pause, "only-if-cached") : undefined;
     if (bytes) {
       this.runtime.cached.add(url);
       await this.keep(entry, bytes);
@@ -632,11 +632,24 @@ class Update {
     runtime.backlog = backlog;
     runtime.health = new Map();
     report.to = next.version;
+    this.follows(before, next);
     await this.turns.yield();
     const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
     if (foreign) runtime.report("manifest", foreign, next.version);
     // From here on the update is made: what is left to do is done at the next one, too.
     await sweep(runtime).catch(() => {});
+  }
+
+  /**
+   * Takes note of new scripts in the place of those that pages ran, whose names have another hash: an open page has them compiled.
+   * @param {Manifest} before
+   * @param {Manifest} next
+   */
+  follows(before, next) {
+    const { runtime } = this;
+    const run = new Set();
+    for (const [url, { download }] of before.map) if (runtime.files.used.has(download)) run.add(stemOf(url));
+    for (const [url, entry] of next.map) if (!before.map.has(url) && run.has(stemOf(url))) runtime.compiles(entry, url);
   }
 
   /**
