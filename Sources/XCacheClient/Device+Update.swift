@@ -292,13 +292,16 @@ extension Device {
     gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit
   }
 
-  /// Removes from a plan what exceeds the disk limit, and drops set-aside files to make room for the rest.
+  /// Removes from a plan what exceeds the disk limit, and drops what updates to other versions left unfinished, then set-aside
+  /// files, to make room for the rest.
   func makeRoom(for plan: inout UpdatePlan, of next: DeviceIndex) throws(ClientError) {
     guard let limit = settings.diskLimit else { return }
     plan.leaveOut(beyond: cache.withLock { $0.room(for: next) })
     let bytes = plan.fetch.clampedSum(\.blocks).addingClamped(plan.copy.clampedSum(\.entry.blocks))
     try cache.withLock { cache throws(ClientError) in
       let room = limit - cache.bytes.addingClamped(bytes)
+      let wanted = Set(next.entries.map(\.sha256)).union(cache.backlog.files.keys)
+      try folder.dropUnfinished(except: wanted, downTo: max(0, room - cache.asideBytes))
       if cache.asideBytes > room { try cache.dropAside(downTo: room) }
     }
   }

@@ -136,6 +136,22 @@ extension CacheFolder {
     }
   }
 
+  /// Removes what unfinished updates left of files other than the `wanted` ones, oldest first, until that takes at most `room`.
+  func dropUnfinished(except wanted: Set<SHA256>, downTo room: Int64) throws(ClientError) {
+    var left: [(path: String, bytes: Int64, modified: Int64)] = []
+    for path in try unfinished() {
+      let name = path.split(separator: "/").last?.prefix(SHA256.byteCount * 2) ?? ""
+      if SHA256(hex: name).map(wanted.contains) ?? false { continue }
+      if let status = status(path) { left.append((path, status.allocated, status.modified)) }
+    }
+    var bytes = left.clampedSum(\.bytes)
+    for file in left.sorted(by: { $0.modified < $1.modified }) {
+      if bytes <= room { return }
+      try remove(file.path)
+      bytes -= file.bytes
+    }
+  }
+
   /// Removes the staged files of a finished update, except partly received files of the backlog.
   func removeStaged(keeping backlog: Backlog) throws(ClientError) {
     let kept = Set(backlog.files.keys.flatMap { [half($0), halfTag($0)] })
