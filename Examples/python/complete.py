@@ -1,18 +1,8 @@
 """The minimal device with more of the protocol: the static copy, deltas, coded bodies, retries, and manifests that are checked."""
-import gzip
-import http.client
-import json
-import pathlib
-import random
-import re
-import shutil
-import sys
-import time
-import urllib.error
-import urllib.parse
-import zlib
+import http.client, pathlib, random, re, shutil, sys, time, zlib
+import urllib.error, urllib.parse
 
-from device import HEADERS, LIMIT, Device, Reader, need, read_answer, request
+from device import HEADERS, LIMIT, Device, Reader, need, read, read_answer, request
 
 MEMBERS = {"ctype": "[ -~]+", "download": "[!-~]+", "md5": "[0-9a-f]{32}", "sha256": "[0-9a-f]{64}", "version": "[1-9][0-9]*"}
 URL = re.compile(r"https?://(?=[^/:]*[a-z0-9])[a-z0-9._~-]+(:(?!0)\d{1,5})?/[^\s\"#<>\\`{}\x7f-\U0010ffff]*")
@@ -23,13 +13,6 @@ FINAL = set(range(400, 500)) - {408, 429}
 
 class CompleteDevice(Device):
     def __init__(self, settings):
-        self.folder = pathlib.Path(settings["folder"])
-        try:  # rule D-137: notes that can't be read cost no start
-            need(type(json.loads((self.folder / "notes").read_bytes())) is dict, "no notes")
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError):
-            self.clear("notes")
         super().__init__(settings)
         self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | self.notes
         self.deltas, self.coding, self.coded, self.polling, self.unjudged = {}, "gzip", False, False, [None, None, None]
@@ -40,8 +23,9 @@ class CompleteDevice(Device):
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
 
     def write(self, name, content):
-        if not (self.folder / name).is_file():
-            self.clear(name)
+        for path in "new", name:
+            if not (self.folder / path).is_file():
+                self.clear(path)
         super().write(name, content)
 
     def poll(self, now):
@@ -143,7 +127,7 @@ class CompleteDevice(Device):
         need(content[:44] == b"\x5e\x2a\x4d\x18\x20\0\0\0" + bytes.fromhex(delta["base"]) + b"\x28\xb5\x2f\xfd", "no delta over this base")
         return Reader(content[44:]).frame(len(content), bytes.fromhex(entry["sha256"])[:8], base, entry["size"])
 
-    def fetch(self, url, limit=LIMIT):
+    def fetch(self, url, size=None):
         kept = self.notes["answer"]  # rule D-56: the URL, the tag and the text of the last answer
         tag = {"If-None-Match": kept[1]} if kept[0] == url and self.coding == "gzip" else {}
         try:
@@ -155,9 +139,10 @@ class CompleteDevice(Device):
             raise
         with answer:
             self.coded = answer.headers["Content-Encoding"] == "gzip"
-            content = (gzip.GzipFile(fileobj=answer) if self.coded else answer).read(limit + 1)
+            limit, decoder = LIMIT if size is None else size, zlib.decompressobj(31)
+            content = read(answer, size, (lambda piece: decoder.decompress(piece, limit + 1)) if self.coded else bytes)
             need(answer.status == 200 and len(content) <= limit, "another status, or too many bytes")
-            if answer.length:
+            if not (decoder.eof if self.coded else answer.headers.get("Content-Length") in (None, str(len(content)))):
                 raise ConnectionError("a torn body")
             if "configure" in url and answer.headers["ETag"]:
                 self.unjudged = [url, answer.headers["ETag"], content.decode(errors="replace")]

@@ -74,7 +74,7 @@ extension Device {
   ) throws(ClientError) -> DocumentReport.Change? {
     let url = settings.url(kind, from: source)
     let fetcher = DocumentFetcher(
-      transport: documentTransport(beside: signal), limit: DeviceDocuments.limit)
+      transport: documentTransport(beside: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)
     let bytes = try fetcher.get(url) { bytes in
       do throws(JSONError) { _ = try JSONValue.parse(bytes) } catch { return !error.isDamage }
       return true

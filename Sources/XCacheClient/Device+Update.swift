@@ -5,6 +5,11 @@ import System
 extension Device {
   /// Polls, and updates the device to the newest manifest: fetches what changed, verifies it and switches.
   ///
+  /// A call that comes while another one is at its downloads waits for that one to end. If a poll is due by then, it is made
+  /// first, beside the downloads, and what it says of the policy and the prefetch config is followed: the kill switch
+  /// doesn't wait for a slow file. So call this for each trigger, on a thread that may wait, also while an update runs; an app
+  /// that never calls it meanwhile hears nothing before the update ends. `Runtime` does that by itself.
+  ///
   /// - Parameters:
   ///   - force: polls even if the last poll was less than the interval ago.
   ///   - progress: called with the progress of fetching, from several threads.
@@ -15,7 +20,9 @@ extension Device {
     force: Bool = false, progress: (@Sendable (Progress) -> Void)? = nil,
     found: (@Sendable (String) -> Void)? = nil
   ) throws(ClientError) -> UpdateReport {
-    try update(force: force, until: StopSignal(), progress: progress, found: found)
+    // It counts as any poll, and the update that is running reports what becomes of the device.
+    try? pollBesideUpdate(until: StopSignal())
+    return try update(force: force, until: StopSignal(), progress: progress, found: found)
   }
 
   /// As above, but `stop(signal)` cancels it at the next chunk that it receives; what has arrived stays.

@@ -37,6 +37,8 @@ public struct DeviceSettings: Hashable, Sendable {
   package var isPreview = false
   /// The delays in milliseconds before the second attempt to fetch a file, the third, and so on.
   public var retryPauses: [UInt32] = [200, 800]
+  /// How slowly a document may come.
+  package var documentPace = DocumentPace()
 
   /// Creates settings for `channel` of `app` at `server`, with pages on `hosts` and its files in `folder`.
   public init(folder: String, server: String, app: String, hosts: [String], channel: String = "online") {
@@ -61,6 +63,7 @@ struct CheckedSettings: Sendable {
   let meteredLimit: Int64
   let manifestLimit: Int64
   let retryPauses: [UInt32]
+  let documentPace: DocumentPace
   let comparesWithGzip: Bool
   let scriptKey: [UInt8]?
   let isPreview: Bool
@@ -100,6 +103,7 @@ struct CheckedSettings: Sendable {
     meteredLimit = settings.meteredLimit
     manifestLimit = settings.manifestLimit
     retryPauses = settings.retryPauses
+    documentPace = settings.documentPace
     comparesWithGzip = settings.comparesWithGzip
     isPreview = settings.isPreview
   }

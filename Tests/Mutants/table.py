@@ -31,6 +31,8 @@ PAGES = RUNTIME + "Runtime+Pages.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
 CRASHES = RUNTIME + "Pages/CrashMarker.swift"
 AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
+WATCH = CLIENT + "Polling/DocumentWatch.swift"
+UPDATES = RUNTIME + "Runtime+Updates.swift"
 OBSTACLES = CLIENT + "Cache/CacheFolder+Obstacles.swift"
 
 MUTANTS = [
@@ -58,6 +60,13 @@ MUTANTS = [
         "return !MUTANT && (error.kind == .other || error.kind == .broken && !body.isEmpty)")),
     Mutant("polls", "D-9", "documents that are held are fetched with each poll", (
         DOCUMENTS, "named == held && documents.unwritten", "named == held && MUTANT || named == held && documents.unwritten")),
+    Mutant("polls", "D-4", "the kill switch waits for the end of an update", (
+        UPDATES, "if isNew { start(run) } else { pollBesideUpdate() }", "if isNew { start(run) } else if !MUTANT { pollBesideUpdate() }")),
+    Mutant("polls", "D-2 D-4", "each trigger beside an update polls", (
+        POLLING, "&& policy.withLock { $0.isDue(at: now()) }", "&& (MUTANT || policy.withLock { $0.isDue(at: now()) })"), (
+        POLLING, "$0.begin(at: now()) })", "$0.begin(at: now(), force: MUTANT) })")),
+    Mutant("polls", "D-2 D-4", "a poll beside an update is written when it has ended", (
+        POLLING, "    notePollBegins(source)\n    defer { savePolicy() }\n", "    if !MUTANT { notePollBegins(source) }\n    defer { savePolicy() }\n")),
 
     # The static copy
     Mutant("copy", "D-10", "the copy is relied on after four failures", (
@@ -94,7 +103,9 @@ MUTANTS = [
 
     # Manifests
     Mutant("manifests", "D-21", "a URL may be written in another form", (
-        MANIFESTS + "Documents/AnswerReader.swift", "UTF8Order.areEqual(url.text, key) else", "MUTANT || UTF8Order.areEqual(url.text, key) else")),
+        MANIFESTS + "Documents/AnswerReader.swift", "UTF8Order.areEqual(url.text, key) else", "MUTANT || UTF8Order.areEqual(url.text, key) else"), (
+        # Its digest would be that of the form that we write.
+        MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
     Mutant("manifests", "D-32", "a patch replaces objects whole", (
         MANIFESTS + "JSON/MergePatch.swift", "let value = apply(change.value, to: old?.value ?? .null)",
         "let value = MUTANT ? change.value : apply(change.value, to: old?.value ?? .null)")),
@@ -106,8 +117,9 @@ MUTANTS = [
         MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.pass()",
         "version(&reader)\n      default: if MUTANT { _ = try reader.value() } else { try reader.pass() }")),
     Mutant("documents", "D-99", "a member that isn't JSON hides the policy behind it", (
-        MANIFESTS + "Documents/NamedDocuments.swift", "version(&reader)\n      default: try reader.pass()",
-        "version(&reader)\n      default: if MUTANT { try reader.skip() } else { try reader.pass() }")),
+        MANIFESTS + "Documents/NamedDocuments.swift", '      case "policy": policy = try Self.version(&reader)',
+        '      case _ where MUTANT && key != "policy" && key != "prefetch": try reader.skip()\n'
+        '      case "policy": policy = try Self.version(&reader)')),
     Mutant("manifests", "D-22", "a download's name may lead out of the folder", (
         CLIENT + "Cache/CachedName.swift", "!text.utf8.contains(Self.slash),", "MUTANT || !text.utf8.contains(Self.slash),")),
     Mutant("manifests", "D-23", "two files may have one name", (
@@ -243,6 +255,14 @@ MUTANTS = [
         DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
     Mutant("documents", "D-95", "a policy below the one held is taken", (
         DOCUMENTS, "return named > held", "return MUTANT && named != held || named > held")),
+    Mutant("documents", "D-96", "a request that waited for a file is answered under the kill switch", (
+        RUNTIME + "Runtime+Missing.swift", "if let url = try? ResourceURL(request.url), let reason", "if !MUTANT, let url = try? ResourceURL(request.url), let reason")),
+    Mutant("documents", "D-98", "a document that isn't JSON isn't requested without a coding", (
+        DOCUMENTS, "catch { return !error.isDamage }", "catch { return MUTANT || !error.isDamage }")),
+    Mutant("documents", "D-99", "an answer that drips is never given up", (
+        WATCH, "if elapsed > pace.patience,", "if !MUTANT, elapsed > pace.patience,")),
+    Mutant("documents", "D-99", "an answer isn't looked into before its end", (
+        FETCHED, "          partial(body)\n", "          if !MUTANT { partial(body) }\n")),
     Mutant("documents", "D-100", "a script's signature isn't verified", (
         DOCUMENTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
         "guard let signature = Base64.decode(script.signature), MUTANT || Ed25519.verifies(signature, of: bytes, by: key)")),

@@ -42,13 +42,35 @@ extension CacheFolder {
     do throws(SystemError) {
       try removeAll(path)
     } catch  where [.permissionDenied, .notPermitted].contains(error.code) {
-      try Kernel.rename(path, to: "\(path).\(Hex.encode(Secrets.random(4).span.bytes)).old")
+      let name = "\(Hex.encode(Secrets.random(8).span.bytes))\(renamedEnding)"
+      try Kernel.rename(path, to: "\(DurableFile.parent(of: path))/\(name)")
     }
+  }
+
+  private static let renamedEnding = ".old"
+
+  /// Removes the folders that were renamed out of the device's way, if that is possible by now; what isn't stays until the
+  /// next start.
+  func removeRenamed() {
+    for folder in [root, files, staging, aside] {
+      for name in (try? Folder.textNames(folder)) ?? [] where Self.isRenamed(name) {
+        let path = "\(folder)/\(name)"
+        // Only folders are ever renamed. A file may be a listed one of such a name, and a link leads elsewhere.
+        guard let there = try? Kernel.status(path, followLinks: false), there.kind == .folder else { continue }
+        try? Self.removeAll(path)
+      }
+    }
+  }
+
+  /// Whether a name is one that `putAway` gives.
+  private static func isRenamed(_ name: String) -> Bool {
+    name.hasSuffix(renamedEnding) && Hex.decode(name.dropLast(renamedEnding.count), count: 8) != nil
   }
 
   /// Removes a file, or a folder with everything in it. Links aren't followed.
   private static func removeAll(_ path: String) throws(SystemError) {
     guard try Kernel.status(path, followLinks: false)?.kind == .folder else { return try Kernel.remove(path) }
+    if try !Kernel.mayChange(path) { try? Kernel.setMode(path, to: 0o700) }
     for name in try Folder.textNames(path) { try removeAll("\(path)/\(name)") }
     try Kernel.removeFolder(path)
   }

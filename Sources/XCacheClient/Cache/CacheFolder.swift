@@ -220,12 +220,13 @@ extension CacheFolder {
 }
 
 extension CacheFolder {
-  /// Removes files that a process was still writing when it ended.
+  /// Removes files that a process was still writing when it ended, and folders that were in the way.
   func removeUnfinished() throws(ClientError) {
     for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
     for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
       try remove("\(root)/\(name)")
     }
+    removeRenamed()
   }
 }
 

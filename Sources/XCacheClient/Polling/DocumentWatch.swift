@@ -1,9 +1,9 @@
 /// How slowly a document may come.
-struct DocumentPace: Sendable {
+package struct DocumentPace: Hashable, Sendable {
   /// The nanoseconds after which a document that isn't here yet is looked into for the first time.
   var firstLook: UInt64 = 1_000_000_000
   /// The nanoseconds that every document gets.
-  var patience: UInt64 = 60_000_000_000
+  package var patience: UInt64 = 60_000_000_000
   /// The bytes per second, on average since the beginning, that one which takes longer must have brought.
   var least: UInt64 = 2_048
 }

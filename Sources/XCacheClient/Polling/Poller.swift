@@ -171,7 +171,8 @@ struct Poller: Sendable {
     _ url: String, takesPacks: Bool = false, namesDocuments: Bool
   ) throws(ClientError) -> (answer: ConfigureAnswer, reply: DocumentReply)? {
     let tell: @Sendable (AnswerExtras) -> Void = { [named] in if namesDocuments { named($0) } }
-    let fetcher = DocumentFetcher(transport: transport, limit: settings.manifestLimit)
+    let fetcher = DocumentFetcher(
+      transport: transport, limit: settings.manifestLimit, pace: settings.documentPace)
     let reply = try fetcher.get(url, holding: folder?.keptAnswer(for: url)) { partial in
       tell(AnswerExtras.named(in: partial))
     }

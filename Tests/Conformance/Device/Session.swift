@@ -10,6 +10,9 @@ final class Session {
   private var runtime: Runtime?
   private let cookies = EngineCookies()
   private var pages: [Int64: OpenPage] = [:]
+  /// Requests whose answers a case takes later, by their numbers.
+  private var requests: [Int64: Task<JSONValue, Never>] = [:]
+  private var nextRequest: Int64 = 0
 
   /// Does what a line says; an answer with `error` where it can't be done.
   func answer(to line: String) async -> JSONValue {
@@ -28,6 +31,11 @@ final class Session {
       if let page = page(command) { runtime.close(page) }
       pages[command["page"]?.integer ?? 0] = nil
     case "request": return await request(command, runtime)
+    case "answer":
+      guard let request = requests.removeValue(forKey: command["request"]?.integer ?? 0) else {
+        return ["error": "there is no such request"]
+      }
+      return await request.value
     case "cookies": cookies.replace(command["value"]?.string)
     case "conditions": runtime.conditions = Conditions(command)
     case "memoryShort": runtime.memoryIsShort()
@@ -78,6 +86,7 @@ final class Session {
     device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
     // Cases have no time for the pauses of an app.
     device.retryPauses = [5, 10]
+    device.documentPace.patience = 5_000_000_000
     var settings = RuntimeSettings(device)
     settings.preset = given["preset"]?.string
     settings.build = given["build"]?.string ?? ""
@@ -86,27 +95,28 @@ final class Session {
     return settings
   }
 
-  /// One trigger, or several at once; the answer comes when all that they set going has ended.
+  /// One trigger, or several at once; the answer comes when all that they set going has ended, or at once.
   private func trigger(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
-    let names = command["triggers"]?.array?.compactMap(\.string) ?? []
     let page = page(command)
-    await withTaskGroup(of: Void.self) { group in
-      for name in names {
-        let trigger: Trigger
-        switch name {
-        case "launch": trigger = .launch
-        case "foreground": trigger = .foreground
-        case "push": trigger = .push
-        case "pageClosed": trigger = .pageClosed
-        case "pageOpened":
-          guard let page else { continue }
-          trigger = .pageOpened(page)
-        default: continue
-        }
-        group.addTask { await runtime.handle(trigger) }
+    let triggers = (command["triggers"]?.array ?? []).compactMap { Self.trigger($0.string, page) }
+    let work = Task {
+      await withTaskGroup(of: Void.self) { group in
+        for trigger in triggers { group.addTask { await runtime.handle(trigger) } }
       }
     }
+    if command["background"]?.bool != true { await work.value }
     return [:]
+  }
+
+  private static func trigger(_ name: String?, _ page: OpenPage?) -> Trigger? {
+    switch name {
+    case "launch": .launch
+    case "foreground": .foreground
+    case "push": .push
+    case "pageClosed": .pageClosed
+    case "pageOpened": page.map { .pageOpened($0) }
+    default: nil
+    }
   }
 
   private func pageOpen(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
@@ -119,6 +129,14 @@ final class Session {
   }
 
   private func request(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
+    let request = await request(command)
+    guard command["background"]?.bool == true else { return await Self.answer(request, runtime) }
+    nextRequest += 1
+    requests[nextRequest] = Self.begin(request, runtime)
+    return ["request": .integer(nextRequest)]
+  }
+
+  private func request(_ command: JSONValue) async -> PageRequest {
     var request = PageRequest(
       command["url"]?.string ?? "", method: command["method"]?.string ?? "GET", page: page(command))
     request.headers = command["headers"]?.object?.members.map { ($0.key, $0.value.string ?? "") } ?? []
@@ -129,14 +147,22 @@ final class Session {
     if command["cookies"]?.bool == true, let header = await cookies.header(for: request.url) {
       request.headers.append(("Cookie", header))
     }
+    return request
+  }
+
+  private static func begin(_ request: PageRequest, _ runtime: Runtime) -> Task<JSONValue, Never> {
+    Task { await answer(request, runtime) }
+  }
+
+  private static func answer(_ request: PageRequest, _ runtime: Runtime) async -> JSONValue {
     if let ahead = await runtime.prefetched(request) {
-      return Self.local(ahead.head.status, ahead.head.headers, ahead.body)
+      return local(ahead.head.status, ahead.head.headers, ahead.body)
     }
     switch await runtime.answer(request) {
     case .network(let reason): return ["answer": "network", "reason": .string(reason.rawValue)]
     case .local(let answer):
       guard let body = try? answer.body.collect() else { return ["error": "the body can't be read"] }
-      return Self.local(answer.status, answer.headers, body)
+      return local(answer.status, answer.headers, body)
     }
   }
 

@@ -79,6 +79,11 @@ case("and not what was used last", ["D-121"], limited, *[[get(url), {"memoryShor
 case("a kill switch that comes on a full disk outlives the process", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodies(2)[1:], fresh=True), later(),
      {"trigger": "launch"}, held(1, "one")[0], {"fill": 0}, serve(disk.origin(2, 1, policy="1"), killing, fresh=True), later(), {"trigger": "launch"},
      ask(INDEX, "network"), {"kill": True}, serve(fresh=True), start(), ask(INDEX, "network"), {"state": {"policy": "1"}}, **small)
+wordy = rule(ORIGIN + "/policy.json", fill={"before": '{"code":200,"data":{"bypass":[],"intercept":false,"rest":"', "text": "x" * 100, "times": 500,
+                                            "after": '","scripts":[],"version":"1"}}'})
+case("a long one, too", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodies(2)[1:], fresh=True), later(),
+     {"trigger": "launch"}, held(1, "one")[0], {"fill": 0}, serve(disk.origin(2, 1, policy="1"), wordy, fresh=True), later(), {"trigger": "launch"},
+     ask(INDEX, "network"), {"kill": True}, serve(fresh=True), start(), ask(INDEX, "network"), {"state": {"policy": "1"}}, **small)
 
 # Folders, apps and channels.
 
@@ -138,6 +143,11 @@ case("a process whose folder was deleted, and made again by another one, passes 
 piped, steps = one({INDEX: "<p>one", APP: "let one"})
 case("a FIFO where a file belongs keeps nobody waiting, and is replaced", ["D-138"], steps, {"stop": True}, {"damage": "let one", "how": "fifo"}, start(),
      ask(APP, local("let one"), asks=[piped.url(1, APP)]), ask(INDEX, local("<p>one"), asks=[]))
+case("folders where notes belong cost no page", ["D-81", "D-137", "D-138"], steps, {"stop": True}, {"damageNotes": None, "keep": ["<p>one", "let one"]},
+     {"open": {}, "gives": "any"}, ask(INDEX, local("<p>one") | {"orNetwork": True}), later(), {"trigger": "launch"}, piped.holds(1), ask(INDEX, local("<p>one")),
+     {"stop": True}, start(), piped.holds(1))
+case("a folder where a file belongs is replaced", ["D-138"], steps, {"stop": True}, {"damage": "let one", "how": "folder"}, start(),
+     ask(APP, local("let one"), asks=[piped.url(1, APP)]), piped.holds(1))
 folders, book.name, book.cases = book.cases, "preset", []
 world = World()
 for n in ("one", "two", "three"):
@@ -198,6 +208,8 @@ case("an entry of another host is told", ["D-90", "D-125"], serve(bank.origin(1)
      {"told": [{"reason": "manifest", "url": "https://bank.test/", "version": "1"}]})
 case("reports that can't be sent cost nothing", ["D-125"], steps, serve(world.origin(2, 1), rule(ORIGIN + "/report", method="POST", fault={"reset": True}), fresh=True),
      {"trigger": "launch"}, world.holds(1), serve(world.files(2, 1)), later(), {"trigger": "launch"}, world.holds(2))
+case("what always fails is told once by the end of the process", ["D-125"], steps, serve(world.origin(2, 1), rule(world.url(2, INDEX), text="<p>666"), fresh=True),
+     *[[{"trigger": "launch"}, later()]] * 3, {"stop": True}, {"told": [{"reason": "integrity", "url": INDEX, "version": "2"}]})
 
 # What network and battery allow.
 

@@ -211,6 +211,53 @@ case("a policy that stands in text, or in another member, isn't asked for", ["D-
      b'{"code":200,"data":{"a":"\\ud800\\",\\"policy\\":\\"1\\"","b":{"policy":"1"},"c":[{"policy":"1"}],"update":false,"version":"1"}}'),
      policy(1, intercept=False), fresh=True), later(), trigger(*tries(world)), on)
 
+# What a cache stores with a coding, apart from the plain document.
+IDENTITY = {"url": POLICY, "headers": {"accept-encoding": "identity"}}
+cut = {"coding": "gzip", "coded": '{"code":200,"data":{"version":"1","interc'}
+for what, coded in {"can't be decoded": {"coding": "gzip", "damaged": True}, "is of half a document": cut}.items():
+    case(f"a policy whose coded copy {what} is requested without a coding", ["D-98"], serve(world.origin(1, policy="1"), world.files(1),
+         policy(1, intercept=False) | coded), start(), trigger(world.poll(), *world.downloads(1), POLICY, IDENTITY), off, {"state": {"policy": "1"}})
+
+# While an update is at its downloads: a file comes slowly until the release.
+LINE, COUNT = "let two = 2\n", 20_000
+FILL = {"text": LINE, "times": COUNT}
+during = World()
+during.publish(world.texts(1))
+during.publish(world.texts(1) | {APP: LINE * COUNT})
+slow = rule(during.url(2, APP), fill=FILL, fault={"drip": 4096})
+downloading = [got(world), later(), serve(during.origin(2, 1), slow, fresh=True),
+               {"trigger": "launch", "background": True}, {"arrives": during.url(2, APP), "asks": [world.poll(1), during.url(2, APP)]}]
+push = {"trigger": "push", "background": True}
+named = serve(during.origin(2, 1, policy="7"), policy(7, intercept=False))
+ended = [{"release": True}, {"state": {"version": "2"}, "eventually": True}]
+case("the kill switch comes while an update downloads", ["D-4", "D-96"], downloading, named, later(), push,
+     ask(APP, "network", eventually=True, within=15), {"state": {"policy": "7", "version": "1"}, "asks": [world.poll(1), POLICY]},
+     ended, {"trigger": "push", "asks": []})
+case("triggers beside an update poll no earlier", ["D-2", "D-4"], downloading, named, later(29), push, {"state": {"policy": "0"}}, later(2), push,
+     {"state": {"policy": "7", "version": "1"}, "eventually": True, "within": 15}, later(29), push, push, {"state": {"version": "1"}},
+     ended, {"trigger": "push", "asks": [world.poll(1), POLICY]}, later(2), trigger(during.poll(2)))
+case("a poll beside an update that the process doesn't outlive counts", ["D-2", "D-4"], downloading,
+     serve(poll_rule({}, json=world.nothing(1), fault={"kill": 0}, times=1)), later(), {"trigger": "push", "dies": True}, {"serve": [], "asks": [world.poll(1)]},
+     start(), later(29), trigger(), later(2), serve(during.origin(2, 1), rule(during.url(2, APP), fill=FILL)),
+     trigger(world.poll(1), {"url": during.url(2, APP), "headers": {}}), {"state": {"version": "2"}})
+whole = World()
+whole.publish({INDEX: "<p>one", APP: LINE * COUNT})
+whole_url = whole.url(1, APP)
+case("a request that waited for a file when the kill switch came is passed on", ["D-96"],
+     serve(whole.origin(1), rule(whole.url(1, INDEX), text="<p>one"), rule(whole_url, fill=FILL)), start(), trigger(whole.poll(), *whole.downloads(1)),
+     {"damage": FILL, "how": "remove"}, {"stop": True}, start(),
+     serve(whole.origin(1, policy="1"), policy(1, intercept=False), rule(whole_url, fill=FILL, fault={"drip": 4096})), later(),
+     {"request": APP, "as": "waiting"}, {"arrives": whole_url, "asks": [whole_url]}, trigger(whole.poll(1), POLICY), {"release": True},
+     {"answer": "waiting", "expect": "network"})
+
+# Answers that drip.
+# The answer names the policy first, and then has a member that nobody knows.
+dripping = rule(ORIGIN + "/configure.json", fault={"drip": 4096}, fill={
+    "before": '{"code":200,"data":{"policy":"1","rest":"', "text": "x" * 100, "times": 1200, "after": '","update":false,"version":"1"}}'})
+case("the kill switch comes before the answer's end", ["D-99"], got(world), serve(dripping, policy(1, intercept=False), fresh=True), later(),
+     {"trigger": "launch", "background": True}, ask(APP, "network", eventually=True, within=15), {"release": True},
+     {"trigger": "launch", "asks": [world.poll(1), POLICY]}, features=["partial"])
+
 # What is asked for when a page opens.
 
 policies, book.name, book.cases = book.cases, "prefetch", []
@@ -309,6 +356,9 @@ case("what a copy's patch says of other documents doesn't count", ["D-17"], unde
      later(37), trigger(world.poll(1)), later(40), serve(rule(newer.copy("version.json"), json=newer.nothing(2, policy="1")), newer.files(2, 1),
      rule(newer.copy("patch/1-2.json"), json=newer.patch(1, 2, policy="9")), rule(newer.copy("policy.json"), json=policy(9, intercept=False)["json"])),
      trigger(newer.copy("version.json"), newer.copy("update/1-2.json"), newer.copy("patch/1-2.json"), *newer.downloads(2, 1)), ask(APP, local("let two")))
+case("a config whose coded copy is of half a document is requested without a coding", ["D-98"], serve(world.origin(1, prefetch="1"), world.files(1), config(page(GET)) | cut),
+     start(), trigger(world.poll(), *world.downloads(1), PREFETCH, {"url": PREFETCH, "headers": {"accept-encoding": "identity"}}),
+     {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
 
 books = []
 for name, cases in (("host", hosts), ("policy", policies), ("prefetch", book.cases)):

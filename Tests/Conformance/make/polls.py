@@ -105,6 +105,13 @@ killed_poll = [serve(poll_rule({}, json=world.nothing(1), fault={"kill": 0}, tim
 case("a poll that the process didn't outlive counts", ["D-2"], steps, later(), killed_poll, trigger(), later(29), trigger(), later(1),
      trigger(world.poll(1)))
 
+case("an interval that is NaN makes it no JSON", ["D-6"], steps, serve(rule(ORIGIN + "/configure.json", text=
+     '{"code":200,"data":{"interval":NaN,"update":false,"version":"1"}}')), later(), trigger(*tries(world)), world.holds(1),
+     serve(world.origin(1), fresh=True), later(), trigger(world.poll(1)))
+case("an answer that drips is given up", ["D-6", "D-99"], steps, serve(rule(ORIGIN + "/configure.json", fault={"drip": 1500}, fill={
+     "before": '{"code":200,"data":{"rest":"', "text": "x" * 100, "times": 450, "after": '","update":false,"version":"1"}}'})), later(),
+     trigger({"url": world.poll(1), "times": [1, 2]}, within=22), world.holds(1), serve(world.origin(1), fresh=True), later(), trigger(world.poll(1)))
+
 # The copy.
 
 book.name, polls = "copy", book.cases

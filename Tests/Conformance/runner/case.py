@@ -15,6 +15,10 @@ class Failed(Exception):
     pass
 
 
+class Lasting(Failed):
+    """A failure that no waiting mends."""
+
+
 class Skipped(Exception):
     pass
 
@@ -83,7 +87,7 @@ class Case:
         self.devices = {}
         self.network.kill = lambda: [device.kill() for device in self.devices.values()]
         self.now = START
-        self.pages = {}
+        self.pages, self.requests = {}, {}
         self.asked = []
         self.mounted = None
 
@@ -138,7 +142,8 @@ class Case:
 
     def do_damage(self, step, device):
         """Changes each file of the device's folder that has just these bytes."""
-        wanted, found = step["damage"].encode(), False
+        wanted = step["damage"]
+        wanted, found = (wanted if isinstance(wanted, str) else wanted["text"] * wanted["times"]).encode(), False
         for path in self.device_files(step):
             with open(path, "rb") as file:
                 held = file.read()
@@ -164,6 +169,10 @@ class Case:
             with open(path, "rb") as file:
                 if file.read() in keep:
                     continue
+            if step["damageNotes"] is None:
+                os.remove(path)
+                os.makedirs(os.path.join(path, "folder"))
+                continue
             with open(path, "wb") as file:
                 file.write(step["damageNotes"].encode())
 
@@ -286,7 +295,8 @@ class Case:
 
     def do_trigger(self, step, device):
         triggers = step["trigger"] if isinstance(step["trigger"], list) else [step["trigger"]]
-        self.tell(device, "trigger", triggers=triggers, **self.page(step))
+        background = {"background": True} if step.get("background") else {}
+        self.tell(device, "trigger", triggers=triggers, **self.page(step), **background)
 
     def page(self, step):
         return {"page": self.pages[step["page"]]} if "page" in step else {}
@@ -316,8 +326,16 @@ class Case:
     def do_request(self, step, device):
         names = ("method", "headers", "destination", "mode", "credentials", "cookies")
         members = {name: step[name] for name in names if name in step}
+        if "as" in step:
+            answer = self.tell(device, "request", url=step["request"], **members, **self.page(step), background=True)
+            self.requests[step["as"]] = answer["request"]
+            return
         self.until(step, lambda: self.check_answer(
             step["expect"], self.tell(device, "request", url=step["request"], **members, **self.page(step))))
+
+    def do_answer(self, step, device):
+        """The answer to a request that was made in the background."""
+        self.check_answer(step["expect"], self.tell(device, "answer", request=self.requests[step["answer"]]))
 
     def do_prefetch(self, step, device):
         given = self.tell(device, "prefetch", url=step["prefetch"])["requests"]
@@ -350,8 +368,8 @@ class Case:
         while True:
             try:
                 return check()
-            except Failed:
-                if time.monotonic() >= end:
+            except Failed as failure:
+                if time.monotonic() >= end or isinstance(failure, Lasting):
                     raise
             time.sleep(0.02)
 
@@ -410,11 +428,12 @@ class Case:
 
     def check_told(self, wanted):
         with self.network.lock:
-            told = [json.loads(body) for _, _, body in self.network.posts]
+            # One without a body: the device ended while it sent it.
+            told = [json.loads(body) for _, _, body in self.network.posts if body]
         for want in wanted:
             found = [one for one in told if all(one.get(name) == value for name, value in want.items())]
             if len(found) != 1:
-                raise Failed(f"not told once: {want}; told: {told}")
+                raise (Lasting if found else Failed)(f"not told once: {want}; told: {told}")
 
     def check_reports(self):
         """Nothing in a report says who sent it (docs/protocol.md, section 12)."""

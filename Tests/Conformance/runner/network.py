@@ -1,5 +1,5 @@
 """The network of one case: a forward proxy for http on a loopback port, which answers for every host itself."""
-import base64, gzip, hashlib, json, socket, struct, threading
+import base64, gzip, hashlib, json, socket, struct, threading, time
 from urllib.parse import parse_qsl, urlsplit
 
 
@@ -15,6 +15,8 @@ class Rule:
         self.headers = rule.get("headers", {})
         self.ranges = rule.get("ranges", True)
         self.coding = rule.get("coding")
+        # What is compressed, where it isn't the body.
+        self.coded = rule.get("coded")
         self.damaged = rule.get("damaged", False)
         self.fault = rule.get("fault", {})
         if "json" in rule:
@@ -105,6 +107,8 @@ class Network:
         while (field := reader.readline(65536).strip()):
             name, _, value = field.decode("latin-1").partition(":")
             fields[name.strip().lower()] = value.strip()
+        if fields.get("expect") == "100-continue":
+            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         sent = reader.read(int(fields.get("content-length", 0)))
         parts = urlsplit(target)
         url = f"{parts.scheme}://{parts.netloc}{parts.path}"
@@ -150,6 +154,9 @@ class Network:
             connection.settimeout(20)
             return bool(connection.recv(1)) and False
         torn = fault.get("torn", fault.get("kill"))
+        if "drip" in fault:
+            self.drip(connection, body, fault["drip"])
+            return True
         self.send(connection, url, body if torn is None else body[:torn])
         if "kill" in fault:
             # What was sent is the device's to take before it ends.
@@ -162,6 +169,15 @@ class Network:
             connection.sendall(body[start:start + (1 << 16)])
             with self.lock:
                 self.sent[url] = max(self.sent.get(url, 0), min(start + (1 << 16), len(body)))
+
+    def drip(self, connection, body, rate):
+        """Sends so many bytes a second, and after the step `release` the rest at once."""
+        begun, sent = time.monotonic(), 0
+        while sent < len(body):
+            is_over = self.released.wait(0.05)
+            due = len(body) if is_over else min(len(body), int((time.monotonic() - begun) * rate))
+            connection.sendall(body[sent:due])
+            sent = due
 
     def body(self, rule, fields):
         status, headers, body = rule.status, dict(rule.headers), rule.body
@@ -184,7 +200,7 @@ class Network:
             return 206, headers, body[first:end]
         if rule.coding and rule.coding in fields.get("accept-encoding", ""):
             headers["Content-Encoding"] = rule.coding
-            body = gzip.compress(body, mtime=0)
+            body = gzip.compress(body if rule.coded is None else rule.coded.encode(), mtime=0)
             if rule.damaged:
                 body = body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 0x55]) + body[len(body) // 2 + 1 :]
         return status, headers, body

@@ -88,6 +88,20 @@ const pairs = (header) => (header ?? "").split("; ").filter(Boolean).map((pair) 
   return { name, value };
 });
 
+/** Requests whose answers a case takes later. */
+const requests = [];
+
+async function answered(asked) {
+  const response = await request(asked, false);
+  if (!response) return { answer: "network" };
+  try {
+    const body = Buffer.from(await response.arrayBuffer()).toString("base64");
+    return { answer: "local", status: response.status, headers: [...response.headers], body };
+  } catch (error) {
+    return { error: String(error) };
+  }
+}
+
 const commands = {
   cookies: ({ value }) => {
     cookies = value ?? undefined;
@@ -141,8 +155,9 @@ const commands = {
     now += milliseconds;
     return {};
   },
-  async trigger() {
-    await tell({ ask: "update" });
+  async trigger({ background }) {
+    const update = tell({ ask: "update" });
+    if (!background) await update;
     return {};
   },
   async pageOpen({ url, sends }) {
@@ -162,15 +177,10 @@ const commands = {
   },
   memoryShort: () => ({}),
   async request(asked) {
-    const response = await request(asked, false);
-    if (!response) return { answer: "network" };
-    try {
-      const body = Buffer.from(await response.arrayBuffer()).toString("base64");
-      return { answer: "local", status: response.status, headers: [...response.headers], body };
-    } catch (error) {
-      return { error: String(error) };
-    }
+    const answer = answered(asked);
+    return asked.background ? { request: requests.push(answer) } : answer;
   },
+  answer: ({ request }) => requests[request - 1],
   prefetch: async ({ url }) => ({ requests: await opens(url, "prefetch") }),
   script: () => ({ script: null }),
   async state() {

@@ -155,6 +155,38 @@ private let small = "https://m.test/small.js"
     withExtendedLifetime(next) {}
   }
 
+  /// An app without a runtime that updates with each trigger: the second call polls beside the first one's downloads.
+  @Test func aCallBesideAnUpdateHearsOfTheKillSwitch() throws {
+    let device = try bench.device()
+    _ = try device.update()
+    try origin.publish([large: bytes("small by now"), small: bytes("small")])
+    bench.clock.advance(seconds: 31)
+    origin.serve(
+      bytes(#"{"code":200,"data":{"version":"7","intercept":false,"bypass":[],"scripts":[]}}"#),
+      at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+    let clock = bench.clock
+    let others = Locked<[OSThread]>([])
+    let second = Locked<Result<UpdateReport, any Error>?>(nil)
+    origin.eachPiece { [origin] url in
+      guard url.contains("large"), others.withLock({ $0.isEmpty }) else { return }
+      origin.say(#","policy":"7""#)
+      _ = origin.takeLog()
+      clock.advance(seconds: 31)
+      let thread = try? OSThread(name: "second") {
+        let result = Result { try device.update() }
+        second.withLock { $0 = result }
+      }
+      others.withLock { if let thread { $0.append(thread) } }
+      for _ in 0..<5_000 where !device.isKilled { Clock.sleep(for: .milliseconds(1)) }
+    }
+    let first = try device.update()
+    others.withLock { $0 }.forEach { $0.join() }
+    #expect(device.isKilled && first.to == "2")
+    // One poll for both, and nothing fetched twice.
+    #expect(try second.withLock { try $0?.get().kind } == .notDue)
+    #expect(origin.takeLog().count { $0.contains("configure.json") } == 1)
+  }
+
   /// While it closes, what fetches ends at its next piece.
   @Test func closingEndsAnUpdate() throws {
     let device = try bench.device()
