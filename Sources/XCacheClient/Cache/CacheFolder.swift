@@ -14,6 +14,7 @@ import System
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
 ///     lock              held by the one process that uses the folder
+///     <16 digits>.old   here or in a folder above: one that was in the way and couldn't be removed; tried again at each start
 struct CacheFolder: Sendable {
   let root: String
   /// Called before each change, so that tests can stop a device at any of them.

@@ -468,7 +468,8 @@ export class Runtime {
    * @returns {Promise<Response>}
    */
   async guarded(event, { make, patience }) {
-    const own = make().catch(() => {
+    // The kill switch may come while a file is fetched.
+    const own = make().then((response) => (isKilled(this.policy, Date.now()) ? undefined : response)).catch(() => {
       this.counts.failed += 1;
       return undefined;
     });
