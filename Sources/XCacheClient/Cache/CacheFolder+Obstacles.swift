@@ -56,7 +56,7 @@ extension CacheFolder {
       for name in (try? Folder.textNames(folder)) ?? [] where Self.isRenamed(name) {
         let path = "\(folder)/\(name)"
         // Only folders are ever renamed. A file may be a listed one of such a name, and a link leads elsewhere.
-        guard let there = try? Kernel.status(path, followLinks: false), there.kind == .folder else { continue }
+        guard (try? Kernel.status(path, followLinks: false))??.kind == .folder else { continue }
         try? Self.removeAll(path)
       }
     }
