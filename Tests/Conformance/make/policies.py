@@ -149,7 +149,7 @@ key = {"scriptKey": b64(KEY)}
 def scripts(*list, **settings):
     """A device that holds version 1, and a policy with scripts, which it may fetch before a page wants them."""
     steps = under(policy(1, scripts=[*list]), **settings)
-    return steps[:-1] + [steps[-1] | {"asks": steps[-1]["asks"] + [{"url": where, "times": [0, 1]}]}]
+    return steps[:-1] + [steps[-1] | {"asks": steps[-1]["asks"] + [{"url": where, "times": [0, 2]}]}]
 
 
 case("a script with its sha256 and signature", ["D-100"], serve(rule(where, data=SCRIPT)), scripts(named, **key),
