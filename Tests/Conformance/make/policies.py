@@ -116,7 +116,7 @@ for name, answer in {"missing": rule(ORIGIN + "/policy.json", status=404, text="
          trigger(world.poll(), *world.downloads(1), {"url": POLICY, "times": [1, 3]}), on, world.holds(1),
          serve(policy(1, intercept=False)), later(), trigger(world.poll(1), POLICY), off)
 case("the kill switch comes although the manifest's files don't", ["D-99"], serve(world.origin(1, policy="1"), policy(1, intercept=False)), start(),
-     trigger(world.poll(), POLICY, *[{"url": url, "times": [1, 6]} for url in world.downloads(1)]), {"state": {"policy": "1", "version": "0"}}, off)
+     trigger(world.poll(), POLICY, *[{"url": url, "times": [0, 6]} for url in world.downloads(1)]), {"state": {"policy": "1", "version": "0"}}, off)
 fall = [under(policy(2, intercept=False), version="2"), serve(fresh=True), [later(), trigger(world.poll(1))] * 5, later(37), trigger(world.poll(1)), later(40)]
 case("from a copy only a newer policy is taken", ["D-17", "D-95"], fall, serve(world.mirror(1, policy="1"), rule(world.copy("policy.json"), json=policy(1)["json"])),
      trigger(world.copy("version.json")), off)
