@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the conformance cases against an implementation of a device: docs/conformance.md.
 
-    run.py [--jobs N] [--only TEXT] [--rules RULES] [--stop] [--without FEATURE] [--except FILE] [--verbose]
+    run.py [--jobs N] [--only TEXT] [--books NAMES] [--rules RULES] [--stop] [--without FEATURE] [--except FILE] [--verbose]
            IMPLEMENTATION [ARGUMENT...]
 
 Each case has a process of its own, and a folder. The runner is the whole network: the process finds it by `http_proxy`.
@@ -16,8 +16,10 @@ sys.path.insert(0, HERE)
 from runner.case import Case, Failed, Skipped  # noqa: E402
 
 
-def cases(only, without, passed_over):
+def cases(only, without, passed_over, books):
     for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.json"))):
+        if books and os.path.basename(path)[:-5] not in books:
+            continue
         with open(path, encoding="utf-8") as file:
             book = json.load(file)
             for case in book["cases"]:
@@ -49,6 +51,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
     parser.add_argument("--only", default="", help="cases whose id or name has this text")
+    parser.add_argument("--books", default="", help="only the cases of these files: delta,pack")
     parser.add_argument("--rules", default="", help="run the cases of these rules first: D-50,D-51")
     parser.add_argument("--stop", action="store_true", help="end with the first case that fails")
     parser.add_argument("--without", action="append", default=[], help="pass over cases of a feature")
@@ -72,9 +75,10 @@ def main():
             if options.passed_over:
                 with open(options.passed_over, encoding="utf-8") as file:
                     passed_over = {line.split()[0] for line in file if line.strip() and not line.startswith("#")}
-            chosen = list(cases(options.only, options.without, passed_over))
+            chosen = list(cases(options.only, options.without, passed_over, set(filter(None, options.books.split(",")))))
             if not chosen:
-                print(f"conformance: no case has \"{options.only}\" in its id or name", file=sys.stderr)
+                print(f"conformance: no case of {options.books or 'all files'} has \"{options.only}\" in its id or name",
+                      file=sys.stderr)
                 return 2
             first = set(options.rules.split(","))
             chosen.sort(key=lambda case: first.isdisjoint(case["rules"]))
