@@ -364,7 +364,7 @@ class Case:
 
     def until(self, step, check):
         """Checks, several times where something happens behind the device's back."""
-        end = time.monotonic() + (PATIENCE if step.get("eventually") else 0)
+        end = time.monotonic() + (min(PATIENCE, step.get("within", PATIENCE)) if step.get("eventually") else 0)
         while True:
             try:
                 return check()
