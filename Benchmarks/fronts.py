@@ -10,7 +10,7 @@ BUILDS = {
     "streamlit": ("streamlit", ("1.49.0", "1.49.1"), "streamlit/static/", ""),
     "dagster": ("dagster-webserver", ("1.12.10", "1.12.11"), "dagster_webserver/webapp/build/", ""),
     "prefect": ("prefect", ("3.4.23", "3.4.24"), "prefect/server/ui/", ""),
-    "langflow": ("langflow-base", ("0.6.7", "0.6.8"), "langflow/frontend/", ""),
+    "langflow": ("langflow-base", ("0.6.8", "0.7.1"), "langflow/frontend/", ""),
     "kedro-viz": ("kedro-viz", ("12.3.0", "12.4.0"), "kedro_viz/html/", ""),
 }
 # What their own servers fill in.

@@ -167,6 +167,9 @@ class Trial:
         bench.site.policy = None
         assert registered == "activated", registered
         print(f"  a Content-Security-Policy: the worker is {registered}, the page came up, {len(errors)} errors")
+        for error in errors:
+            details = error["exceptionDetails"]
+            print("    " + details.get("exception", {}).get("description", details["text"]).split("\n")[0][:200])
 
 
 def main():

@@ -537,8 +537,9 @@ class Update {
     const arriving = runtime.files.arriving.get(entry.download);
     if (arriving) return arriving;
     report.fetched += 1;
-    // What the page that opened it has loaded is in the browser's cache.
-    const cached = await fromSite(this.settings, url, entry, this.pause, "only-if-cached");
+    // What the page that opened it has loaded is in the browser's cache. A browser that asks the site for the rest does so once.
+    const mayAsk = asksCacheAlone() || report.from === "0";
+    const cached = mayAsk ? await fromSite(this.settings, url, entry, this.pause, "only-if-cached") : undefined;
     if (cached) {
       runtime.cached.add(url);
       return cached;
