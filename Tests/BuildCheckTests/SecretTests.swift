@@ -127,6 +127,19 @@ import Testing
       text: script("https://discord.com/api/webhooks/\(random(18, "123456789"))/\(random(68))"),
       noun: "a Discord webhook"),
     Planted(path: "mailgun.js", text: script("key-" + random(32, hex)), noun: "a Mailgun key"),
+    Planted(
+      path: "twilio.js", text: script("t.init('twilio', 'SK\(random(32, hex))')"), noun: "a key of Twilio"),
+    Planted(
+      path: "twilio-account.js",
+      text: "a\nb\nconst c={accountSid:\"AC\(random(32, hex))\",authToken:\"\(random(32, hex, seed: 4))\"}\n",
+      noun: "a key of Twilio"),
+    Planted(path: "groq.js", text: script("gsk_" + random(52)), noun: "a Groq key"),
+    Planted(
+      path: "tailscale.js", text: script("tskey-auth-\(random(16))-\(random(32))"), noun: "a Tailscale key"),
+    Planted(path: "figma.js", text: script("figd_" + random(40)), noun: "a Figma token"),
+    Planted(
+      path: "mssql.js", text: script("mssql://sa:h7Kq2vX9mZ@db.corp.net/a"), noun: "a password in a URL"),
+    Planted(path: "zero.js", text: "a=\"\0\"\nb\nk=\"ghp_\(random(36))\"\n", noun: "a GitHub token"),
     Planted(path: "doppler.js", text: script("dp.pt." + random(43)), noun: "a Doppler token"),
     Planted(path: "google-access.js", text: script("ya29." + random(120)), noun: "a Google access token"),
     Planted(
@@ -189,6 +202,9 @@ import Testing
     "names.js":
       "{a: \"key-\(random(32, hex)).svg\", b: \"hf_model\", c: \"SG.units\", d: \"12:AAEurope\", e: \"dp.pt.x\"}",
     "blob.js": "\"\(random(4000))AKIA\(random(4000, seed: 11))\"",
+    "twilio.js":
+      "import(\"twilio\").then(t => t({sid: process.env.TWILIO_ACCOUNT_SID, key: \"SK\", authToken: \"\"}))",
+    "chunks.js": "{account: \"AC\(random(32, hex))\", \"SK\(random(32, hex))\": 1}",
     ".nojekyll": "", ".gitkeep": "", "a/.keep": "", ".well-known/assetlinks.json": "[]",
     ".buildinfo": "# Sphinx",
     ".vite/manifest.json": "{}", "a/b.min.css": ".a{}", "x.key.js": "1",
@@ -239,6 +255,19 @@ import Testing
     #expect(try Self.findings(Self.harmless).findings.map(\.text) == [])
   }
 
+  /// A file of a zip is named as such, not by the folder that it was unpacked into.
+  @Test func aZipsFileIsNamedAsTheZipHasIt() throws {
+    var file = CheckedBundle.File(
+      url: try ResourceURL("https://m.example.com/.env"), ctype: ContentType.of(fileName: ".env"),
+      location: "/tmp/1/site.zip/.env", path: ".env", size: 3)
+    file.shown = "build/site.zip/.env"
+    let bundle = CheckedBundle(
+      [file], bases: [try BaseURL("https://m.example.com/")], filter: FileFilter())
+    var report = CheckReport()
+    try SiteCheck([bundle], .all) { _ in Array("a=1".utf8) }.addSecrets(to: &report)
+    #expect(report.findings.map(\.place) == ["build/site.zip/.env"])
+  }
+
   @Test func oneFileIsAllowed() throws {
     let files = ["a.pem": Self.pem(""), "b.pem": Self.pem(""), "it's.pem": Self.pem("")]
     let report = try Self.findings(files, allowed: ["a.pem", "dist/it's.pem"])
@@ -276,6 +305,18 @@ import Testing
     let whole = SecretFile.secrets(in: text)
     #expect(found == whole && found.map(\.noun) == ["a GitHub token"])
     #expect(found.first?.position?.line == start / line.utf8.count + 1 && found.first?.position?.column == 3)
+  }
+
+  /// Some programs write UTF-16 without a byte order mark; binary files have zeros, too.
+  @Test(arguments: [false, true]) func utf16WithoutAMarkIsRead(isBig: Bool) throws {
+    let text = "a\nb\ntoken=ghp_\(Self.random(36)) und Grüße\n"
+    let bytes = text.utf16.flatMap { unit in
+      let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+      return isBig ? [high, low] : [low, high]
+    }
+    let found = SecretFile.secrets(in: bytes)
+    #expect(found.map(\.noun) == ["a GitHub token"] && found.first?.position?.line == 3)
+    #expect(SecretFile.secrets(in: [0, 0] + bytes).isEmpty)
   }
 
   /// As editors and shells of Windows write it, with a byte order mark.

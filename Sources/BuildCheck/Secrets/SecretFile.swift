@@ -18,47 +18,45 @@ package enum SecretFile {
   /// Up to this size, a text in UTF-16 is searched: it is converted as a whole.
   private static let wideLimit = 16 << 20
 
-  /// Finds the secrets in a text, in UTF-8 or another encoding that has ASCII, or in UTF-16 with a byte order mark.
-  package static func secrets(in bytes: [UInt8]) -> [Secret] {
-    if let text = utf8(ofWide: bytes) { return secrets(in: text) }
-    if bytes.prefix(textStart).contains(0) { return [] }
+  /// Finds the secrets in a text, in UTF-8 or another encoding that has ASCII, or in UTF-16.
+  /// - Parameter isText: whether a zero byte doesn't make it a binary file: its name says that it is a text.
+  package static func secrets(in bytes: [UInt8], isText: Bool = false) -> [Secret] {
+    if let form = WideForm(bytes.prefix(textStart)) { return secrets(in: form.utf8(bytes), isText: true) }
+    if !isText, bytes.prefix(textStart).contains(0) { return [] }
     var search = SecretSearch()
     bytes.withUnsafeBufferPointer { search.search($0, 0..<bytes.count, at: 0) }
     return search.matches.map { Secret(noun: $0.noun, position: TextPosition(of: $0.offset, in: bytes)) }
   }
 
-  /// Converts UTF-16 that begins with a byte order mark, as some programs on Windows write it; nil for everything else.
-  private static func utf8(ofWide bytes: [UInt8]) -> [UInt8]? {
-    guard bytes.count >= 4, isWide(bytes) else { return nil }
-    let low = bytes[0] == 0xFF ? 0 : 1
-    let units = stride(from: 2, to: bytes.count - 1, by: 2).lazy.map {
-      UInt16(bytes[$0 + low]) | UInt16(bytes[$0 + 1 - low]) << 8
-    }
-    // What isn't UTF-16 after all goes without zeros, so that it isn't converted again or taken for no text.
-    return String(decoding: Array(units), as: UTF16.self).utf8.map { $0 == 0 ? 0x20 : $0 }
-  }
+  /// The names of texts: what is published under them is read as text, zero bytes or not.
+  private static let texts: Set<String> = [
+    "js", "mjs", "cjs", "html", "htm", "css", "json", "map", "svg", "txt", "xml", "yaml", "yml", "md",
+    "webmanifest",
+  ]
 
-  private static func isWide(_ bytes: some Sequence<UInt8>) -> Bool {
-    let mark = Array(bytes.prefix(2))
-    return mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF]
+  private static func isText(_ path: String) -> Bool {
+    guard let dot = path.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+    return texts.contains(path[path.index(after: dot)...].lowercased())
   }
 
   /// Finds the secrets in a file; nil if it doesn't exist.
   package static func secrets(inFile path: String) throws(SystemError) -> [Secret]? {
     guard let file = try Kernel.openExisting(path, [.read, .nonBlocking]) else { return nil }
-    return try secrets(in: file, size: try Kernel.status(file).size)
+    return try secrets(in: file, size: try Kernel.status(file).size, isText: isText(path))
   }
 
   /// Finds the secrets in an open file, which is read piece by piece.
-  package static func secrets(in file: borrowing Descriptor, size: Int64) throws(SystemError) -> [Secret] {
+  package static func secrets(
+    in file: borrowing Descriptor, size: Int64, isText: Bool = false
+  ) throws(SystemError) -> [Secret] {
     if size <= Int64(pieceCount) {
       var bytes = [UInt8](repeating: 0, count: Int(size))
       let count = try read(file, at: 0, into: &bytes, from: 0)
-      return secrets(in: count == bytes.count ? bytes : Array(bytes[..<count]))
+      return secrets(in: count == bytes.count ? bytes : Array(bytes[..<count]), isText: isText)
     }
     if size <= Int64(wideLimit) {
-      var start: [UInt8] = [0, 0]
-      if try read(file, at: 0, into: &start, from: 0) == 2, isWide(start) {
+      var start = [UInt8](repeating: 0, count: textStart)
+      if try read(file, at: 0, into: &start, from: 0) == textStart, WideForm(start[...]) != nil {
         var bytes = [UInt8](repeating: 0, count: Int(size))
         let count = try read(file, at: 0, into: &bytes, from: 0)
         return secrets(in: Array(bytes[..<count]))
@@ -71,7 +69,7 @@ package enum SecretFile {
     while true {
       let read = try read(file, at: Int64(start + count), into: &buffer, from: count)
       count += read
-      if start == 0, buffer.prefix(min(count, textStart)).contains(0) { return [] }
+      if start == 0, !isText, buffer.prefix(min(count, textStart)).contains(0) { return [] }
       let end = read == 0 ? count : max(searched, count - SecretSearch.context)
       buffer.withUnsafeBufferPointer {
         search.search(UnsafeBufferPointer(rebasing: $0[..<count]), searched..<end, at: start)

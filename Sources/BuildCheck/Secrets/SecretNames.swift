@@ -12,12 +12,12 @@ package enum SecretNames {
   private static let keys: Set<String> = [
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "admin.token",
     "secring.gpg",
-    "wallet.dat", "htpasswd", "terraform.tfstate", "xcache.db", "xcache.db-wal",
+    "wallet.dat", "htpasswd", "_netrc", "terraform.tfstate", "xcache.db", "xcache.db-wal",
   ]
 
   /// Extensions of files that hold private keys and passwords.
   private static let endings: Set<String> = [
-    "p12", "pfx", "jks", "keystore", "ppk", "kdbx", "tfstate",
+    "p12", "pfx", "jks", "keystore", "ppk", "kdbx", "tfstate", "tfvars", "env",
   ]
 
   /// Returns what a path's file is if it isn't meant for a browser: `a hidden file`. `size` is the file's in bytes: an empty

@@ -35,6 +35,9 @@ struct SecretPattern: Sendable {
     case telegram
     /// A URL's scheme: the URL has a user and a password.
     case password
+    /// The name of Twilio or of its accounts' ids: a key, or a token that is named as such, is near. Both are too short to be
+    /// recognised alone.
+    case twilio
     /// A JSON Web Token (RFC 7519) whose contents name one of these, each in the three ways that base64 can have it.
     case token([String])
   }
@@ -112,6 +115,16 @@ struct SecretPattern: Sendable {
     patterns("a Google access token", ["ya29."], .value(.dotted, 40...400)),
     patterns("a key of a Kubernetes user", ["client-key-data"], .named(.base64, 100...4095)),
     patterns(
+      "a key of Twilio", ["twilio", "Twilio", "TWILIO", "ccountSid", "CCOUNT_SID", "ccount_sid"], .twilio),
+    patterns("a Groq key", ["gsk_"], .value(.alphanumeric, 52...52)),
+    patterns("an xAI key", ["xai-"], .value(.alphanumeric, 80...80)),
+    patterns("a Replicate token", begun("r8_"), .value(.alphanumeric, 37...37)),
+    patterns("a Tailscale key", ["tskey-auth-", "tskey-api-", "tskey-client-"], .value(.word, 24...80)),
+    patterns("a Figma token", ["figd_"], .value(.word, 40...60)),
+    patterns("a Notion token", ["ntn_"], .value(.alphanumeric, 43...50)),
+    patterns("a Contentful token", ["CFPAT-"], .value(.word, 43...43)),
+    patterns("a Supabase key", ["sb_secret_"], .value(.word, 22...60)),
+    patterns(
       "a service role's token", ["eyJhbGci"],
       .token(["c2VydmljZV9yb2xl", "NlcnZpY2Vfcm9sZ", "zZXJ2aWNlX3JvbG"])),
     patterns(
@@ -125,7 +138,7 @@ struct SecretPattern: Sendable {
       [
         "https://", "http://", "postgres://", "postgresql://", "mysql://", "mongodb://", "mongodb+srv://",
         "redis://",
-        "rediss://", "amqp://", "amqps://", "ftp://",
+        "rediss://", "amqp://", "amqps://", "ftp://", "mssql://", "sqlserver://", "smtp://", "smtps://",
       ], .password),
   ].flatMap(\.self)
 }
@@ -150,6 +163,7 @@ extension SecretPattern {
       let value = place + 1..<text.end(of: .word, from: place + 1)
       return (8...10).contains(number.count) && value.count == 35 && text.isPlausible(value)
     case .password: return text.hasPassword(from: end)
+    case .twilio: return Self.isTwilio(text, near: place)
     case .token(let names):
       let token = place..<text.end(of: .dotted, from: end)
       return isWhole(text, at: place)
@@ -187,6 +201,34 @@ extension SecretPattern {
     guard counts.contains(end - start) else { return false }
     if let next = text[end], SecretAlphabet.alphanumeric.contains(next) { return false }
     return text.isPlausible(start..<end)
+  }
+
+  /// How far from its name a key of Twilio is looked for, in bytes.
+  private static let near = 300
+
+  private static func isTwilio(_ text: SecretText, near place: Int) -> Bool {
+    let (start, end) = (max(0, place - near), min(text.count, place + near))
+    var at = start
+    while at < end {
+      let word = at..<text.end(of: .word, from: at)
+      if word.count == 34, text.has(Array("SK".utf8), at: at), isHex(text, word.dropFirst(2)) { return true }
+      if word.count == 32, isHex(text, word), isNamedToken(text, before: at) { return true }
+      at = max(word.upperBound, at) + 1
+    }
+    return false
+  }
+
+  private static func isHex(_ text: SecretText, _ range: Range<Int>) -> Bool {
+    text.end(of: .hex, from: range.lowerBound) == range.upperBound && text.isPlausible(range)
+  }
+
+  /// Whether the value at a place is that of a member or variable whose name ends with `token`.
+  private static func isNamedToken(_ text: SecretText, before place: Int) -> Bool {
+    let quotesAndMarks = Set(#"'"`:= "#.utf8)
+    var end = place
+    while end > 0, place - end < 8, let byte = text[end - 1], quotesAndMarks.contains(byte) { end -= 1 }
+    guard end < place, end >= 5 else { return false }
+    return ["oken", "OKEN"].contains { text.has(Array($0.utf8), at: end - 4) }
   }
 
   private static func areParts(

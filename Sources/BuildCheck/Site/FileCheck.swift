@@ -130,7 +130,7 @@ struct FileCheck {
     _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int, repeats: Int = 0
   ) {
     var finding = Finding(
-      rule: rule, severity: severity, place: file.location,
+      rule: rule, severity: severity, place: file.place,
       position: TextPosition(of: place, in: bytes), problem: problem)
     finding.repeats = repeats
     report.findings.append(finding)

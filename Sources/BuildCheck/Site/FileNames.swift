@@ -78,7 +78,7 @@ enum FileNames {
   private static func finding(
     _ rule: CheckRule, _ severity: Finding.Severity, _ file: CheckedBundle.File, _ problem: CheckProblem
   ) -> Finding {
-    Finding(rule: rule, severity: severity, place: file.location, position: nil, problem: problem)
+    Finding(rule: rule, severity: severity, place: file.place, position: nil, problem: problem)
   }
 }
 

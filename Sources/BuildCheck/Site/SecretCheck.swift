@@ -64,7 +64,7 @@ struct SecretCheck {
 
   private static func finding(_ secret: Secret, _ file: CheckedBundle.File) -> Finding {
     Finding(
-      rule: .secret, severity: .error, place: file.location,
+      rule: .secret, severity: .error, place: file.place,
       position: secret.position, problem: .secret(secret, path: file.path))
   }
 
@@ -84,7 +84,7 @@ struct SecretCheck {
   }
 
   private static func secrets(in location: String, _ known: [UInt8]?) throws(CheckError) -> [Secret] {
-    if let known { return SecretFile.secrets(in: known) }
+    if let known { return SecretFile.secrets(in: known, isText: true) }
     let secrets: [Secret]?
     do {
       secrets = try SecretFile.secrets(inFile: location)

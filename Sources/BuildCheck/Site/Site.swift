@@ -73,8 +73,10 @@ package struct CheckedBundle: Sendable {
   package struct File: Sendable {
     package let url: ResourceURL
     package let ctype: ContentType
-    /// The path to open it and to name it in findings.
+    /// The path to open it.
     package let location: String
+    /// The path that findings name, if it isn't `location`: that of a file in a zip.
+    package var shown: String?
     /// The path below the published folder, with `/` as the separator.
     package let path: String
     /// The size in bytes.
@@ -87,6 +89,8 @@ package struct CheckedBundle: Sendable {
       self.path = path
       self.size = size
     }
+
+    var place: String { shown ?? location }
   }
 
   let files: [File]

@@ -95,7 +95,7 @@ struct SiteJudge {
     if case .otherCase = reason { isOtherCase = true }
     return Finding(
       rule: isOtherCase ? .case : rule, severity: certain ? .error : .warning,
-      place: site.files[file].location, position: miss.position,
+      place: site.files[file].place, position: miss.position,
       problem: .missing(kind, target: target(miss.url), reason))
   }
 

@@ -42,6 +42,13 @@ extension CheckedBundle {
   }
 
   private init(_ files: [File], of bundle: BundleSource) {
+    var files = files
+    for folder in bundle.folders {
+      guard let zip = folder.zip else { continue }
+      for index in files.indices where files[index].location.hasPrefix(folder.path + "/") {
+        files[index].shown = zip + files[index].location.dropFirst(folder.path.count)
+      }
+    }
     self.init(files, bases: bundle.folders.map(\.baseURL), filter: bundle.filter)
   }
 }

@@ -9,8 +9,9 @@ package struct BundleSource: Hashable, Sendable {
     package let path: String
     /// The URL of the folder itself.
     package let baseURL: BaseURL
-    /// Whether it was unpacked from a zip, for this publish only.
-    var isUnpacked = false
+    /// The zip that it was unpacked from, for this publish only; nil for other folders.
+    var zip: String?
+    var isUnpacked: Bool { zip != nil }
 
     /// Creates a folder; `path` may also be a zip's.
     package init(_ path: String, baseURL: BaseURL) {

@@ -59,7 +59,7 @@ final class UnpackedZips {
       throw .archive(zip.path, error)
     }
     var unpacked = BundleSource.Folder(folder, baseURL: zip.baseURL)
-    unpacked.isUnpacked = true
+    unpacked.zip = zip.path
     return unpacked
   }
 }

@@ -53,7 +53,7 @@ struct SecretGate {
 
   /// Refuses a document that anyone can read, such as a prefetch config, if it has a secret.
   static func check(_ bytes: [UInt8], _ what: String) throws(Problem) {
-    let secrets = SecretFile.secrets(in: bytes)
+    let secrets = SecretFile.secrets(in: bytes, isText: true)
     if secrets.isEmpty { return }
     let lines = secrets.map { secret in
       "\(what)\(secret.position.map { ":\($0.line):\($0.column)" } ?? ""): \(secret.noun)"
@@ -68,7 +68,7 @@ struct SecretGate {
     let results = Locked([[Found]](repeating: [], count: arrivals.count))
     try Parallel.forEach(arrivals.count, threads: Environment.cores) { [store] (number) throws(StoreError) in
       let arrival = arrivals[number]
-      var secrets = arrival.isKnown ? [] : try Self.secrets(in: arrival.content.sha256, store)
+      var secrets = arrival.isKnown ? [] : try Self.secrets(in: arrival.content, store)
       if let named = Self.named(arrival) { secrets.append(named) }
       if secrets.isEmpty { return }
       results.withLock { $0[number] = secrets.map { Found(url: arrival.url, secret: $0) } }
@@ -84,11 +84,13 @@ struct SecretGate {
     return SecretNames.secret(of: decoded.drop { $0 == "/" }, size: arrival.content.size)
   }
 
-  private static func secrets(in sha256: SHA256, _ store: Store) throws(StoreError) -> [Secret] {
+  private static func secrets(in content: ResourceContent, _ store: Store) throws(StoreError) -> [Secret] {
     // The release itself reports what is missing.
-    guard let blob = try store.openArrived(sha256) else { return [] }
+    guard let blob = try store.openArrived(content.sha256) else { return [] }
+    let type = content.ctype.essence
+    let isText = type.hasPrefix("text/") || ["javascript", "json", "xml"].contains { type.hasSuffix($0) }
     do throws(SystemError) {
-      return try SecretFile.secrets(in: blob.file, size: blob.size)
+      return try SecretFile.secrets(in: blob.file, size: blob.size, isText: isText)
     } catch {
       throw .system(error)
     }
