@@ -90,6 +90,35 @@ struct RestoreTests {
     }
   }
 
+  @Test("What the origin had purged is refused by the new one, too") func purged() throws {
+    let bench = try Bench(versions: 2)
+    let sha256 = SHA256.of(Array("a secret".utf8))
+    try bench.release("main", ["key.txt": "a secret"])
+    try bench.mirror()
+    try bench.release("main", ["key.txt": "nothing", "index.html": "<p>three"])
+    let actor = Actor(name: "lead", address: "")
+    try bench.store.forbid(sha256, reason: "a key of ours", by: actor)
+    _ = try bench.store.erase(bench.store.purgePlan(sha256), reason: "a key of ours", by: actor)
+    try bench.mirror()
+    #expect(try bench.index.purged == [sha256])
+    let store = try restore(bench, FolderReader(bench.www))
+    #expect(try store.purges().map(\.sha256) == [sha256])
+    // Reasons may be confidential.
+    #expect(try store.purges().allSatisfy { !$0.reason.contains("a key of ours") })
+    #expect { _ = try store.missing(of: [sha256]) } throws: {
+      if case StoreError.purged = $0 { true } else { false }
+    }
+    // Also if the copy still has the bytes.
+    var index = try bench.index
+    let page = SHA256.of(Array("<p>three".utf8))
+    index.purged?.append(page)
+    try DurableFile.write(index.document, to: bench.www + "/mirror.json")
+    let second = try Store(path: bench.folder + "/second")
+    let report = try Restoration(from: FolderReader(bench.www)).restore(into: second)
+    #expect(report.lost.map(\.sha256) == [page])
+    #expect(try Kernel.status(second.folder.blob(page)) == nil)
+  }
+
   @Test("The same folder again changes nothing, and a changed bundle replaces itself alone")
   func shouldContinue() throws {
     let bench = try Bench()

@@ -25,6 +25,10 @@ extension MirrorIndex {
     }
     put(",\"origin\":", to: &out)
     CanonicalJSON.append(.string(origin), to: &out)
+    if let purged {
+      put(",\"purged\":", to: &out)
+      CanonicalJSON.append(.strings(purged.map(\.hex)), to: &out)
+    }
     put("}", to: &out)
     return out
   }
@@ -56,6 +60,7 @@ extension MirrorIndex {
     var channels: [Channel] = []
     var leaving: [String: Int64] = [:]
     var leftOut: [MirroredChannel]?
+    var purged: [SHA256]?
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
       case "at": at = try reader.value().integer
@@ -70,6 +75,8 @@ extension MirrorIndex {
         }
       case "leftOut": leftOut = try reader.value().array?.compactMap { MirroredChannel(json: $0) }
       case "origin": origin = try reader.value().string
+      case "purged":
+        purged = try reader.value().array?.compactMap { $0.string.flatMap { SHA256(hex: $0) } }
       default: _ = try reader.value()
       }
     }
@@ -80,7 +87,7 @@ extension MirrorIndex {
     guard Set(channels.map(\.name)).count == channels.count else { throw .member("channels") }
     self.init(
       origin: origin, defaultApp: app, at: at, audit: audit, channels: channels, leaving: leaving,
-      leftOut: leftOut)
+      leftOut: leftOut, purged: purged)
     guard Self.numbers.contains(byteCount ?? -1) else { throw .member("size") }
   }
 

@@ -47,6 +47,9 @@ package struct MirrorIndex: Sendable {
   package var leaving: [String: Int64]
   /// Channels of the origin that no run has selected, or not yet; nil in copies written by older xcaches.
   package var leftOut: [MirroredChannel]?
+  /// What the origin had purged when the run began, by sha256; an origin made from the copy refuses it, too. Nil in copies
+  /// written by older xcaches.
+  package var purged: [SHA256]?
 
   package var fileCount: Int { channels.reduce(0) { $0 + $1.files.count } }
 }

@@ -59,7 +59,7 @@ package struct Restoration {
     if channels.isEmpty, let first = damaged.first {
       throw .damagedMirror(path: first.path, reason: first.reason)
     }
-    let (files, lost) = try receive(channels, into: store)
+    let (files, lost) = try receive(channels, except: Set(index.purged ?? []), into: store)
     let places = try write(channels, lost, index, into: store)
     return Report(
       channels: told, files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
@@ -77,7 +77,7 @@ package struct Restoration {
     _ channels: [RestoredChannel], _ lost: Set<SHA256>, _ index: MirrorIndex, into store: Store
   ) throws(MirrorError) -> [DamagedURL] {
     do throws(StoreError) {
-      try store.restore(channels, defaultApp: index.defaultApp, lost: lost)
+      try store.restore(channels, defaultApp: index.defaultApp, lost: lost, purged: index.purged ?? [])
       return try store.damagedURLs(of: Array(lost))
     } catch .corruptRow(let text) {
       // The rows come from the mirror's documents: they aren't in a database yet.
@@ -89,9 +89,10 @@ package struct Restoration {
   }
 
   /// Fetches every resource's bytes once; returns the entries that arrived, and the hashes that the mirror lacks.
-  private func receive(_ channels: [RestoredChannel], into store: Store) throws(MirrorError)
-    -> (came: [Entry], lost: Set<SHA256>)
-  {
+  /// What was purged is lacking, too, if no run has removed it yet.
+  private func receive(
+    _ channels: [RestoredChannel], except purged: Set<SHA256>, into store: Store
+  ) throws(MirrorError) -> (came: [Entry], lost: Set<SHA256>) {
     let lost = Locked<Set<SHA256>>([])
     var seen: Set<SHA256> = []
     let entries = channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry) } }
@@ -103,6 +104,7 @@ package struct Restoration {
     try Parallel.forEach(entries.count, threads: reader.threads) { (index) throws(MirrorError) in
       let entry = entries[index]
       do throws(MirrorError) {
+        if purged.contains(entry.sha256) { throw .lacksFile(path: entry.download) }
         try Self.receive(entry, from: reader, at: "\(scratch)/incoming-restore-\(index)", into: store)
       } catch .wrongBytes {
         lost.withLock { _ = $0.insert(entry.sha256) }

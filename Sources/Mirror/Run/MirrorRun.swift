@@ -227,7 +227,8 @@ package final class MirrorRun {
     let now = Clock.unixMilliseconds()
     var index = MirrorIndex(
       origin: origin.id, defaultApp: origin.defaultApp, at: now, audit: origin.audit, channels: channels,
-      leaving: old?.leaving ?? [:], leftOut: leftOut(old, origin, states, channels))
+      leaving: old?.leaving ?? [:], leftOut: leftOut(old, origin, states, channels),
+      purged: origin.purges.map(\.sha256).sorted { $0.hex < $1.hex })
     let named = Set(channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     for (path, _) in (old?.channels ?? []).lazy.flatMap(\.files)
     where !named.contains(path) && index.leaving[path] == nil {

@@ -82,8 +82,11 @@ package struct PurgeInfo: Codable, Hashable, Sendable {
   package let at: Moment
   package let author: String
   package let reason: String
+  /// The URLs under which a CDN or a cache may still have the bytes, or what was made of them; only in `GET /purges`.
+  package var urls: [String]?
 
-  package init(sha256: SHA256, at: Moment, author: String, reason: String) {
+  package init(sha256: SHA256, at: Moment, author: String, reason: String, urls: [String]? = nil) {
+    self.urls = urls
     self.sha256 = sha256
     self.at = at
     self.author = author

@@ -125,6 +125,17 @@ extension Store {
     }
   }
 
+  /// What every purge removed, as `PurgePlan.earlier`.
+  package func purgedDownloads() throws(StoreError) -> [SHA256: [String]] {
+    try connections.reading { (db) throws(StoreError) in
+      var urls: [SHA256: [String]] = [:]
+      try db.each("SELECT sha256, text FROM purged_url WHERE is_download = 1 ORDER BY sha256, text") {
+        urls[$0.get(0), default: []].append($0.get(1))
+      }
+      return urls
+    }
+  }
+
   /// Finds where bytes are.
   package func purgePlan(_ sha256: SHA256) throws(StoreError) -> PurgePlan {
     let packs = try derived.storedPacks()
@@ -146,18 +157,7 @@ extension Store {
   package func forbid(_ sha256: SHA256, reason: String, by actor: Actor) throws(StoreError) {
     let purge = Purge(sha256: sha256, at: clock(), author: actor.name, reason: reason)
     let isNew = try connections.transaction { (db) throws(StoreError) in
-      let isNew =
-        try db.value(
-          Int64.self,
-          "INSERT INTO purge (sha256, at, author, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1",
-          sha256, purge.at, purge.author, reason) != nil
-      if isNew {
-        try db.audit(
-          AuditEvent(
-            "purge.begin", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
-            result: ["changes": ["refused": .change(from: false, to: true)]]), by: actor, now: purge.at)
-      }
-      return isNew
+      try db.forbid(sha256, reason: reason, by: actor, now: purge.at)
     }
     if isNew { blobs.forbid([purge]) }
   }
@@ -252,8 +252,10 @@ extension Store {
 
 extension PurgePlan {
   fileprivate func act(_ reason: String) -> AuditEvent {
-    AuditEvent(
-      "purge", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
+    let parameters: JSONValue = ["reason": .string(reason), "sha256": .string(sha256.hex)]
+    if uses.isEmpty { return AuditEvent("purge", parameters: parameters, result: [:]) }
+    return AuditEvent(
+      "purge", parameters: parameters,
       result: [
         "changes": [
           "urls": .removed(uses.flatMap(\.urls).map(\.text)),

@@ -171,6 +171,25 @@ extension Database {
   }
 }
 
+extension Database {
+  /// Notes that bytes are refused; returns false if they were already.
+  @discardableResult
+  func forbid(_ sha256: SHA256, reason: String, by actor: Actor, now: Int64) throws(StoreError) -> Bool {
+    let isNew =
+      try value(
+        Int64.self,
+        "INSERT INTO purge (sha256, at, author, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1",
+        sha256, now, actor.name, reason) != nil
+    if isNew {
+      try audit(
+        AuditEvent(
+          "purge.begin", parameters: ["reason": .string(reason), "sha256": .string(sha256.hex)],
+          result: ["changes": ["refused": .change(from: false, to: true)]]), by: actor, now: now)
+    }
+    return isNew
+  }
+}
+
 extension DerivedStore {
   /// Every stored pack, by the channel's row.
   func storedPacks() throws(StoreError) -> [Int64: [StoredPack]] {

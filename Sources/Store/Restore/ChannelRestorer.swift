@@ -8,10 +8,11 @@ extension Store {
   ///   - channels: the channels as the mirror has them.
   ///   - defaultApp: the app that answers polls that name none.
   ///   - lost: resources whose bytes the mirror no longer has; they count as missing until they are published again.
+  ///   - purged: what is refused from the start; all of it that the channels have must be among `lost`.
   /// - Throws: `notEmpty` if the folder already holds an app; `missingBlobs`.
-  package func restore(_ channels: [RestoredChannel], defaultApp: AppName?, lost: Set<SHA256> = [])
-    throws(StoreError)
-  {
+  package func restore(
+    _ channels: [RestoredChannel], defaultApp: AppName?, lost: Set<SHA256> = [], purged: [SHA256] = []
+  ) throws(StoreError) {
     let digests = Set(channels.flatMap { $0.releases.flatMap { $0.items.map(\.entry.sha256) } })
       .subtracting(lost)
     let missing = try blobs.missing(of: Array(digests))
@@ -28,10 +29,16 @@ extension Store {
         try restorer.write()
         try db.audit(channel.act, by: .local, now: now)
       }
+      // After the rows of what a copy still had: they stay as lost.
+      for sha256 in purged { try db.forbid(sha256, reason: Self.purgedBefore, by: .local, now: now) }
       if let app = defaultApp, let id = try AppRow.id(of: app, in: db) { try AppRow.setDefault(id, in: db) }
     }
     blobs.forgetPlaced(Array(digests))
+    blobs.forbid(try purges())
   }
+
+  /// A copy has no reasons, which may be as confidential as what was purged.
+  private static let purgedBefore = "purged at the origin that this one was restored from"
 }
 
 extension RestoredChannel {

@@ -101,7 +101,16 @@ struct PurgeHandler: APIHandler {
   // MARK: - What was purged
 
   /// `GET /purges`
-  func list() throws -> Response { .json(PurgeList(purges: try store.purges().map(PurgeInfo.init))) }
+  func list() throws -> Response {
+    let urls = try store.purgedDownloads()
+    return .json(
+      PurgeList(
+        purges: try store.purges().map { purge in
+          var info = PurgeInfo(purge)
+          info.urls = urls[purge.sha256] ?? []
+          return info
+        }))
+  }
 
   /// `DELETE /purges/{sha256}`
   func lift() throws -> Response {
