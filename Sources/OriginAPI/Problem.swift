@@ -10,7 +10,7 @@ package struct Problem: Error, Hashable, Sendable {
   /// The status in words.
   package let title: String
   /// What is wrong and what to do, for people; nil if the server had no more to say.
-  package let detail: String?
+  package var detail: String?
   /// The members specific to this kind of problem.
   package var members: JSONObject
   /// The methods that are allowed instead: the Allow field.

@@ -44,6 +44,9 @@ package struct PublishResult: Sendable {
     plans.flatMap(\.put).filter { $0.content.ctype.essence == "text/html" }.map(\.url.text).sorted()
   }
 
+  /// The bundles that the channel didn't have.
+  package var createdBundles: [BundleName] { plans.filter { $0.base == .none && $0.added > 0 }.map(\.bundle) }
+
   package var added: Int64 { answer.bundles.clampedSum { Int64($0.added) } }
   package var changed: Int64 { answer.bundles.clampedSum { Int64($0.changed) } }
   package var removed: Int64 { answer.bundles.clampedSum { Int64($0.removed) } }

@@ -108,6 +108,24 @@ package struct DataFolder: Sendable {
 }
 
 extension DataFolder {
+  /// Refuses a folder with something else in it, such as a build, as the place of a new origin. A folder with a database is
+  /// taken as it is.
+  /// - Throws: `foreignFolder`.
+  package func refuseForeign() throws(StoreError) {
+    let found = try StoreError.disk { () throws(SystemError) -> String? in
+      if try Kernel.status(path)?.kind != .folder { return nil }
+      if try Kernel.status(database) != nil { return nil }
+      let own = [database, lock, adminToken, blobs, reserve, temporary, unreleased, quarantine, derived].map {
+        String($0.dropFirst(path.count + 1))
+      }
+      // A file system has this one from the start.
+      return try Folder.textNames(path).sorted().first { name in
+        name != "lost+found" && !own.contains { name.hasPrefix($0) }
+      }
+    }
+    if let found { throw .foreignFolder(path: path, name: found) }
+  }
+
   /// Takes the folder for this process; creates it if it is missing.
   /// - Throws: `inUse`.
   func take() throws(StoreError) -> FolderLock {

@@ -47,6 +47,8 @@ extension StoreError: CustomStringConvertible {
       "leases have kept gc from running for a day, so it runs before there is another one; try again in an hour"
     case .unknownLease:
       "the lease has ended, as a purge ends all of them; files read under it may have been removed, so run it again"
+    case .foreignFolder(let path, let name):
+      "\(path) has no xcache data, but something else in it, such as \(name); choose an empty folder, or one that doesn't exist, with --data"
     case .notEmpty(let path): "\(path) already contains an origin's data; choose a new folder with --data"
     case .alteredMigration(let name):
       "the database was made by an xcache whose \(name) differs from this one's; use the xcache that created it"
@@ -113,7 +115,7 @@ extension StoreError: CustomStringConvertible {
       "the version of that time is no longer kept; `xcache log` lists those that are, the oldest is \(oldest)"
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
-    case .tooManySteps(let steps, let kept): Self.stepsMessage(steps, kept)
+    case .tooManySteps(let steps, let kept, let bundle): Self.stepsMessage(steps, kept, bundle)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
       "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list\(Self.options(app))` shows it"
@@ -168,11 +170,12 @@ extension StoreError: CustomStringConvertible {
       + "`xcache diff \(limit) \(release.version)`, then give --if-version \(release.version)"
   }
 
-  private static func stepsMessage(_ steps: Int, _ kept: Int) -> String {
+  private static func stepsMessage(_ steps: Int, _ kept: Int, _ bundle: BundleName?) -> String {
     let tooFar = "\(steps) step\(steps == 1 ? "" : "s") back is too far"
     guard kept > 0 else {
       return
-        "\(tooFar): no earlier state is kept; `xcache unpublish --bundle NAME` takes a bundle out of the channel"
+        "\(tooFar): no earlier state is kept; `xcache unpublish --bundle \(bundle?.text ?? "NAME")` takes "
+        + "\(bundle == nil ? "a" : "the") bundle out of the channel"
     }
     return """
       \(tooFar): only \(kept) earlier \(kept == 1 ? "state is" : "states are") kept; `xcache log` shows them; \
@@ -208,7 +211,8 @@ extension StoreError: CustomStringConvertible {
     list("already published by another bundle with different content, type or headers", conflicts) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
-      + "\nexclude them (--exclude), or release them with the other bundle; `xcache unpublish --bundle NAME` removes a bundle"
+      + "\nexclude them (--exclude), or release them with the other bundle; "
+      + "`xcache unpublish --bundle \(conflicts.first?.bundle.text ?? "NAME")` removes that bundle"
   }
 
   private static func foreignMessage(_ foreign: ForeignURLs) -> String {

@@ -79,8 +79,8 @@ package enum StoreError: Error, Sendable {
   case unknownMoment(oldestKept: ManifestVersion)
   /// Thrown when the document version of a time is older than the oldest one that is kept.
   case unknownDocument(ChannelDocument, oldestKept: Int64)
-  /// Thrown when there are fewer distinct earlier states to go back to.
-  case tooManySteps(Int, kept: Int)
+  /// Thrown when there are fewer distinct earlier states to go back to; names the bundle if there is only one.
+  case tooManySteps(Int, kept: Int, of: BundleName? = nil)
 
   // Channels.
   /// Thrown when a channel accepts no releases.
@@ -110,6 +110,8 @@ package enum StoreError: Error, Sendable {
   case tooManyActs(String, limit: Int)
   /// Thrown when an origin is to be restored into a folder that already holds one.
   case notEmpty(path: String)
+  /// Thrown when the place of a new origin's data has something else in it.
+  case foreignFolder(path: String, name: String)
   /// Thrown when a zip of a channel's files can't be created.
   case archive(ArchiveError)
 

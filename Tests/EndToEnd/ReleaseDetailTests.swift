@@ -50,6 +50,39 @@ import Testing
     }
   }
 
+  @Test("promote refuses a --map under which there is nothing, and says what it undoes") func promoteUndoes()
+    throws
+  {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let promote = ["promote", "--app", "shop", "--from", "online", "--to", "stage"]
+      #expect(try Outcome(site.start(promote + ["--create"])).exitCode == 0)
+      let typo = try Outcome(
+        site.start(promote + ["--map", "https://tset.example.com=https://m.example.com"]))
+      #expect(
+        typo.exitCode == 3
+          && typo.errors.contains("no URL of channel \"online\" is under https://tset.example.com"),
+        "\(typo.errors)")
+      try site.publish(["a.js": "2"])
+      let none = try Outcome(site.start(promote))
+      #expect(none.exitCode == 0 && !none.output.contains("undoes"), "\(none.output)")
+      try site.publish(["a.js": "hotfix"], as: "main", app: "shop", base: Site.base, "--channel", "stage")
+      try site.publish(["a.js": "3"])
+      let dry = try Outcome(site.start(promote + ["--dry-run"]))
+      #expect(
+        dry.output.contains("would undo what was released to stage in main alone: version 3 by admin"),
+        "\(dry.output)")
+      let done = try Outcome(site.start(promote))
+      #expect(
+        done.output.contains("undoes what was released to stage in main alone: version 3 by admin"),
+        "\(done.output)")
+      let later = try Outcome(site.start(promote + ["--if-version", "1"]))
+      #expect(
+        later.exitCode == 3 && later.errors.contains("`xcache diff 1 4 --app shop --channel stage`"),
+        "\(later.errors)")
+    }
+  }
+
   @Test("A release that drops an exclude is told of before it goes") func droppedExclude() throws {
     try Site.with { site in
       let files: Files = [

@@ -303,7 +303,7 @@ import Testing
       for words in [["--app", "shpo"], ["--app", "shpo", "--json"]] {
         let none = try Outcome(try site.start(["channel", "list"] + words))
         #expect(none.exitCode == 1 && none.output.isEmpty != words.contains("--json"))
-        #expect(none.errors.contains("no app shpo") && none.errors.contains("there is shop"))
+        #expect(none.errors.contains("no app shpo") && none.errors.contains("did you mean shop?"))
       }
     }
   }

@@ -71,6 +71,16 @@ package struct URLRewriting: Sendable {
     return url
   }
 
+  /// Returns the rules that no URL is under.
+  package func idleRules(for urls: some Sequence<ResourceURL>) -> [Rule] {
+    var idle = rules
+    for url in urls {
+      if idle.isEmpty { break }
+      idle.removeAll { $0.rest(of: url) != nil }
+    }
+    return idle
+  }
+
   /// Returns a prefetch config with its pages and APIs rewritten; bodies are unchanged.
   package func apply(toPrefetch config: JSONValue) throws(ResourceURLError) -> JSONValue {
     var pages: [JSONValue] = []

@@ -99,7 +99,8 @@ struct FleetState: Sendable {
     if let kill = channel.kill {
       add(
         "killed", "error",
-        "The kill switch is on: devices use only the network. \(kill.author): \(kill.reason)")
+        "The kill switch is on: devices use only the network. \(kill.author)"
+          + (kill.reason.isEmpty ? " gave no reason." : ": \(kill.reason)"))
     }
     if channel.damaged > 0 {
       let (noun, them) = channel.damaged == 1 ? ("URL has", "its bundle") : ("URLs have", "their bundles")

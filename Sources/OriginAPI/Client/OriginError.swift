@@ -57,17 +57,30 @@ extension OriginError {
 
   /// 3 if the origin refuses what was asked for, 1 otherwise.
   package var exitCode: Int32 {
-    problem.map { $0.status == 409 || ["foreign-hosts", "secret"].contains($0.code) } == true ? 3 : 1
+    problem.map {
+      $0.status == 409 || ["foreign-hosts", "secret"].contains($0.code) || $0.isOldRefusalToCreate
+    } == true ? 3 : 1
   }
 }
 
 extension Problem {
+  /// Origins of 0.2.0 and before create what doesn't exist, and refuse a request that says not to: it is sent only then.
+  fileprivate var isOldRefusalToCreate: Bool {
+    status == 400 && detail?.hasPrefix("\"create\" is not a member of this request") == true
+  }
+
   /// The origin's own words, plus what the client knows to do about it.
   package var message: String {
     guard let detail else {
       return title
         + Listing.below(conflicts.map { "\($0.url) is in bundle \($0.bundle)" }, hint: "--json lists all")
     }
+    if isOldRefusalToCreate {
+      return
+        "there is no such app or channel, and this origin's xcache is too old to name the nearest one. Nothing was "
+        + "released. To create it, add --create"
+    }
+    if code == "not-found" { return "\(detail): the origin's xcache is too old for this; update it" }
     guard code == "token" else { return detail }
     return tokenSource.map { "\(detail). It came from \($0)" }
       ?? "\(detail); give one with --token or XCACHE_TOKEN, or run `xcache login`"

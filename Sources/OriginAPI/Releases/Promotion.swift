@@ -48,6 +48,8 @@ package struct PromotionDetails: Codable, Sendable {
   @OrNull package var prefetch: PrefetchResult?
   /// What a device on the replaced version downloads; nil if nothing changes, or it hasn't been worked out.
   package var update: TransferCost?
+  /// The releases that this undoes, since they didn't come from `from`; nil from an older origin.
+  package var takesBack: [RollbackDetails.Bundle]?
 
   package init(
     from: ChannelName, fromVersion: ManifestVersion, left: [String], warnings: [String],

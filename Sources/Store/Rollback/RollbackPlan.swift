@@ -91,10 +91,15 @@ struct RollbackPlan {
       try db.requireKept(version, in: channel.id)
       return version
     case .steps(let steps):
-      guard request.bundle != nil, let bundle = scope.first else {
-        return try db.stepsBack(steps, in: channel)
+      do throws(StoreError) {
+        guard request.bundle != nil, let bundle = scope.first else {
+          return try db.stepsBack(steps, in: channel)
+        }
+        return try db.stepsBack(steps, of: bundle, in: channel)
+      } catch .tooManySteps(let steps, let kept, _) {
+        let live = scope.filter { $0.resources > 0 }
+        throw .tooManySteps(steps, kept: kept, of: live.count == 1 ? live[0].name : nil)
       }
-      return try db.stepsBack(steps, of: bundle, in: channel)
     }
   }
 

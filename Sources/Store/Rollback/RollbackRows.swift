@@ -141,6 +141,18 @@ extension Database {
     ) { Purge(sha256: $0.get(0), at: $0.get(1), author: $0.get(2), reason: $0.get(3)) }
   }
 
+  /// The releases that changed a bundle after the last one whose content came from another channel, newest first.
+  func stamps(of bundle: BundleInfo, notFrom source: ChannelInfo) throws(StoreError) -> [ReleaseStamp] {
+    let last = try value(
+      Int64.self,
+      """
+      SELECT max(b.version) FROM release_bundle AS b
+      JOIN release_source AS s ON s.channel_id = b.channel_id AND s.version = b.version
+      WHERE b.bundle_id = ? AND s.source_channel_id = ?
+      """, bundle.id, source.id)
+    return try stamps(of: bundle, after: ManifestVersion(last ?? 0))
+  }
+
   /// The releases that changed a bundle after `target`, newest first.
   func stamps(of bundle: BundleInfo, after target: ManifestVersion) throws(StoreError) -> [ReleaseStamp] {
     try all(
@@ -150,5 +162,20 @@ extension Database {
       WHERE b.bundle_id = ? AND b.version > ? ORDER BY b.version DESC
       """, bundle.id, target.number
     ) { ReleaseStamp(version: $0.version(0), author: $0.get(1), at: $0.get(2)) }
+  }
+}
+
+extension Store {
+  /// The releases of each bundle of a channel since the last one that was promoted from `source`, newest first.
+  package func releases(of channel: ChannelInfo, notFrom source: ChannelInfo) throws(StoreError)
+    -> [BundleName: [ReleaseStamp]]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      var releases: [BundleName: [ReleaseStamp]] = [:]
+      for bundle in try db.bundles(of: channel.id) {
+        releases[bundle.name] = try db.stamps(of: bundle, notFrom: source)
+      }
+      return releases
+    }
   }
 }

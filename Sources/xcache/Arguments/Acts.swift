@@ -75,7 +75,7 @@ extension Spelling {
   /// What other programs call the same thing.
   private static let synonyms: [String: Set<String>] = [
     "thaw": ["unfreeze", "defrost", "unlock"], "freeze": ["lock"], "list": ["ls"],
-    "create": ["add", "new", "make"], "remove": ["rm", "delete", "del", "unpin"],
+    "create": ["add", "new", "make"], "remove": ["rm", "delete", "del", "unpin"], "pin": ["unpin"],
     "revoke": ["rm", "delete", "remove"],
     "forget": ["rm", "delete", "remove"], "add": ["create", "new"], "push": ["set", "upload"],
     "set": ["push"],

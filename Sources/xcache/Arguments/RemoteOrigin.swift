@@ -38,6 +38,11 @@ struct RemoteOrigin {
     var settings = given.over(try Settings.file(from: "."))
     let (profile, known) = try Self.profile(&settings, arguments)
     self.known = settings.server == nil ? known : []
+    // As in a CI job without its secret, which must not use the login of whoever uses the machine, too.
+    if settings.token == nil, profile?.token != nil, arguments.environment["XCACHE_TOKEN"]?.isEmpty == true {
+      throw UsageError(
+        "XCACHE_TOKEN is set, but empty: set it to a token, or unset it to use that of `xcache login`")
+    }
     settings.token = settings.token ?? profile?.token
     self.settings = settings
     tokenSource = token?.source ?? profile?.token.map { _ in "xcache login" }

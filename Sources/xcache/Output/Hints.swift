@@ -17,7 +17,11 @@ struct Hints: Sendable {
     guard let arguments = try? Arguments(rest, options: options, environment: [:]) else { return }
     for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
       // A channel that is copied from is the one whose versions are in question.
-      let value = arguments.all(option).first ?? (option == "channel" ? arguments.all("from").first : nil)
+      // With --if-version, those of the other one.
+      let copied = arguments.isGiven("if-version") ? "to" : "from"
+      let value =
+        arguments.all(option).first
+        ?? (option == "channel" && command.name == "promote" ? arguments.all(copied).first : nil)
       if let value { given.append((option, value)) }
     }
   }

@@ -54,6 +54,18 @@ import Testing
     #expect(error.isOutage == isOutage && error.exitCode == 1)
   }
 
+  /// What an origin of 0.2.0 says to requests that it doesn't know.
+  @Test func anOlderOriginIsNamedAsSuch() {
+    let create = Problem(
+      status: 400, title: "Bad Request", code: "bad-request",
+      detail: "\"create\" is not a member of this request; nothing was done; leave it out")
+    let error = OriginError.refused(create)
+    #expect(error.exitCode == 3 && error.message.contains("Nothing was released. To create it, add --create"))
+    let path = Problem(
+      status: 404, title: "Not Found", code: "not-found", detail: "the API has no such path")
+    #expect(OriginError.refused(path).message.contains("the origin's xcache is too old for this"))
+  }
+
   /// 3: the origin has understood, and won't; another try needs another release.
   @Test(
     arguments: [

@@ -75,6 +75,12 @@ extension AccessToken {
   func check(_ scope: TokenScope, in names: ChannelNames) throws(Problem) {
     guard !allows(scope, app: names.app, channel: names.channel) else { return }
     let limits = [app.map { "app \($0)" }, channel.map { "channel \($0)" }].compactMap { $0 }
+    guard self.scope < scope else {
+      throw Problem(
+        .forbidden, "scope",
+        "token \"\(name)\" is for \(limits.joined(separator: ", ")) only, not for app \(names.app), channel \(names.channel)"
+      )
+    }
     let place = limits.isEmpty ? "" : " in " + limits.joined(separator: ", ")
     throw Problem(
       .forbidden, "scope",

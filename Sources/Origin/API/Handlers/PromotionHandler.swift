@@ -15,6 +15,7 @@ struct PromotionHandler: APIHandler {
     try context.checkExists(unless: body.create)
     let (source, contents) = try source(body, names)
     let rewriting = try Self.rewriting(body)
+    try Self.checkUsed(rewriting, contents, source)
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(body.message, member: "message", .message) ?? "",
@@ -31,8 +32,8 @@ struct PromotionHandler: APIHandler {
       input.prefetch = try prefetch(body, source, rewriting)
     }
     // What the answer adds to the outcome is worked out before the release is made: afterwards nothing may fail any more.
-    let (left, warnings) = (
-      try left(source, contents, names), try filesNaming(rewriting, contents)
+    let (left, warnings, undone) = (
+      try left(source, contents, names), try filesNaming(rewriting, contents), try undone(input)
     )
     let createsApp = caller.scope == .admin && caller.isUnlimited
     let waits = !input.dryRun && body.now != true
@@ -46,11 +47,40 @@ struct PromotionHandler: APIHandler {
       var details = PromotionDetails(
         from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
         prefetch: outcome.prefetch.map { PrefetchResult($0) })
-      if outcome.changed { details.update = prepared.1.map { TransferCost($0) } }
+      if outcome.changed {
+        details.update = prepared.1.map { TransferCost($0) }
+        details.takesBack = outcome.bundles.compactMap { bundle in
+          undone[bundle.name].map {
+            .init(
+              bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
+              releases: $0.map { ReleaseReference($0) })
+          }
+        }
+      }
       return APIAnswer(PromotionAnswer(release, details), madeBy: outcome, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
     }
+  }
+
+  /// A rule under which there is nothing is misspelt: its URLs would be released as they are, and replace those that were meant.
+  private static func checkUsed(_ rewriting: URLRewriting, _ contents: Contents, _ source: ReleaseSource)
+    throws
+  {
+    guard !contents.isEmpty,
+      let idle = rewriting.idleRules(for: contents.values.lazy.flatMap(\.keys)).first
+    else { return }
+    throw Problem(
+      .conflict, "nothing-mapped",
+      "no URL of channel \"\(source.channel.name)\" is under \(idle.from), so \"map\" (--map) wouldn't rewrite any by this rule. "
+        + "Nothing was released")
+  }
+
+  /// The releases of each bundle that didn't come from the source, since the last one that did: promoting undoes them.
+  private func undone(_ input: ReleaseInput) throws -> [BundleName: [ReleaseStamp]] {
+    guard let source = input.source?.channel, let channel = try? store.channel(input.app, input.channel)
+    else { return [:] }
+    return try store.releases(of: channel, notFrom: source).filter { !$0.value.isEmpty }
   }
 
   private static func nothing(in source: ReleaseSource) -> Problem {

@@ -125,17 +125,13 @@ extension RequestContext {
   func checkExists(unless create: Bool?) throws {
     if create != false { return }
     let names = try names
-    let channels = try store.channels().filter { caller.allows(.read, app: $0.app, channel: $0.name) }
-    guard !channels.contains(where: { $0.app == names.app && $0.name == names.channel })
-    else { return }
-    let known = channels.filter { $0.app == names.app }.map(\.name.text)
-    let apps = Set(channels.map(\.app.text)).sorted()
-    let isApp = known.isEmpty
-    let nearest =
-      isApp
-      ? Spelling.nearest(to: names.app.text, among: apps)
-      : Spelling.nearest(to: names.channel.text, among: known)
-    let there = (isApp ? apps : known.sorted()).prefix(5).joined(separator: ", ")
+    let known = try KnownNames(store, readableBy: caller)
+    if known.has(names) { return }
+    let channels = known.channels(of: names.app)
+    let isApp = channels.isEmpty
+    let (word, all) = isApp ? (names.app.text, known.apps) : (names.channel.text, channels)
+    let nearest = Spelling.nearest(to: word, among: all)
+    let there = all.prefix(5).joined(separator: ", ")
     let words =
       isApp
       ? "there is no app \"\(names.app)\"" : "app \"\(names.app)\" has no channel \"\(names.channel)\""

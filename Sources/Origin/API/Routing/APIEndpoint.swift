@@ -41,7 +41,7 @@ struct APIEndpoint: Sendable {
     switch act {
     case .answer(let requirement, let handle):
       return .later {
-        respond {
+        respond(to: call) {
           let context = try authorize(call, requirement)
           guard call.method == .delete else { return call.reader.response(try handle(context)) }
           return try once(context, body: SHA256.of([]), handle)
@@ -52,7 +52,7 @@ struct APIEndpoint: Sendable {
     case .document(let requirement, _, _) where !call.coding.isKnown,
       .upload(let requirement, _) where !call.coding.isKnown:
       return .later {
-        respond {
+        respond(to: call) {
           _ = try authorize(call, requirement)
           throw Problem.unknownCoding
         }
@@ -71,7 +71,7 @@ struct APIEndpoint: Sendable {
   private func refusal(_ call: APIRequest, _ requirement: Requirement, over limit: UInt64) -> Answer? {
     guard let length = call.length, UInt64(clamping: length) > limit else { return nil }
     return .later {
-      respond {
+      respond(to: call) {
         _ = try authorize(call, requirement)
         throw Problem.tooLarge(limit: limit)
       }
@@ -79,11 +79,11 @@ struct APIEndpoint: Sendable {
   }
 
   /// Runs a handler and turns its errors into answers; internal errors are logged.
-  func respond(_ handle: () throws -> Response) -> Response {
+  func respond(to request: APIRequest, _ handle: () throws -> Response) -> Response {
     do {
       return try handle()
     } catch {
-      let problem = Problem(error)
+      let problem = problem(error, request)
       // Nobody is there to read about what was broken off.
       if case StoreError.cancelled = error { return problem.response }
       if problem.status >= 500 { failures.note(problem, problem.detail ?? problem.title) }

@@ -98,7 +98,7 @@ extension Problem {
     case .unknownVersion, .noVersion: self.init(.notFound, "unknown-version", words)
     case .unknownMoment: self.init(.notFound, "unknown-version", words)
     case .unknownDocument: self.init(.notFound, "unknown-version", words)
-    case .tooManySteps(_, let kept):
+    case .tooManySteps(_, let kept, _):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
     case .frozen(_, _, let freeze):
       self.init(

@@ -56,7 +56,7 @@ final class DocumentReceiver: BodyReceiver {
   }
 
   func finish() -> Response {
-    api.respond {
+    api.respond(to: request) {
       switch state {
       case .refused(let error): throw error
       case .receiving(_, let document, _):

@@ -53,7 +53,7 @@ final class UploadReceiver: BodyReceiver {
   }
 
   func finish() -> Response {
-    api.respond {
+    api.respond(to: request) {
       switch state {
       case .receiving(let sink):
         // Checked again: a large file takes long to arrive, and the token may be revoked or expire meanwhile.

@@ -19,10 +19,12 @@ enum ChannelActions {
     let channels = answer.value.channels
     // A misspelt app isn't the same as an app without channels.
     if !arguments.has("all"), let app = remote.settings.app, !channels.contains(where: { $0.app == app }) {
-      let there = Set(channels.map(\.app.text)).sorted().joined(separator: ", ")
+      let apps = Set(channels.map(\.app.text)).sorted()
+      let there = apps.isEmpty ? "" : "; there is \(apps.joined(separator: ", "))"
+      let suggestion = Spelling.suggestion(for: app.text, among: apps)
       throw Failure(
-        "no app \(app) with a channel that this token may read"
-          + (there.isEmpty ? "" : "; there is \(there)"), name: "unknown-app")
+        "no app \(app) with a channel that this token may read\(suggestion.isEmpty ? there : suggestion)",
+        name: "unknown-app")
     }
     if arguments.has("json") {
       terminal.say(json: answer.document)

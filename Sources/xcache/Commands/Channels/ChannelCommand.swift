@@ -108,7 +108,8 @@ enum ChannelSet {
           ?? "devices send all usage reports")
     }
     guard !words.isEmpty else {
-      throw remote.missing("nothing to set: give --interval SECONDS, --hosts NAMES or --reports PERCENT")
+      throw remote.missing(
+        "nothing to set: give --interval SECONDS, --hosts NAMES, --reports PERCENT or --public-url URL")
     }
     let answer = try remote.api.change(request, of: try remote.address)
     if arguments.has("json") {

@@ -54,8 +54,9 @@ enum ChannelMove {
     if answer.was == answer.publicURL {
       return ["nothing changed: downloads are at \(answer.publicURL) already"]
     }
+    let warning = answer.publicURL.isLoopback ? [loopbackWarning(answer.publicURL, terminal)] : []
     guard release.isChanged else {
-      return [
+      return warning + [
         "\(dryRun ? "would move" : "moved") from \(answer.was) to \(answer.publicURL); nothing is published yet"
       ]
     }
@@ -72,6 +73,11 @@ enum ChannelMove {
       lines.append(
         "\(answer.was) has to go on answering: devices that haven't polled since download from there")
     }
-    return lines + release.freezeLines(terminal, of: channel.channel) + release.receiptLines
+    return warning + lines + release.freezeLines(terminal, of: channel.channel) + release.receiptLines
+  }
+
+  private static func loopbackWarning(_ url: BaseURL, _ terminal: Terminal) -> String {
+    terminal.colour(
+      "warning: only this machine reaches \(url): devices elsewhere couldn't download anything", .yellow)
   }
 }

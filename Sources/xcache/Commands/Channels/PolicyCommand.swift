@@ -133,7 +133,7 @@ enum PolicyCommand {
     }
     if entries.isEmpty { return terminal.say("no page is bypassed") }
     var table = Table(["PATTERN", "UNTIL"])
-    for entry in entries { table.add([entry.pattern.text, entry.until?.text ?? "removed"]) }
+    for entry in entries { table.add([entry.pattern.text, entry.until?.text ?? "no end"]) }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
   }
 

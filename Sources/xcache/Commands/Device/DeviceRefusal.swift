@@ -20,7 +20,20 @@ struct DeviceRefusal {
   func failure(_ message: String, ofVersion: Bool) throws -> Failure {
     if ofVersion, try isThere(remote.channel) { return Failure(message, name: "unknown-version") }
     let isApp = try remote.channel == .online || !isThere(.online)
-    return Failure(message, name: isApp ? "unknown-app" : "unknown-channel")
+    // The message ends with a sentence of what to check.
+    let suggestion = suggestion(isApp).replacing("; did", with: " Did")
+    return Failure(message + suggestion, name: isApp ? "unknown-app" : "unknown-channel")
+  }
+
+  /// Names the nearest app or channel that the token may read; devices' paths name none.
+  private func suggestion(_ isApp: Bool) -> String {
+    guard let app = try? remote.app, let channels = try? remote.api.channels().value.channels else {
+      return ""
+    }
+    return isApp
+      ? Spelling.suggestion(for: app.text, among: Set(channels.map(\.app.text)).sorted())
+      : Spelling.suggestion(
+        for: remote.channel.text, among: channels.filter { $0.app == app }.map(\.channel.text).sorted())
   }
 
   /// Whether a channel exists, judged by its smallest document.

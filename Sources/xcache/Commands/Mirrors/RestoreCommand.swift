@@ -70,6 +70,7 @@ enum RestoreCommand {
   private static func restore(
     copy place: String, to data: String, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
+    try DataFolder(path: data).refuseForeign()
     let progress = ProgressLine(terminal)
     let restoration = Restoration(from: try MirrorVerify.reader(place, arguments)) { done in
       progress.show("restoring", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)

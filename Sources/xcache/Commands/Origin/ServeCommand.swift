@@ -90,6 +90,7 @@ enum ServeCommand {
     let tls = try ServeTLS.acceptor(arguments, log)
     configuration.tls = tls
     var options = try options(arguments, configuration, budget.openFiles, log)
+    try DataFolder(path: data).refuseForeign()
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     // Before opening the folder: what is created there would hide this failure from the next start.
     let server = try listen(configuration)

@@ -59,7 +59,7 @@ enum TokenCommand {
       try Arguments.check(name, .line(bytes: 128), in: "--name")
       let grant = try TokenGrant(arguments, terminal)
       (document, text) = try create(arguments, name, grant)
-      warnOfUnknownApp(grant.app?.text, arguments, terminal)
+      warnOfUnknownNames(grant, arguments, terminal)
       terminal.remark("\(name) \(grant.words)")
       if arguments.has("json") { terminal.say(json: document) } else { terminal.say(text) }
       guard let error = Terminal.unwrittenResult else { return .done }
@@ -133,22 +133,33 @@ enum TokenCommand {
     return (.object(document), token)
   }
 
-  /// Warns about a token for an unknown app: legitimate before its first publish, but usually a spelling mistake.
-  private static func warnOfUnknownApp(_ app: String?, _ arguments: Arguments, _ terminal: Terminal) {
-    guard let app, let known = try? apps(arguments), !known.contains(app) else {
+  /// Warns about a token for an unknown app or channel: legitimate before its first publish, but usually a spelling mistake.
+  private static func warnOfUnknownNames(_ grant: TokenGrant, _ arguments: Arguments, _ terminal: Terminal) {
+    guard let app = grant.app, let all = try? channels(arguments) else { return }
+    let known = all.filter { $0.app == app }.map(\.channel.text).sorted()
+    var (what, suggestion) = ("", "")
+    if known.isEmpty {
+      what = "no app \(app)"
+      suggestion = Spelling.suggestion(for: app.text, among: Set(all.map(\.app.text)).sorted())
+    } else if let channel = grant.channel, !known.contains(channel.text) {
+      what = "no channel \(channel) of app \(app)"
+      suggestion = Spelling.suggestion(for: channel.text, among: known)
+    } else {
       return
     }
     terminal.remark(
-      "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: known.sorted())); it becomes useful once "
-        + "an admin has published there")
+      "warning: there is \(what) yet\(suggestion); it becomes useful once an admin has published there")
   }
 
-  private static func apps(_ arguments: Arguments) throws -> Set<String> {
+  private static func channels(_ arguments: Arguments) throws -> [ChannelAddress] {
     if let data = try arguments.value("data") {
-      return Set(try MaintenanceOutput.ownStore(data, arguments, "").channels().map(\.app.text))
+      return try MaintenanceOutput.ownStore(data, arguments, "").channels().map {
+        ChannelAddress($0.app, $0.name)
+      }
     }
-    return Set(
-      try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map(\.app.text))
+    return try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map {
+      ChannelAddress($0.app, $0.channel)
+    }
   }
 
   static func table(_ tokens: [TokenInfo]) -> [String] {

@@ -145,6 +145,9 @@ enum PromoteCommand {
         ? "dry run: \(release.changeSummary), would become \(channel) \(version)"
         : "\(release.changeSummary), \(channel) \(terminal.colour(version, .bold)) with the content of \(source)"
     )
+    if !terminal.isQuiet {
+      lines += (answer.takesBack ?? []).map { $0.line(dryRun: dryRun, in: channel) }
+    }
     return lines + prefetch + (dryRun ? [] : release.endLines(terminal))
   }
 }

@@ -159,7 +159,8 @@ enum PublishCommand {
     case .noPageStays(let bundle, let pages, let url):
       terminal.remark(
         "bundle \(bundle): this release removes every page of the live version, \(Count.text(pages, "page")) such as \(url); "
-          + "if that isn't meant, check the folder and --base-url, and go back with `xcache rollback`")
+          + "if that isn't meant, check the folder and --base-url"
+          + (isDryRun ? "" : ", and go back with `xcache rollback --bundle \(bundle)`"))
     case .lacking(let files, let bytes):
       if !isDryRun { return }
       terminal.remark(

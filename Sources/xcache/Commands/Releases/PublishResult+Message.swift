@@ -18,6 +18,9 @@ extension PublishResult {
     var lines: [String] = []
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
     if answer.createdChannel { lines.append(dryRun ? "would create the channel" : "created the channel") }
+    for bundle in createdBundles where !answer.createdChannel {
+      lines.append("\(dryRun ? "would create" : "created") bundle \(bundle)")
+    }
     let counts = "+\(added) ~\(changed) −\(removed)"
     let sent = "\(sendsFiles ? "sent" : "would send") \(Bytes.text(uploadedBytes)) of \(Bytes.text(bytes))"
     lines.append(

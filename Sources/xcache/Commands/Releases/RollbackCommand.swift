@@ -192,9 +192,7 @@ enum RollbackCommand {
         : "\(release.changeSummary), \(terminal.colour("version \(release.version)", .bold)) with the content of version \(target)"
     )
     for bundle in terminal.isQuiet ? [] : answer.takesBack {
-      let words = bundle.releases.prefix(5).map { "version \($0.version) by \($0.author)" }
-      let more = bundle.releases.count > 5 ? " and \(bundle.releases.count - 5) more" : ""
-      lines.append("undoes in \(bundle.bundle): " + words.joined(separator: ", ") + more)
+      lines.append("undoes in \(bundle.bundle): \(bundle.list)")
     }
     return lines + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
   }
@@ -231,5 +229,18 @@ enum RollbackCommand {
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(Count.text(cost.files, "file")), \(Bytes.text(cost.fileBytes)), "
         + "except those that they still have"
     ]
+  }
+}
+
+extension RollbackDetails.Bundle {
+  /// The releases that are undone.
+  fileprivate var list: String {
+    let words = releases.prefix(5).map { "version \($0.version) by \($0.author)" }
+    return words.joined(separator: ", ") + (releases.count > 5 ? " and \(releases.count - 5) more" : "")
+  }
+
+  /// Says what a promotion undoes: releases of its channel that didn't come from the other one.
+  func line(dryRun: Bool, in channel: ChannelName) -> String {
+    "\(dryRun ? "would undo" : "undoes") what was released to \(channel) in \(bundle) alone: \(list)"
   }
 }

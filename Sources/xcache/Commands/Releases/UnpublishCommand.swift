@@ -24,7 +24,9 @@ enum UnpublishCommand {
     _ = try arguments.operands()
     let remote = try RemoteOrigin(arguments)
     let bundles = try arguments.all("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
-    guard !bundles.isEmpty else { throw remote.missing("--bundle NAME is required") }
+    guard !bundles.isEmpty else {
+      throw remote.missing("--bundle NAME is required\(live(remote))")
+    }
     for (index, bundle) in bundles.enumerated() where bundles[..<index].contains(bundle) {
       throw UsageError("--bundle \(bundle) was given twice")
     }
@@ -49,5 +51,15 @@ enum UnpublishCommand {
         : "−\(removed), \(terminal.colour("version \(release.version)", .bold))")
     for line in release.receiptLines { terminal.say(line) }
     return .done
+  }
+
+  /// Names the bundles to choose from, if the origin can be asked.
+  private static func live(_ remote: RemoteOrigin) -> String {
+    guard let address = try? remote.address, let overview = try? remote.api.overview(of: address).value else {
+      return ""
+    }
+    let names = overview.bundles.filter { $0.resources > 0 }.map(\.name.text)
+    let list = names.count > 5 ? names.prefix(5).joined(separator: ", ") + ", …" : names.alternatives
+    return names.isEmpty ? "" : "; the channel has \(list)"
   }
 }
