@@ -238,7 +238,7 @@ case("triggers beside an update poll no earlier", ["D-2", "D-4"], downloading, n
      ended, {"trigger": "push", "asks": [world.poll(1), POLICY]}, later(2), trigger(during.poll(2)))
 case("a poll beside an update that the process doesn't outlive counts", ["D-2", "D-4"], downloading,
      serve(poll_rule({}, json=world.nothing(1), fault={"kill": 0}, times=1)), later(), {"trigger": "push", "dies": True}, {"serve": [], "asks": [world.poll(1)]},
-     start(), later(29), trigger(), later(2), serve(during.origin(2, 1), rule(during.url(2, APP), fill=FILL)),
+     start(), serve(during.origin(2, 1), rule(during.url(2, APP), fill=FILL)), later(29), trigger(), later(2),
      trigger(world.poll(1), {"url": during.url(2, APP), "headers": {}}), {"state": {"version": "2"}})
 whole = World()
 whole.publish({INDEX: "<p>one", APP: LINE * COUNT})
