@@ -78,7 +78,11 @@ let package = Package(
 
     // Floor 4
     library(
-      "Origin", ["BuildCheck", "CAssets", "Compression", "HTTP", "Manifests", "OriginAPI", "System", "Store"]),
+      "Origin",
+      [
+        "BuildCheck", "CAssets", "Compression", "HTTP", "HTTPClient", "Manifests", "OriginAPI", "System",
+        "Store",
+      ]),
     library(
       "Mirror",
       ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),

@@ -1,6 +1,9 @@
 // The only interface to libcurl: curl_easy_setopt and curl_easy_getinfo are variadic, so there is a function per argument type.
 #pragma once
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
 
 static inline CURLcode xcache_setopt_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode xcache_setopt_off(CURL *h, CURLoption o, curl_off_t v) { return curl_easy_setopt(h, o, v); }
@@ -20,6 +23,25 @@ static inline CURLcode xcache_setopt_progress(CURL *h, xcache_curl_progress v) {
 typedef int (*xcache_curl_prereq)(void *, char *, char *, int, int);
 static inline CURLcode xcache_setopt_prereq(CURL *h, xcache_curl_prereq v) {
   return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, v);
+}
+typedef curl_socket_t (*xcache_curl_opensocket)(void *, curlsocktype, struct curl_sockaddr *);
+static inline CURLcode xcache_setopt_opensocket(CURL *h, xcache_curl_opensocket v) {
+  return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, v);
+}
+// Writes the bytes of an address in network order, and returns their count, or 0 for one that is neither IPv4 nor IPv6.
+static inline int xcache_socket_address(const struct curl_sockaddr *a, unsigned char bytes[16]) {
+  if (a->family == AF_INET) {
+    memcpy(bytes, &((const struct sockaddr_in *)&a->addr)->sin_addr, 4);
+    return 4;
+  }
+  if (a->family == AF_INET6) {
+    memcpy(bytes, &((const struct sockaddr_in6 *)&a->addr)->sin6_addr, 16);
+    return 16;
+  }
+  return 0;
+}
+static inline curl_socket_t xcache_open_socket(const struct curl_sockaddr *a) {
+  return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 static inline CURLMcode xcache_multi_setopt_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
 // Returns the handle of a finished request and sets its result, or returns NULL if there is none.

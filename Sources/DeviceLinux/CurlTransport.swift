@@ -133,7 +133,7 @@ extension TransportError {
   init(_ error: HTTPClientError) {
     let kind: Kind =
       switch error {
-      case .couldNotResolve, .couldNotConnect, .tls: .unreachable
+      case .couldNotResolve, .couldNotConnect, .refusedAddress, .tls: .unreachable
       case .timedOut: .timedOut
       case .reset, .cutOff: .broken
       case .answerTooLong: .tooLong

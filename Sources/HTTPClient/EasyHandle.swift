@@ -58,6 +58,7 @@ final class EasyHandle {
     setBody(request)
     let outcome = withExtendedLifetime(exchange) { () -> Result<CURLcode, HTTPClientError> in
       setCallbacks(Unmanaged.passUnretained(exchange).toOpaque())
+      if request.admits != nil { setAdmission(Unmanaged.passUnretained(exchange).toOpaque()) }
       return Result { () throws(HTTPClientError) in try run(handle) }
     }
     var route = route(isSecure: Target(request.url)?.isSecure ?? false)
@@ -73,6 +74,9 @@ final class EasyHandle {
     if ofLostConnections.contains(code), !route.isNew { exchange.connectionEnded() }
     isToBeRepeated = exchange.isToBeRepeated
     if isToBeRepeated, let target = Target(request.url) { throw .reset(host: target.host, port: target.port) }
+    if code == CURLE_COULDNT_CONNECT, let address = exchange.refusedAddress {
+      throw .refusedAddress(host: Target(request.url)?.host ?? request.url, address: address)
+    }
     guard code == CURLE_OK else { throw error(code, request.url) }
     // For a response that breaks off in its head, libcurl reports success.
     guard exchange.isHeadWhole || exchange.status == 0 else {
@@ -125,6 +129,9 @@ final class EasyHandle {
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     if request.waitsForConnection { set(CURLOPT_PIPEWAIT, 1) }
     if request.isRepeat { set(CURLOPT_FRESH_CONNECT, 1) }
+    // "Setting the proxy string to "" (an empty string) explicitly disables the use of a proxy, even if there is an
+    // environment variable set for it."
+    if !request.usesProxy { set(CURLOPT_PROXY, "") }
     if let authorities = request.authorities { set(CURLOPT_CAINFO, authorities) }
   }
 
@@ -201,6 +208,20 @@ final class EasyHandle {
       set(option, pointer: exchange)
     }
     set(CURLOPT_NOPROGRESS, 0)
+  }
+
+  /// Has each address checked before a socket is made for it: a check of the name's addresses beforehand would be of another
+  /// lookup.
+  private func setAdmission(_ exchange: UnsafeMutableRawPointer) {
+    xcache_setopt_opensocket(handle) { context, _, address in
+      guard let context, let address else { return curl_socket_t(-1) }
+      let bytes = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+        count = buffer.baseAddress.map { Int(xcache_socket_address(address, $0)) } ?? 0
+      }
+      // CURL_SOCKET_BAD: "Return CURL_SOCKET_BAD to signal an unrecoverable error"; libcurl goes on with the next address.
+      return HTTPExchange.at(context).mayConnect(to: bytes) ? xcache_open_socket(address) : curl_socket_t(-1)
+    }
+    set(CURLOPT_OPENSOCKETDATA, pointer: exchange)
   }
 
   private func fieldList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>?

@@ -8,6 +8,8 @@ package enum HTTPClientError: Error, Sendable {
   case couldNotResolve(host: String)
   /// Thrown when nothing listens there, or there is no route to it.
   case couldNotConnect(host: String, port: Int)
+  /// Thrown when the host has only addresses that aren't to be connected to; with the last of them.
+  case refusedAddress(host: String, address: [UInt8])
   /// Thrown when no connection was established in time, or too few bytes were transferred for too long.
   case timedOut(host: String, port: Int)
   /// Thrown when certificates or ciphers don't agree; `reason` is the TLS library's message.
@@ -39,6 +41,8 @@ extension HTTPClientError: CustomStringConvertible {
     case .badField(let name): "the header field \"\(name)\" has no name or contains a control character"
     case .couldNotResolve(let host): "no host named \(host)"
     case .couldNotConnect(let host, let port): "nothing answers at \(host) port \(port)"
+    case .refusedAddress(let host, let address):
+      "\(host) has the address \(Self.text(address)), where nothing is sent"
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
     case .tls(let host, let reason):
       "no secure connection to \(host): "
@@ -53,6 +57,12 @@ extension HTTPClientError: CustomStringConvertible {
     case .cancelled: "stopped"
     case .failed(_, let reason): reason
     }
+  }
+
+  private static func text(_ address: [UInt8]) -> String {
+    guard address.count == 16 else { return address.map { "\($0)" }.joined(separator: ".") }
+    let groups = stride(from: 0, to: 16, by: 2).map { UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]) }
+    return groups.map { String($0, radix: 16) }.joined(separator: ":")
   }
 
   /// Whether the file of certificates to trust is the cause, whatever server was asked.

@@ -13,6 +13,9 @@ final class HTTPExchange {
   private let memoryLimit: Int?
   private let mayBeRepeated: Bool
   private let isRepeat: Bool
+  private let admits: (@Sendable ([UInt8]) -> Bool)?
+  /// The address that was refused last, 4 or 16 bytes; nil if none was.
+  private(set) var refusedAddress: [UInt8]?
 
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -43,6 +46,7 @@ final class HTTPExchange {
     memoryLimit = request.memoryLimit
     mayBeRepeated = request.mayBeRepeated
     isRepeat = request.isRepeat
+    admits = request.admits
   }
 
   /// The result of reading bytes to send.
@@ -92,6 +96,13 @@ final class HTTPExchange {
     isUnanswered = true
     handOver?.isReady(on: line)
     return true
+  }
+
+  /// Whether a connection to this address may be made.
+  func mayConnect(to address: [UInt8]) -> Bool {
+    guard let admits, !admits(address) else { return true }
+    refusedAddress = address
+    return false
   }
 
   private func fill(_ room: UnsafeMutableRawBufferPointer) -> Int? {

@@ -36,6 +36,11 @@ package struct HTTPRequest: Sendable {
   package var asksBeforeBody = true
   /// Whether fields may have control characters, as those of browsers may; never CR, LF or NUL.
   package var takesControls = false
+  /// Whether a proxy that the environment names is used.
+  package var usesProxy = true
+  /// Decides, before a connection is made, whether it may be to this address of 4 or 16 bytes; nil: any. A connection that is
+  /// reused isn't asked about again.
+  package var admits: (@Sendable ([UInt8]) -> Bool)?
   /// The most bytes of the response that may wait to be read, all in memory; if nil, they may go to a file.
   package var memoryLimit: Int?
   /// Called while bytes move and at least once a second; `false` stops the exchange.

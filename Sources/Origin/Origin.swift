@@ -22,6 +22,7 @@ package final class Origin: Sendable {
   let renderer: AnswerRenderer
   private let maintenance: MaintenanceService
   private let scrubber: Scrubber?
+  private let webhooks: WebhookService
   let pages = Pages.embedded
   /// The text of `/metrics`.
   let metrics: RecentText
@@ -127,6 +128,8 @@ package final class Origin: Sendable {
       failures: failures, gc: options.gc, purges: releases.purges, log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
+    let webhooks = WebhookService(store: store, log: options.log)
+    self.webhooks = webhooks
     self.service = service
     backlog = BacklogWorker(
       store: store, catalog: catalog, builder: builder, service: service, push: options.push, log: options.log
@@ -141,6 +144,7 @@ package final class Origin: Sendable {
     }
     metrics = RecentText { [attempts = api.attempts, metrics = options.metrics] in
       metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
+        + webhooks.prometheusText
         + attempts.metrics + service.counters.prometheusText(pending: service.backlog.pending)
         + service.packs.counters.prometheusText + service.packBytesText + builder.prometheusText
         + coded.prometheusText
@@ -154,6 +158,7 @@ package final class Origin: Sendable {
     try backlog.start()
     try maintenance.start()
     try scrubber?.start()
+    try webhooks.start()
   }
 
   /// Returns the handler of one event loop; called on that loop's thread.
@@ -166,11 +171,13 @@ package final class Origin: Sendable {
     renderer.beginStopping()
     maintenance.beginStopping()
     scrubber?.beginStopping()
+    webhooks.beginStopping()
   }
 
   /// Writes the last counts, once no event loop is running any more.
   package func finish() {
     scrubber?.finish()
+    webhooks.finish()
     maintenance.finish()
   }
 

@@ -145,6 +145,14 @@ extension StoreError: CustomStringConvertible {
     case .unknownToken(let name):
       "no valid token has the id or name \"\(name)\"; `xcache token list` shows all tokens"
     case .tokenEnded(let name): "the token \"\(name)\" was revoked or has expired"
+    case .unknownWebhook(let name):
+      "no webhook has the id or URL \"\(name)\"; `xcache webhook list` shows all webhooks"
+    case .severalWebhooks(let ids):
+      "several webhooks have this URL: \(ids.joined(separator: ", ")); name one by its id"
+    case .tooManyWebhooks(let limit):
+      "there are \(limit) webhooks already, as many as allowed; remove one first"
+    case .webhookDisabled(let id, let reason):
+      "nothing is sent to webhook \(id) any more, since \(reason); remove it, and add it again once its receiver is back"
     }
   }
 

@@ -149,6 +149,16 @@ package enum StoreError: Error, Sendable {
   /// Thrown when the token of a request was revoked or has expired.
   case tokenEnded(String)
 
+  // Webhooks.
+  /// Thrown when no webhook has that id or URL.
+  case unknownWebhook(String)
+  /// Thrown when several webhooks have that URL; with their ids.
+  case severalWebhooks([String])
+  /// Thrown when there are as many webhooks as allowed.
+  case tooManyWebhooks(Int)
+  /// Thrown when nothing is sent to a webhook any more; with its id and the reason.
+  case webhookDisabled(String, reason: String)
+
   init(_ error: SQLiteError) {
     switch error.primaryCode {
     case SQLITE_INTERRUPT: self = .cancelled

@@ -31,7 +31,8 @@ enum XCache {
     (
       "Run an origin",
       [
-        ServeCommand.command, TokenCommand.command, GCCommand.command, DoctorCommand.command,
+        ServeCommand.command, TokenCommand.command, WebhookCommand.command, GCCommand.command,
+        DoctorCommand.command,
         BackupCommand.command, RestoreCommand.command, MirrorCommand.command,
       ]
     ),

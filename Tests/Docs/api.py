@@ -131,6 +131,12 @@ def commands(origin):
     for line in ("channel list", "token create reader --scope read --all-apps --no-expiry", "token list", "token revoke reader", "gc --dry-run",
                  "audit log", "audit export", f"mirror --server {origin.environment['XCACHE_SERVER']} --to www", "mirror list"):
         run(line)
+    hook = "http://127.0.0.1:9/"
+    run(f"webhook add {hook} --allow-private --events purge,freeze --app shop --channel test --template slack")
+    for line in ("list", f"show {hook}", f"deliveries {hook} --limit 5"):
+        run(f"webhook {line}")
+    run(f"webhook test {hook}", 1)
+    run(f"webhook remove {hook}")
     name = json.loads(run("mirror list --json"))["mirrors"][0]["name"]
     run(f"mirror forget {name.replace(' ', '~')}")
     run("status --app nobody", 1)

@@ -30,7 +30,7 @@ TABLE = {
     "docs/guide-commands.md": [
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
         ('"check"', GUIDES), ("xcache rollback", GUIDES), ("$ xcache mirror", GUIDES), ("$ xcache restore", GUIDES),
-        ("$ xcache backup", GUIDES), ("{", GUIDES)],
+        ("$ xcache backup", GUIDES), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES), ("{", GUIDES)],
     "docs/guide-app.md": [("xcache web init", GUIDES), ("let runtime", SWIFT), ("let host", SWIFT)],
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],

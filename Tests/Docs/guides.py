@@ -57,7 +57,8 @@ REPLACED = {
     "docs/guide-commands.md": [
         ("xcache publish …", "publish"), ("552 553", "1 2"), ("show 553", "show 2"), ("2026-11-19T14:05+08:00", "$then"),
         ("s3://bucket/hxm", "www2"), (ORIGIN, "{url}"), (CDN, "www"), ("/srv/new", "new"), ("/srv/www", "www"),
-        ("/var/lib/xcache-new", "restored"), ("/var/lib/xcache", "data"), ("/srv/xcache", "data"), ("/backup/xcache", "backup")],
+        ("/var/lib/xcache-new", "restored"), ("/var/lib/xcache", "data"), ("/srv/xcache", "data"), ("/backup/xcache", "backup"),
+        ("127.0.0.1:9000", "127.0.0.1:{port}"), ('"127.0.0.1", 9000', '"127.0.0.1", {port}')],
     "docs/guide-app.md": [(ORIGIN, "{url}")],
     "docs/guide-web.md": [("XCACHE_SERVER=https://xcache.example.com XCACHE_TOKEN=…", "XCACHE_SERVER={url}"), ("poll https://xcache.example.com", "poll {url}")],
     "docs/openapi/README.md": [(ORIGIN, "{url}")],

@@ -5,9 +5,12 @@
 """
 import base64
 import copy
+import http.server
 import json
 import pathlib
 import sys
+import threading
+import time
 
 from jsonschema import Draft202012Validator, FormatChecker
 
@@ -43,7 +46,33 @@ def refuses(name, value, change):
     refused += 1
 
 
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Takes what webhooks are told."""
+    bodies = []
+
+    def do_POST(self):
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+def told(count):
+    """What webhooks were told, once so many messages have come."""
+    end = time.monotonic() + 30
+    while len(Receiver.bodies) < count:
+        if time.monotonic() > end:
+            raise SystemExit(f"a webhook got {len(Receiver.bodies)} messages of {count}: {Receiver.bodies}")
+        time.sleep(0.05)
+    return [holds("webhook", body, "what a webhook is told") for body in Receiver.bodies]
+
+
 def documents(origin):
+    receiver = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    origin.xcache("webhook", "add", f"http://127.0.0.1:{receiver.server_port}/", "--allow-private")
     build = origin.folder / "dist"
     build.mkdir()
     app = ["--app", "shop"]
@@ -93,6 +122,11 @@ def documents(origin):
     holds("problem", origin.xcache("status", "--app", "nobody", "--json", wanted=1), "a failed command")
     holds("problem", origin.xcache("status", "--nonsense", "--json", wanted=2), "a wrong command")
 
+    origin.xcache("channel", "freeze", "-m", "a sale", *app)
+    messages = told(6)
+    assert [one["type"] for one in messages] == ["release", "release", "bypass", "kill", "rollback", "freeze"], messages
+    assert messages[1]["data"]["changes"] == {"added": 0, "changed": 1, "removed": 1}, messages[1]
+
     origin.xcache("mirror", "--data", "data", "--to", "www")
     mirror, kinds = None, {"version.json": "configure", "configure.json": "configure", "info.json": "info", "policy.json": "policy",
                            "prefetchConfig.json": "prefetchConfig", "mirror.json": "mirror", "configure": "configure",
@@ -126,6 +160,8 @@ def documents(origin):
     refuses("reported", {"code": 400}, lambda d: None)
     refuses("mirror", mirror, lambda d: d["channels"][0].pop("files"))
     refuses("release", {"kind": "publish"}, lambda d: None)
+    refuses("webhook", messages[0], lambda d: d.pop("type"))
+    refuses("webhook", messages[0], lambda d: d["data"].update(version=1))
     refuses("problem", problem, lambda d: d.update(code="Not Found"))
 
 

@@ -115,6 +115,30 @@ SCHEMAS = {
             "bundles": {"type": "array", "items": {"type": "object", "required": ["name", "urls", "version"], "properties": {
                 "name": {"type": "string"}, "urls": {"type": "array", "items": LISTED}, "version": VERSION, "resources": NUMBER,
                 "bytes": NUMBER, "added": NUMBER, "changed": NUMBER, "removed": NUMBER}}}}}),
+    "webhook": ("The body of a webhook's request, without `--template slack`", {
+        "type": "object", "required": ["data", "timestamp", "type"], "properties": {
+            "timestamp": {"type": "string", "format": "date-time", "description": "when it happened"},
+            "type": {"type": "string", "description": "receivers ignore types that they don't know", "examples": [
+                "release", "rollback", "kill", "resume", "bypass", "freeze", "thaw", "purge", "mirror-late", "test"]},
+            "data": {"type": "object", "properties": {
+                "app": {"type": "string"}, "channel": {"type": "string"},
+                "author": {"type": "string", "description": "the token that did it"},
+                "receipt": {"type": "string", "pattern": "^[0-9]+:[0-9a-f]{64}$", "description": "its row in the audit trail"},
+                "message": {"type": "string"}, "reason": {"type": "string"}, "breakGlass": {"type": "string"},
+                "kind": {"enum": ["publish", "unpublish", "promote", "rebase"], "description": "of a release"},
+                "version": VERSION, "previous": VERSION, "to": {**VERSION, "description": "what a rollback went back to"},
+                "from": {"type": "string", "description": "the channel that was promoted"}, "fromVersion": VERSION,
+                "bundle": {"type": "string"}, "bundles": {"type": "array", "items": {"type": "string"}, "maxItems": 50},
+                "changes": {"type": "object", "properties": {"added": NUMBER, "changed": NUMBER, "removed": NUMBER}},
+                "publicURL": HTTP, "policy": VERSION,
+                "until": {"type": "string", "description": "when the kill switch ends by itself"},
+                "added": {"type": "array", "items": {"type": "string"}}, "removed": {"type": "array", "items": {"type": "string"}},
+                "sha256": SHA256, "channels": {"type": "array", "maxItems": 50, "items": {
+                    "type": "object", "required": ["app", "channel"],
+                    "properties": {"app": {"type": "string"}, "channel": {"type": "string"}}}},
+                "mirror": {"type": "string"}, "mirrorVersion": VERSION,
+                "since": {"type": "string", "format": "date-time", "description": "since when a mirror lacks a release"},
+                "webhook": {"type": "string", "description": "the id of the webhook that is tested"}}}}}),
     "problem": ("A failure of the API (RFC 9457), and of a command with `--json`", {
         "type": "object", "required": ["code", "detail", "title", "type"], "properties": {
             "type": {"const": "about:blank"}, "title": {"type": "string"}, "detail": {"type": "string"},

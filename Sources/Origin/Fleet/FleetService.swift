@@ -73,6 +73,6 @@ final class FleetService: Sendable {
       origin: try store.originID(), health: health, recent: recent,
       damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
-      scrubbed: try store.scrubState().oldest, now: store.now)
+      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(), now: store.now)
   }
 }

@@ -18,6 +18,8 @@ struct FleetState: Sendable {
   let disk: DiskUse
   /// When the file that has waited longest was last read, in milliseconds since 1970.
   let scrubbed: Int64?
+  /// Who is told of events, and how that goes.
+  var webhooks: [WebhookState] = []
   /// In milliseconds since 1970.
   let now: Int64
 
@@ -41,7 +43,9 @@ struct FleetState: Sendable {
       channels.append(channel)
       problems += self.problems(of: channel, item)
     }
-    let order = ["killed", "damaged", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub"]
+    let order = [
+      "killed", "damaged", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub", "webhook",
+    ]
     problems.sort { a, b in
       (a.severity, order.firstIndex(of: a.code) ?? order.count)
         < (b.severity, order.firstIndex(of: b.code) ?? order.count)
@@ -156,6 +160,28 @@ struct FleetState: Sendable {
       let days = (now - scrubbed) / Self.day
       found.append(.init("scrub", "warning", detail: "Some files have not been read back for \(days) days."))
     }
-    return found
+    return found + webhooks.compactMap(problem)
+  }
+
+  /// A receiver in use that got none of a message for a quarter of an hour, or one to which nothing is sent any more.
+  private func problem(of state: WebhookState) -> FleetOverview.Problem? {
+    let (hook, last) = (state.webhook, state.last)
+    let name = "The webhook \(hook.id) to \(hook.place)"
+    if let disabled = hook.disabled {
+      return .init(
+        "webhook", "warning",
+        detail: "\(name) is disabled since \(Timestamp.words(disabled.at)): \(disabled.reason).")
+    }
+    let reason = last?.error.map { " The last attempt: \($0)" } ?? ""
+    if let since = state.failingSince, now - since > 15 * 60_000 {
+      let sum = state.waiting == 1 ? "1 message waits" : "\(state.waiting) messages wait"
+      return .init(
+        "webhook", "warning", detail: "\(name) has failed since \(Timestamp.words(since)); \(sum).\(reason)")
+    }
+    guard let last, last.state == .failed, last.type != WebhookEvent.test, now - last.at < 7 * Self.day else {
+      return nil
+    }
+    let sum = state.failed == 1 ? "1 message was" : "\(state.failed) messages were"
+    return .init("webhook", "warning", detail: "\(name): \(sum) given up.\(reason)")
   }
 }

@@ -19,7 +19,7 @@ package struct DailyCollection: Sendable {
 /// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans
 /// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
-/// checked; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
+/// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
 /// garbage is collected.
 final class MaintenanceService: Sendable {
   private let store: Store
@@ -94,7 +94,10 @@ final class MaintenanceService: Sendable {
         isOurs = checkFolder(isOurs)
       }
       if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }
-      if second % Self.secondsBetweenPackChecks == 0 { checkPacks() }
+      if second % Self.secondsBetweenPackChecks == 0 {
+        checkPacks()
+        announceLateMirrors()
+      }
       if second % secondsBetweenSweeps == 0 {
         sweep()
         auditCountedActs()
@@ -165,6 +168,14 @@ final class MaintenanceService: Sendable {
       try answers.checkPacks(store, log)
     } catch {
       log("error: can't tell whether packs exist: \(error)")
+    }
+  }
+
+  private func announceLateMirrors() {
+    do throws(StoreError) {
+      try store.announceLateMirrors()
+    } catch {
+      log("error: can't tell whether mirrors are late: \(error)")
     }
   }
 

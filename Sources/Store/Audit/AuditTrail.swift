@@ -90,7 +90,8 @@ extension Database {
     } ?? .none
   }
 
-  /// Writes an act to the trail, in the transaction that carries it out, so that neither exists without the other.
+  /// Writes an act to the trail, and what webhooks are to be told of it, in the transaction that carries it out, so that
+  /// none exists without the others.
   @discardableResult
   func audit(_ act: AuditEvent, by actor: Actor, now: Int64) throws(StoreError) -> AuditHead {
     let before = try auditHead()
@@ -112,7 +113,9 @@ extension Database {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, id, now, actor.name, actor.address, act.name, act.app?.text, act.channel?.text, parameters, result,
       hash)
-    return AuditHead(row: id, hash: hash)
+    let head = AuditHead(row: id, hash: hash)
+    try announce(act.messages(by: actor, receipt: head), now: now)
+    return head
   }
 
   func auditRows(after id: Int64, limit: Int) throws(StoreError) -> [AuditRow] {

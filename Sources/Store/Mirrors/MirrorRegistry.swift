@@ -226,7 +226,7 @@ extension Database {
     try run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
   }
 
-  fileprivate func versions(ofMirror id: Int64) throws(StoreError) -> [MirroredVersion] {
+  func versions(ofMirror id: Int64) throws(StoreError) -> [MirroredVersion] {
     try all(
       """
       SELECT a.name, c.name, m.version FROM mirror_version AS m

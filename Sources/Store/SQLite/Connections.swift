@@ -16,6 +16,8 @@ final class Connections: Sendable {
   private let turns = Monitor(WriterTurns())
   private let writers = Atomic<Int>(0)
   private let editions = Atomic<Int>(0)
+  /// Called when there may be something new for webhooks.
+  let announced = Locked<(@Sendable () -> Void)?>(nil)
   private let idle = Locked<[ConnectionBox]>([])
   private static let maxIdle = 8
 
@@ -77,7 +79,12 @@ final class Connections: Sendable {
     return try writer.withLock { (held) throws(StoreError) -> Result in
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
       try checkFolder()
-      return try body(held.database)
+      let result = try body(held.database)
+      if held.database.hasAnnounced {
+        held.database.hasAnnounced = false
+        announced.withLock { $0 }?()
+      }
+      return result
     }
   }
 

@@ -6,6 +6,8 @@ final class Database {
   let handle: OpaquePointer
   // Keyed by the address of the statement's text, which is constant because the text is a literal.
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+  /// Whether there may be something new for webhooks since this was last cleared.
+  var hasAnnounced = false
 
   enum Access: Sendable {
     case writing, reading
@@ -58,7 +60,8 @@ final class Database {
     // back from it. The cache is freed at quiet moments.
     try script(access == .writing ? "PRAGMA cache_size = -65536" : "PRAGMA cache_size = -16384")
     try script("PRAGMA temp_store = MEMORY")
-    // Some builds overwrite deleted content with zeros. Nothing here is secret, and gc deletes a lot.
+    // Some builds overwrite deleted content with zeros. gc deletes a lot, and none of it is secret; the keys of webhooks are
+    // overwritten where they are deleted.
     try script("PRAGMA secure_delete = OFF")
     // A log that grew with one large release is truncated at the next reset.
     try script("PRAGMA journal_size_limit = 67108864")

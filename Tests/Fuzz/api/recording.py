@@ -210,6 +210,14 @@ def drive(run):
     run("token", "list")
     run("whoami")
     run("token", "revoke", "ci")
+    run("webhook", "add", "http://127.0.0.1:9/", "--allow-private", "--events", "freeze,thaw", "--app", "shop", "--channel", "test",
+        "--template", "slack")
+    run("webhook", "list")
+    hook = json.loads(run("webhook", "list", "--json"))["webhooks"][0]["id"]
+    run("webhook", "show", hook)
+    run("webhook", "test", hook, fails=True)
+    run("webhook", "deliveries", hook, "--limit", "5")
+    run("webhook", "remove", hook)
     run("audit", "log", "--limit", "5", "--before", "9")
     run("audit", "verify")
     run("audit", "export")

@@ -39,6 +39,17 @@ extension APIRoute {
       "tokens",
       [.get: .reply(.everything, TokenHandler.list), .post: .change(.everything, TokenHandler.create)]),
     APIRoute("tokens/*", [.delete: .reply(.everything, TokenHandler.revoke)], .urgent),
+    APIRoute(
+      "webhooks",
+      [.get: .reply(.everything, WebhookHandler.list), .post: .change(.everything, WebhookHandler.add)]),
+    APIRoute(
+      "webhooks/*",
+      [
+        .get: .reply(.everything, WebhookHandler.show),
+        .delete: .reply(.everything, WebhookHandler.remove),
+      ]),
+    APIRoute("webhooks/*/deliveries", [.get: .reply(.everything, WebhookHandler.deliveries)]),
+    APIRoute("webhooks/*/test", [.post: .change(.everything, WebhookHandler.test)]),
     channel("", [.get: .reply(.channel(.read), ChannelHandler.overview)]),
     channel("/log", [.get: .sharedReply(.channel(.read), HistoryHandler.log)]),
     channel("/diff", [.get: .sharedReply(.channel(.read), HistoryHandler.diff)]),

@@ -161,6 +161,11 @@ extension Problem {
     case .alreadyDone: self.init(.conflict, "already-done", words)
     case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
     case .tokenEnded: self.init(.unauthorized, "token", words)
+    case .unknownWebhook: self.init(.notFound, "unknown-webhook", words)
+    case .severalWebhooks(let ids):
+      self.init(.conflict, "several-webhooks", words, [.init(key: "ids", value: .strings(ids))])
+    case .tooManyWebhooks: self.init(.conflict, "too-many-webhooks", words)
+    case .webhookDisabled: self.init(.conflict, "webhook-disabled", words)
     case .tooManyPushes:
       self.init(.serviceUnavailable, "busy", words)
       retryAfter = 5
