@@ -15,7 +15,8 @@ struct PromotionHandler: APIHandler {
     try context.checkExists(unless: body.create)
     let (source, contents) = try source(body, names)
     let rewriting = try Self.rewriting(body)
-    try Self.checkUsed(rewriting, contents, source)
+    try Self.checkUsed(
+      rewriting, contents, source, calls: body.withPrefetch == true ? prefetchURLs(body, source) : [])
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(body.message, member: "message", .message) ?? "",
@@ -64,11 +65,12 @@ struct PromotionHandler: APIHandler {
   }
 
   /// A rule under which there is nothing is misspelt: its URLs would be released as they are, and replace those that were meant.
-  private static func checkUsed(_ rewriting: URLRewriting, _ contents: Contents, _ source: ReleaseSource)
-    throws
-  {
+  /// - Parameter calls: the pages and APIs of the prefetch config that is promoted, too.
+  private static func checkUsed(
+    _ rewriting: URLRewriting, _ contents: Contents, _ source: ReleaseSource, calls: [ResourceURL]
+  ) throws {
     guard !contents.isEmpty,
-      let idle = rewriting.idleRules(for: contents.values.lazy.flatMap(\.keys)).first
+      let idle = rewriting.idleRules(for: contents.values.flatMap(\.keys) + calls).first
     else { return }
     throw Problem(
       .conflict, "nothing-mapped",
@@ -107,6 +109,16 @@ struct PromotionHandler: APIHandler {
     guard let channel = try? store.channel(names.app, names.channel) else { return [] }
     let held = try store.bundles(of: channel).filter { $0.resources > 0 }
     return held.map(\.name).filter { known.contains($0) && contents[$0] == nil }.map(\.text)
+  }
+
+  private func prefetchURLs(_ body: PromotionRequest, _ source: ReleaseSource) throws -> [ResourceURL] {
+    let name = try VersionName.read(body.version, member: "version")
+    let record = try store.prefetch(of: source.channel, while: source.version, as: name)
+    let config = record.flatMap { try? JSONValue.parse($0.content) }
+    let texts = (config?.array ?? []).flatMap { page in
+      [page["url"]?.string] + (page["interfaces"]?.array ?? []).map { $0["api"]?.string }
+    }
+    return texts.compactMap { $0.flatMap { try? ResourceURL($0) } }
   }
 
   /// Returns the prefetch config that matches what is promoted, its URLs rewritten like the others.
