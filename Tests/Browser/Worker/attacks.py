@@ -313,7 +313,7 @@ def _(bench):
         app.hold(tab)
         bench.stop_worker(tab)
         tab.open(app.base)
-        assert tab.state()["version"] == app.version, version
+        until(lambda: tab.state()["version"] == app.version, f"the version, with a database of version {version}")
 
 
 @case("a pack in whose middle the worker is ended twice isn't begun a third time; who waits for the update isn't kept")
