@@ -137,6 +137,13 @@ import Testing
     Planted(
       path: "tailscale.js", text: script("tskey-auth-\(random(16))-\(random(32))"), noun: "a Tailscale key"),
     Planted(path: "figma.js", text: script("figd_" + random(40)), noun: "a Figma token"),
+    Planted(path: "xai.js", text: script("xai-" + random(80)), noun: "an xAI key"),
+    Planted(path: "replicate.js", text: script("r8_" + random(37)), noun: "a Replicate token"),
+    Planted(path: "notion.js", text: script("ntn_" + random(46)), noun: "a Notion token"),
+    Planted(path: "contentful.js", text: script("CFPAT-" + random(43)), noun: "a Contentful token"),
+    Planted(path: "supabase-key.js", text: script("sb_secret_" + random(31)), noun: "a Supabase key"),
+    Planted(
+      path: "mail.js", text: script("smtps://app:h7Kq2vX9mZ@mail.corp.net"), noun: "a password in a URL"),
     Planted(
       path: "mssql.js", text: script("mssql://sa:h7Kq2vX9mZ@db.corp.net/a"), noun: "a password in a URL"),
     Planted(path: "zero.js", text: "a=\"\0\"\nb\nk=\"ghp_\(random(36))\"\n", noun: "a GitHub token"),

@@ -19,8 +19,8 @@ package struct DailyCollection: Sendable {
 /// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans
 /// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
-/// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody polls, are removed; once a day,
-/// garbage is collected.
+/// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
+/// polls, are removed; once a day, garbage is collected.
 final class MaintenanceService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
@@ -90,7 +90,7 @@ final class MaintenanceService: Sendable {
         plans.dropOld()
         hasRoom = checkReserve(hasRoom)
         failures.flush()
-        purges?.finish()
+        purges?.finishIfDue()
         isOurs = checkFolder(isOurs)
       }
       if second % Self.secondsBetweenTrims == 0 { memory.trimIfDue(store) }

@@ -8,8 +8,18 @@ final class PurgeService: Sendable {
   private let push: ReleasePush?
   private let unannounced: UnannouncedFiles
   private let log: @Sendable (String) -> Void
-  /// When what is left was last tried without success, in monotonic nanoseconds.
-  private let failedAt = Locked<UInt64?>(nil)
+  private let state = Locked(State())
+
+  private struct State {
+    /// Whether a thread is at it.
+    var isBusy = false
+    /// When what is left was last tried without success, in monotonic nanoseconds.
+    var failedAt: UInt64?
+
+    func isDue(at now: UInt64) -> Bool {
+      !isBusy && failedAt.map { now &- $0 >= PurgeService.nanosecondsBetweenAttempts } ?? true
+    }
+  }
 
   private static let nanosecondsBetweenAttempts: UInt64 = 60_000_000_000
 
@@ -36,10 +46,24 @@ final class PurgeService: Sendable {
     }
   }
 
-  /// Does what earlier purges left; called every few seconds.
+  /// Begins to do what earlier purges left, if there is anything; called every few seconds. On a thread of its own: the place of
+  /// pushed files may take minutes to fail.
+  func finishIfDue() {
+    guard state.withLock({ $0.isDue(at: Clock.monotonicNanoseconds()) }) else { return }
+    do {
+      if try store.unfinishedPurges().isEmpty { return }
+      state.withLock { $0.isBusy = true }
+      _ = try OSThread(name: "purge") { [self] in
+        OSThread.lowerPriority(to: .awaited)
+        finish()
+      }
+    } catch {
+      failed(error)
+    }
+  }
+
+  /// Does what earlier purges left.
   func finish() {
-    let now = Clock.monotonicNanoseconds()
-    if let failed = failedAt.withLock({ $0 }), now &- failed < Self.nanosecondsBetweenAttempts { return }
     do throws(StoreError) {
       for sha256 in try store.unfinishedPurges() {
         try store.removeFiles(of: sha256)
@@ -47,11 +71,15 @@ final class PurgeService: Sendable {
         try store.endPurge(sha256)
         log("the rest of the purged bytes \(sha256) is removed")
       }
-      failedAt.withLock { $0 = nil }
+      state.withLock { $0 = State() }
     } catch {
-      failedAt.withLock { $0 = now }
-      log("error: purged bytes are still being removed: \(error)")
+      failed(error)
     }
+  }
+
+  private func failed(_ error: any Error) {
+    state.withLock { $0 = State(failedAt: Clock.monotonicNanoseconds()) }
+    log("error: purged bytes are still being removed: \(error)")
   }
 
   /// Removes what was pushed of purged bytes, or of what was made of them.

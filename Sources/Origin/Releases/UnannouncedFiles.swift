@@ -7,7 +7,8 @@ final class UnannouncedFiles: Sendable {
   private struct Push {
     let channel: Int64
     let version: ManifestVersion
-    let downloads: [SHA256: String]
+    /// The same bytes may be under several URLs.
+    let downloads: [SHA256: [String]]
     /// The URLs of deltas and packs, each of which may have some of the bytes inside.
     var derived: [String] = []
   }
@@ -21,7 +22,7 @@ final class UnannouncedFiles: Sendable {
     let entries = release.changes.compactMap(\.entry)
     let push = Push(
       channel: release.channel.id, version: release.version,
-      downloads: Dictionary(entries.map { ($0.sha256, $0.download) }) { $1 })
+      downloads: Dictionary(grouping: entries, by: \.sha256).mapValues { $0.map(\.download) })
     pushes.withLock { pushes in
       pushes.removeAll { $0.channel == push.channel && $0.version == push.version }
       pushes.append(push)
@@ -47,7 +48,7 @@ final class UnannouncedFiles: Sendable {
   /// The URLs of what was pushed and has these bytes, or may have them inside.
   func urls(with sha256: SHA256) -> [String] {
     pushes.withLock { pushes in
-      pushes.flatMap { push in push.downloads[sha256].map { [$0] + push.derived } ?? [] }
+      pushes.flatMap { push in push.downloads[sha256].map { $0 + push.derived } ?? [] }
     }
   }
 }

@@ -268,7 +268,8 @@ def main(xcache, words):
             rest, count = [one for one in words if one != word], int(word[2:])
             parts = [subprocess.Popen([sys.executable, sys.argv[0], xcache, *rest], env={**os.environ, "XCACHE_PART": f"{part}/{count}"})
                      for part in range(count)]
-            return max([part.wait() for part in parts])
+            # One that was killed has a negative code.
+            return int(any([part.wait() for part in parts]))
     part, parts = [int(number) for number in os.environ.get("XCACHE_PART", "0/1").split("/")]
     wanted, unwanted = [word for word in words if word[0] != "-"], [word[1:] for word in words if word[0] == "-"]
     failed, skipped = [], 0

@@ -111,6 +111,7 @@ struct PromotionHandler: APIHandler {
     return held.map(\.name).filter { known.contains($0) && contents[$0] == nil }.map(\.text)
   }
 
+  /// Returns the pages and APIs of the prefetch config that is promoted with the resources.
   private func prefetchURLs(_ body: PromotionRequest, _ source: ReleaseSource) throws -> [ResourceURL] {
     let name = try VersionName.read(body.version, member: "version")
     let record = try store.prefetch(of: source.channel, while: source.version, as: name)
