@@ -66,10 +66,12 @@ extension Database {
         ($0.get(0, as: Int64.self), $0.get(1, as: String.self))
       })
     {
-      let named = try versions(ofMirror: id)
+      let newestOf = Dictionary(
+        try versions(ofMirror: id).map { (MessagePlace(app: $0.app, channel: $0.channel), $0.version) },
+        uniquingKeysWith: max)
       for channel in channels {
-        let versions = named.filter { $0.app == channel.app && $0.channel == channel.name }.map(\.version)
-        guard let newest = versions.max(), newest < channel.version,
+        guard let newest = newestOf[MessagePlace(app: channel.app, channel: channel.name)],
+          newest < channel.version,
           let since = try value(
             Int64?.self, "SELECT min(at) FROM release WHERE channel_id = ? AND version > ?", channel.id,
             newest.number) ?? nil, now - since > Store.mirrorMayLag
