@@ -15,6 +15,7 @@ struct AnswerReader {
   private var prefetch: Int64?
   private var reports: Int?
   private var rollback: ManifestVersion?
+  private var rollout: RolloutRule?
 
   init(reading reader: inout JSONReader) throws(JSONError) {
     var data = AnswerReader()
@@ -54,6 +55,7 @@ struct AnswerReader {
     case "prefetch": prefetch = try Self.version(key, &reader).number
     case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
     case "rollback": rollback = try Self.version(key, &reader)
+    case "rollout": rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))
     default: try reader.skip()
     }
   }
@@ -94,7 +96,8 @@ struct AnswerReader {
     guard let version else { throw .member("version") }
     guard let update else { throw .member("update") }
     let extras = AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback)
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
+      rollout: rollout)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
     if let pack {

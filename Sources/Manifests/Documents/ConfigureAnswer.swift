@@ -102,24 +102,35 @@ package struct AnswerExtras: Hashable, Sendable {
   package let reports: Int?
   /// The newest version that a rollback made, once there is one.
   package let rollback: ManifestVersion?
+  /// Who follows the candidate, while one is open.
+  package let rollout: RolloutRule?
 
   /// No extras.
   package static let none = AnswerExtras()
 
   package init(
     interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
-    rollback: ManifestVersion? = nil
+    rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil
   ) {
     self.interval = interval
     self.policy = policy
     self.prefetch = prefetch
     self.reports = reports
     self.rollback = rollback
+    self.rollout = rollout
   }
 
   /// Returns a copy with the newest version that a rollback made.
   package func with(rollback: ManifestVersion?) -> AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback)
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
+      rollout: rollout)
+  }
+
+  /// Returns a copy with the rule of an open rollout.
+  package func with(rollout: RolloutRule?) -> AnswerExtras {
+    AnswerExtras(
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
+      rollout: rollout)
   }
 }

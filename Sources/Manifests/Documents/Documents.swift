@@ -7,7 +7,7 @@ package enum Documents {
     var data = ObjectWriter()
     data.append(extras.interval)
     data.append(documentsOf: extras)
-    data.append(rollback: extras.rollback)
+    data.append(releasesOf: extras)
     data.append(key: "update") { CanonicalJSON.append(raw: "false", to: &$0) }
     data.append(key: "version", string: version.text)
     return success.around(data.finish())
@@ -27,7 +27,7 @@ package enum Documents {
     var data = opening(digest, base, extras)
     data.append(documentsOf: extras)
     var (head, tail) = data.split(at: "resourcemap")
-    tail.append(rollback: extras.rollback)
+    tail.append(releasesOf: extras)
     return closing(head, tail, version)
   }
 
@@ -45,7 +45,7 @@ package enum Documents {
     let data = opening(digest, base, extras)
     var (head, tail) = data.split(at: "patch")
     tail.append(documentsOf: extras)
-    tail.append(rollback: extras.rollback)
+    tail.append(releasesOf: extras)
     return closing(head, tail, version)
   }
 
@@ -105,8 +105,12 @@ extension ObjectWriter {
     }
   }
 
-  mutating func append(rollback: ManifestVersion?) {
-    if let rollback { append(key: "rollback", string: rollback.text) }
+  /// Appends `rollback` and `rollout`, which are adjacent in every answer.
+  mutating func append(releasesOf extras: AnswerExtras) {
+    if let rollback = extras.rollback { append(key: "rollback", string: rollback.text) }
+    if let rollout = extras.rollout {
+      append(key: "rollout") { CanonicalJSON.append(rollout.json, to: &$0) }
+    }
   }
 }
 

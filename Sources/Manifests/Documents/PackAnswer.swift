@@ -49,7 +49,7 @@ extension Documents {
     data.append(answer.extras.interval)
     data.append(key: "pack") { CanonicalJSON.append(answer.pack.json, to: &$0) }
     data.append(documentsOf: answer.extras)
-    data.append(rollback: answer.extras.rollback)
+    data.append(releasesOf: answer.extras)
     data.append(key: "update") { CanonicalJSON.append(raw: "true", to: &$0) }
     data.append(key: "version", string: answer.version.text)
     return success.around(data.finish())
