@@ -19,14 +19,12 @@ package struct AppVersion: Hashable, Comparable, Sendable {
     let halves = parts[0].split(
       separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
     guard let numbers = Self.numbers(halves[0]) else { return nil }
-    self.numbers = numbers
-    preRelease = []
-    guard halves.count == 2 else { return }
     var identifiers: [Identifier] = []
-    for part in Self.labels(halves[1]) {
+    for part in halves.count == 2 ? Self.labels(halves[1]) : [] {
       guard let identifier = Identifier(part) else { return nil }
       identifiers.append(identifier)
     }
+    self.numbers = numbers
     preRelease = identifiers
   }
 
