@@ -93,7 +93,7 @@ extension Store {
   }
 
   /// The kept versions that at least one in a hundred of last week's polls reported, newest first. Deltas against them
-  /// are worth making (ARCHITECTURE.md, "Deltas").
+  /// are worth making (Sources/Origin/README.md, "Deltas").
   package func commonVersions(of channel: ChannelInfo) throws(StoreError) -> [ManifestVersion] {
     let week = try adoption(of: channel, hours: 7 * 24)
     return week.shares.filter { $0.version > 0 && $0.polls * 100 >= week.polls }.map {

@@ -48,7 +48,7 @@ extension Database {
   }
 }
 
-/// A reader's lease, during which nothing may be removed (ARCHITECTURE.md, "Journey 3").
+/// A reader's lease, during which nothing may be removed (Sources/Mirror/README.md).
 package struct Lease: Hashable, Sendable {
   /// The id with which it is renewed and ended.
   package let id: String
