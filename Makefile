@@ -11,39 +11,12 @@ XCACHE := .build/release/xcache
 
 UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
 
-.PHONY: help packages tools build demo test test-long test-large test-browser screenshots bench-console test-sanitizers test-vectors fuzz-archive fuzz-pack fuzz-api bench bench-scale bench-archive bench-check bench-http bench-http-calm bench-cold bench-http-cost bench-patches bench-deltas bench-packs bench-update bench-runtime bench-mirror test-mirror test-mirror-kills test-pack-kills test-damage conformance mutants conformance-python docs site test-docs check-apple test-s3 kills keeping test-lives lint gates clean fuzz-zstd bench-zstd deb deb-webkit tarball check-deploy test-deb test-container runtime test-runtime test-worker bench-open bench-open-builds bench-open-webkit fuzz-dns bench-prefetch bench-names test-exchanges bench-http-tls test-tls test-fairness test-webkit test-webkit-ci test-kiosk test-webkit-pages test-scheme webkit test-webkit-helper test-preview bench-preview test-secrets
-help: ## print this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 20
+# One list: the targets below. "## " says what a target does, "##@" begins a group, of at most ten (.ci/gates).
+.PHONY: $(shell sed -nE 's/^([a-z][a-z0-9-]*):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 packages:
 	@command -v swift >/dev/null || { echo "There is no Swift toolchain on this machine: https://www.swift.org/install/linux/" >&2; exit 1; }
 	@.ci/packages $(LIBRARIES)
-
-build: packages ## build the release binary, .build/release/xcache
-	swift build $(RELEASE) --product xcache
-
-webkit: packages ## build .build/release/xcache-webkit, the engine of preview and smoke (installs 340 MB)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
-	swift build $(RELEASE) --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit
-	@mkdir -p .build/release
-	install .build/webkit/release/xcache-webkit .build/release/xcache-webkit
-
-deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
-	@.ci/packages debhelper dpkg-dev chrpath
-	@deploy/package.sh deb $(XCACHE) .build/packages
-
-deb-webkit: build webkit ## build both Debian packages, xcache and xcache-webkit, the engine of preview and smoke (installs 340 MB)
-	@.ci/packages debhelper dpkg-dev chrpath
-	@deploy/package.sh deb $(XCACHE) .build/packages .build/release/xcache-webkit
-
-tarball: build ## build .build/packages/xcache-VERSION-linux-ARCH.tar.gz
-	@.ci/packages chrpath binutils
-	@deploy/package.sh tarball $(XCACHE) .build/packages
-
-demo: build ## publish, poll and pull a small web app, step by step
-	@public/demo/run.sh $(XCACHE)
-	@# The same in a browser, where somebody sits before one.
-	@if [ -t 0 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then Examples/web/run.py $(XCACHE); fi
 
 tools: # what tests read the program's files with
 	@command -v python3 >/dev/null || .ci/packages python3
@@ -51,6 +24,21 @@ tools: # what tests read the program's files with
 	@command -v unzip >/dev/null || .ci/packages unzip
 	@command -v bsdtar >/dev/null || .ci/packages libarchive-tools
 	@command -v openssl >/dev/null || .ci/packages openssl
+
+##@ Every day
+
+help: ## print this list
+	@awk '/^##@ / { printf "%s\n%s\n", group++ ? "" : "make TARGET\n", substr($$0, 5) } \
+	  /^[a-z][a-z0-9-]*:.*## / { name = $$0; sub(/:.*/, "", name); sub(/^[^#]*## /, ""); printf "  %-20s %s\n", name, $$0 }' \
+	  $(firstword $(MAKEFILE_LIST))
+
+demo: build ## publish, poll and pull a small web app, step by step
+	@public/demo/run.sh $(XCACHE)
+	@# The same in a browser, where somebody sits before one.
+	@if [ -t 0 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then Examples/web/run.py $(XCACHE); fi
+
+build: packages ## build the release binary, .build/release/xcache
+	swift build $(RELEASE) --product xcache
 
 test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
@@ -61,70 +49,39 @@ test: packages tools ## run every test
 	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheClientTests'
 	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests
 
-test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
-	swift build --build-tests $(STRICT)
-	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
+lint: ## check the format of every Swift file
+	swift format lint --strict --parallel --recursive Package.swift Sources Engines Tests
 
-bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
+gates: ## check what no compiler checks
+	@.ci/gates
 
-test-mirror-kills: build ## kill mirror runs at 50 random moments while a device reads through nginx, and of six channels at 30
-	@.ci/packages nginx-light python3
-	Tests/Mirror/kill.py $(XCACHE) 50
-	Tests/Mirror/kill_channels.py $(XCACHE) 30
+clean: ## remove what was built
+	rm -rf .build
 
-test-pack-kills: build ## kill devices at 30 random moments of an update by a pack, over a slow line that breaks off
-	@.ci/packages python3
-	Tests/Mirror/kill_packs.py $(XCACHE) 30
+##@ Packages and documents
 
-test-mirror: build ## mirror a published app, lose its origin and bring it back, with devices at each version (2 minutes)
-	@.ci/packages nginx-light python3 python3-pip curl
-	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
-	Tests/Mirror/kill_channels.py $(XCACHE) 6
+deb: build ## build the Debian package, .build/packages/xcache_VERSION_ARCH.deb
+	@.ci/packages debhelper dpkg-dev chrpath
+	@deploy/package.sh deb $(XCACHE) .build/packages
 
-test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
-	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
-	docs/vectors/run.py
+deb-webkit: build webkit ## build both Debian packages, xcache and xcache-webkit (installs 340 MB)
+	@.ci/packages debhelper dpkg-dev chrpath
+	@deploy/package.sh deb $(XCACHE) .build/packages .build/release/xcache-webkit
 
-conformance: packages tools ## run our device against the cases of docs/conformance.md; those with zstd with each of its decoders
-	swift build --product conformance-device $(STRICT)
-	Tests/Conformance/run.py .build/debug/conformance-device
-	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,large,pack .build/debug/conformance-device
+tarball: build ## build .build/packages/xcache-VERSION-linux-ARCH.tar.gz
+	@.ci/packages chrpath binutils
+	@deploy/package.sh tarball $(XCACHE) .build/packages
 
-mutants: packages tools ## wake each fault of Tests/Mutants in the device: the conformance cases must notice it (15 minutes; ONLY=TEXT)
-	@.ci/packages python3
-	Tests/Mutants/run.py $(if $(ONLY),--only "$(ONLY)") .build/mutants
-
-conformance-python: ## run the devices in Python (Examples/python) against the cases for polls, patches and packs; files, deltas and the copy
-	@.ci/packages python3 python3-zstandard
-	Tests/Conformance/python.sh
-
-test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
-	@.ci/packages python3
-	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
-
-check-deploy: build ## check what deploy/ has: alerts, manifests, unit, CI jobs; run nginx and Caddy in front of an origin
+check-deploy: build ## check what deploy/ has: alerts, manifests, unit, CI jobs, nginx and Caddy in front of an origin
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	@.ci/packages systemd python3 python3-venv openssl nodejs curl
 	Tests/Deploy/check.sh $(XCACHE)
-
-test-secrets: build ## check 22 published front ends for secrets: no alarm, and what is planted is found (downloads 280 MB once)
-	@.ci/packages python3 python3-pip
-	Tests/Secrets/published.py $(XCACHE)
 
 test-deb: build webkit ## install, upgrade and remove the packages in a fresh Debian, and run the drills of OPERATIONS.md; needs root
 	@.ci/packages debhelper dpkg-dev chrpath lintian debootstrap
 	Tests/Deploy/package.sh $(XCACHE) .build/release/xcache-webkit
 
-test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients and new certificates among them: nothing is kept
-	@.ci/packages python3 openssl
-	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
-
-test-fairness: build ## 35 kinds of costly requests, 200 in flight, abandoned, slow, repeated: what others notice (6 minutes; KINDS="diff log"; SHORT=1)
-	@command -v python3 >/dev/null || .ci/packages python3
-	Tests/Fairness/fairness.py $(XCACHE) $(if $(SHORT),--short) $(KINDS)
-
-test-container: deb-webkit ## run the steps of both Containerfiles in chroots, then the images' commands; needs root (about 15 minutes; BUILT=1 uses the program that is built)
+test-container: deb-webkit ## run both Containerfiles' steps in chroots, then the images' commands; needs root (15 minutes; BUILT=1)
 	@.ci/packages debootstrap python3 rsync
 	Tests/Deploy/container.py .build/packages $(if $(BUILT),$(XCACHE))
 
@@ -139,124 +96,99 @@ test-docs: build ## check the documentation: its links, its examples and their o
 	@.ci/packages python3 python3-venv python3-zstandard curl openssl
 	Tests/Docs/run.sh $(XCACHE)
 
-test-webkit: packages tools ## run real pages in WebKitGTK from a runtime's cache, under a virtual display (installs 340 MB)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
-	swift build --product xcache $(STRICT)
-	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
+screenshots: ## docs/images: the console in Chromium, 1280 and 390 px, light and dark
+	@.ci/packages chromium python3 python3-pip
+	swift build --product xcache
+	Tests/Browser/screenshots.py .build/debug/xcache
 
-test-webkit-ci: packages tools ## most of test-webkit, without what takes long: all page cases, security, views that wait, loads and downloads, what is killed (CI runs it; 3 minutes after building)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
-	swift build --product xcache $(STRICT)
-	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages|LoadingTests|DownloadTests|NavigationTests.a'
+##@ The origin, more tests
 
-test-webkit-helper: packages tools ## real pages in front of xcache-webkit, which preview and smoke look with: errors, crashes, hostile ones (about 2 minutes after building; CASES=WORDS)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
-	swift build --product xcache $(STRICT)
-	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
-	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
-
-test-kiosk: packages tools ## Examples/kiosk: a release while the page before never ends, a killed web process, a second kiosk (2 minutes after building)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
-	swift build --product xcache $(STRICT)
-	swift build --package-path Examples/kiosk --scratch-path .build/kiosk
-	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Kiosk/run.py .build/debug/xcache .build/kiosk/debug/kiosk
-
-test-webkit-pages: packages tools ## open and close 500 pages in WebKitGTK, read a file of 1 GB and play another, with what each leaves in memory (10 minutes; installs 340 MB)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
-	swift build --product xcache $(STRICT)
-	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)|MediaTests'
-
-test-preview: packages webkit ## preview, smoke and publish --smoke with the real engine, on planted pages (a minute after building; installs 340 MB)
-	@.ci/packages python3
-	swift build --product xcache $(STRICT)
-	Tests/Preview/run.py .build/debug/xcache .build/release/xcache-webkit
-
-bench-preview: build webkit ## what smoke and preview say of five published front ends, and of one with planted faults (2 minutes; installs 340 MB)
-	@.ci/packages python3 python3-pip
-	Tests/Preview/run.py $(XCACHE) .build/release/xcache-webkit --fronts
-
-test-scheme: packages ## run real pages on the custom scheme in WebKitGTK, PAGES times (1): bodies, cookies, redirects (installs 340 MB)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
-	Tests/Scheme/run.sh $(or $(PAGES),1)
-
-check-apple: ## type-check what apps link in against stand-ins for Apple's modules
-	Tests/AppleStubs/check.sh
-
-test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
-	@.ci/packages python3-venv curl
+test-long: packages ## the end-to-end tests with what takes long: 2 GB files, many crashes (about 5 minutes)
 	swift build --build-tests $(STRICT)
-	Tests/S3/run.sh $(XCACHE)
+	XCACHE_LONG_TESTS=1 swift test --skip-build --filter EndToEnd
 
 test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB of disk
 	swift build --build-tests $(STRICT)
 	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
+
+test-lives: packages ## random lives of an origin, with crashes, for SEEDS seeds (200)
+	swift build --build-tests $(STRICT)
+	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter StoreTests.LifeTests
 
 test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread
 	Tests/Sanitizers/run.sh address
 
-fuzz-archive: packages ## fuzz the zip reader for FUZZ_SECONDS (600)
-	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
-
-fuzz-dns: packages ## fuzz the readers of what name services send for FUZZ_SECONDS (600)
-	@Tests/Fuzz/run.sh dns $(or $(FUZZ_SECONDS),600)
-
-fuzz-pack: packages ## fuzz the pack reader for FUZZ_SECONDS (600)
-	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
-
-fuzz-zstd: packages ## fuzz the zstd decoder, beside libzstd, for FUZZ_SECONDS (600)
-	@Tests/Fuzz/run.sh zstd $(or $(FUZZ_SECONDS),600)
-
-fuzz-api: build ## send what every command sends, with hostile values, to a real server for FUZZ_SECONDS (600)
+test-damage: build ## flip bits of blobs, coded files and database pages of a server under load, ROUNDS (50) times
 	@.ci/packages python3
-	@Tests/Fuzz/run.sh api $(or $(FUZZ_SECONDS),600)
+	Tests/Damage/damage.py $(XCACHE) $(or $(ROUNDS),50)
 
-bench-open: build ## how fast pages open by the web runtime, in Chromium over a slow line (about 15 minutes; in pieces with RECORD=FILE RUNS=N PAIRS=N)
-	@.ci/packages chromium
-	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
+test-tls: build ## handshakes as fast as they go for SECONDS (60), rude clients among them: nothing is kept
+	@.ci/packages python3 openssl
+	Tests/TLS/load.py $(XCACHE) $(or $(SECONDS),60)
 
-bench-open-builds: build ## how fast whole published front ends open in Chromium: no worker, a precache, the web runtime (5 minutes for each front end and run: BUILDS=NAME,… RUNS=N FIRST=N RECORD=FILE TLS=1)
-	@.ci/packages chromium python3 python3-pip $(if $(TLS),nginx openssl)
-	Benchmarks/open_builds.py $(XCACHE) $(if $(BUILDS),--builds $(BUILDS)) --runs $(or $(RUNS),3) --first $(or $(FIRST),1) $(if $(RECORD),--record $(RECORD)) $(if $(TLS),--tls)
-
-bench-open-webkit: build ## how fast pages open in WebKitGTK over a slow line, by itself and by the runtime (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
-	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
-	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
-	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(CHART),--chart $(CHART))
-
-bench-archive: build ## a bundle zip against zip -6
-	@Benchmarks/archive.sh
-
-bench-check: build ## check published web builds: no false error, and how long it takes
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/check.sh
-
-bench-http: build ## what requests cost against nginx: CPU, rate, latency (about 5 minutes)
-	@command -v nginx >/dev/null || .ci/packages nginx-light
-	@.ci/packages wrk python3
-	Benchmarks/http.sh
-
-bench-http-tls: build ## what https costs against nginx: requests, handshakes, system calls (about 7 minutes)
-	@command -v nginx >/dev/null || .ci/packages nginx-light
-	@.ci/packages wrk python3 openssl strace
-	Benchmarks/http-tls.sh
-
-bench-cold: build ## what a large file costs that nobody asked for yet, and whom (2 minutes; OTHER=BINARY compares it)
+test-fairness: build ## 35 kinds of costly requests, and what others notice (6 minutes; KINDS="diff log"; SHORT=1)
 	@command -v python3 >/dev/null || .ci/packages python3
-	Benchmarks/cold.py $(XCACHE) $(OTHER)
+	Tests/Fairness/fairness.py $(XCACHE) $(if $(SHORT),--short) $(KINDS)
 
-bench-http-calm: build ## polls while thousands of others idle, read or write slowly, against nginx (about 6 minutes)
-	@command -v nginx >/dev/null || .ci/packages nginx-light
-	@.ci/packages wrk python3
-	Benchmarks/http-calm.sh
+test-secrets: build ## check 22 published front ends for secrets: no alarm, and what is planted is found (downloads 280 MB once)
+	@.ci/packages python3 python3-pip
+	Tests/Secrets/published.py $(XCACHE)
 
-bench-http-cost: build ## system calls, instructions and allocations of a poll
-	@.ci/packages wrk python3 strace valgrind binutils
-	Benchmarks/http-cost.sh
+kills: build ## kill -9 gc, backup and rollback 30 times each; doctor --deep must stay clean (minutes)
+	Benchmarks/kills.sh
+	XCACHE_KILLS=30 swift test --filter StoreTests.KillTests
 
-bench-patches: build ## a publisher's requests beside clients that cycle 40 versions of a large channel (2 minutes)
-	@.ci/packages wrk python3
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/patches.sh
+##@ The static copy
+
+test-mirror: build ## lose the origin of a mirrored app and bring it back, with devices at each version (2 minutes)
+	@.ci/packages nginx-light python3 python3-pip curl
+	XCACHE_BINARY=$(abspath $(XCACHE)) Tests/Mirror/fallback.sh
+	Tests/Mirror/kill_channels.py $(XCACHE) 6
+
+test-mirror-kills: build ## kill mirror runs at 50 random moments, and of six channels at 30, while a device reads
+	@.ci/packages nginx-light python3
+	Tests/Mirror/kill.py $(XCACHE) 50
+	Tests/Mirror/kill_channels.py $(XCACHE) 30
+
+test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object server killed on the way
+	@.ci/packages python3-venv curl
+	swift build --build-tests $(STRICT)
+	Tests/S3/run.sh $(XCACHE)
+
+##@ Devices and the protocol
+
+conformance: packages tools ## run our device against the cases of docs/conformance.md, with each zstd decoder
+	swift build --product conformance-device $(STRICT)
+	Tests/Conformance/run.py .build/debug/conformance-device
+	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,large,pack .build/debug/conformance-device
+
+conformance-python: ## run the devices in Python (Examples/python) against the cases that apply to them
+	@.ci/packages python3 python3-zstandard
+	Tests/Conformance/python.sh
+
+mutants: packages tools ## wake each fault of Tests/Mutants: the conformance cases must notice it (15 minutes; ONLY=TEXT)
+	@.ci/packages python3
+	Tests/Mutants/run.py $(if $(ONLY),--only "$(ONLY)") .build/mutants
+
+test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
+	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
+	docs/vectors/run.py
+
+test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients, and a body of 1 GB in flat memory
+	@.ci/packages python3 python3-zstandard curl
+	swift build --product network-bench $(STRICT)
+	PATH=/usr/bin:$$PATH Tests/Exchanges/run.py .build/debug/network-bench
+
+test-pack-kills: build ## kill devices at 30 random moments of an update by a pack, over a line that breaks off
+	@.ci/packages python3
+	Tests/Mirror/kill_packs.py $(XCACHE) 30
+
+check-apple: ## type-check what apps link in against stand-ins for Apple's modules
+	Tests/AppleStubs/check.sh
+
+##@ Browsers: the web runtime and the console
 
 runtime: ## build the web runtime, public/runtime/dist, of its sources; commit what it makes
 	@.ci/packages node-typescript esbuild
@@ -266,12 +198,12 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 	@.ci/packages nodejs node-typescript esbuild python3 python3-zstandard
 	Tests/WebRuntime/run.sh
 
-test-worker: ## the web runtime's cases in headless Chromium, three at once, but for the longest (4 minutes beside other work; CI runs them)
+test-worker: ## the web runtime's cases in headless Chromium, but for the longest (4 minutes; CI runs them)
 	@.ci/packages chromium python3
 	swift build --product xcache
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -j3 -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
-test-browser: ## headless Chromium: the web runtime's 190 cases (those of pages alone in WebKitGTK, too), versions as deltas, and the console: as a release engineer uses it, and as hostile texts can't reach it
+test-browser: ## the web runtime, versions as deltas, and the console in headless Chromium; worker cases in WebKitGTK
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
 	swift build --product xcache
 	Tests/Browser/dictionary.py .build/debug/xcache
@@ -283,14 +215,85 @@ test-browser: ## headless Chromium: the web runtime's 190 cases (those of pages 
 	Tests/Browser/Worker/run.py .build/debug/xcache 'beside a large pack' 'a manifest of 10,000'
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
 
-screenshots: ## docs/images: the console in Chromium, 1280 and 390 px, light and dark
-	@.ci/packages chromium python3 python3-pip
-	swift build --product xcache
-	Tests/Browser/screenshots.py .build/debug/xcache
+##@ WebKitGTK (each installs 340 MB)
 
-bench-console: build ## the console with 200 channels, 5,000 releases and 100,000 resources: first view, and polls while 50 are open
-	@.ci/packages chromium python3 python3-pip
-	Benchmarks/console.py .build/release/xcache
+webkit: packages ## build .build/release/xcache-webkit, the engine of preview and smoke
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build $(RELEASE) --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit
+	@mkdir -p .build/release
+	install .build/webkit/release/xcache-webkit .build/release/xcache-webkit
+
+test-webkit: packages tools ## run real pages from a runtime's cache, under a virtual display (FILTER=REGEX)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
+
+test-webkit-ci: packages tools ## most of test-webkit, without what takes long (CI runs it; 3 minutes after building)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(the|aPage|aWorker)|PoolTests|PolicyTests.pages|LoadingTests|DownloadTests|NavigationTests.a'
+
+test-webkit-pages: packages tools ## open and close 500 pages, read a file of 1 GB, and what each leaves in memory (10 minutes; PAGES=N MEGABYTES=N)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	XCACHE_WEBKIT_PAGES=$(or $(PAGES),500) XCACHE_WEBKIT_MEGABYTES=$(or $(MEGABYTES),1024) Engines/WebKitGTK/test.sh .build/debug/xcache 'LifeTests.(pages|hosts|aLarge)|MediaTests'
+
+test-webkit-helper: packages tools ## real pages in front of xcache-webkit: errors, crashes, hostile ones (2 minutes after building; CASES=WORDS)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product xcache-webkit $(STRICT)
+	Engines/WebKitGTK/Tests/Helper/run.py .build/debug/xcache .build/webkit/debug/xcache-webkit $(CASES)
+
+test-preview: packages webkit ## preview, smoke and publish --smoke with the real engine, on planted pages (a minute after building)
+	@.ci/packages python3
+	swift build --product xcache $(STRICT)
+	Tests/Preview/run.py .build/debug/xcache .build/release/xcache-webkit
+
+test-kiosk: packages tools ## Examples/kiosk: a release, a killed web process, a second kiosk (2 minutes after building)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
+	swift build --product xcache $(STRICT)
+	swift build --package-path Examples/kiosk --scratch-path .build/kiosk
+	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Kiosk/run.py .build/debug/xcache .build/kiosk/debug/kiosk
+
+test-scheme: packages ## run real pages on the custom scheme, PAGES times (1): bodies, cookies, redirects
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
+	Tests/Scheme/run.sh $(or $(PAGES),1)
+
+##@ Fuzzing, for FUZZ_SECONDS (600)
+
+fuzz-api: build ## what every command sends, with hostile values, to a real server
+	@.ci/packages python3
+	@Tests/Fuzz/run.sh api $(or $(FUZZ_SECONDS),600)
+
+fuzz-archive: packages ## the zip reader
+	@Tests/Fuzz/run.sh archive $(or $(FUZZ_SECONDS),600)
+
+fuzz-dns: packages ## the readers of what name services send
+	@Tests/Fuzz/run.sh dns $(or $(FUZZ_SECONDS),600)
+
+fuzz-pack: packages ## the pack reader
+	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
+
+fuzz-zstd: packages ## the zstd decoder, beside libzstd
+	@Tests/Fuzz/run.sh zstd $(or $(FUZZ_SECONDS),600)
+
+##@ Benchmarks: publishing and keeping
+
+bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
+	Benchmarks/real-input.sh
+	Benchmarks/rsync.sh
+	Benchmarks/scale.sh
+
+bench-scale: build ## large channels, and many: publishing against rsync, memory, starts (30 minutes)
+	@.ci/packages rsync python3 curl
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-publish.sh
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-memory.sh
+
+bench-archive: build ## a bundle zip against zip -6
+	@Benchmarks/archive.sh
+
+bench-check: build ## check published web builds: no false error, and how long it takes
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/check.sh
 
 bench-deltas: build ## measure what updates of a published app cost
 	swift build -c release --product delta-bench
@@ -300,10 +303,54 @@ bench-packs: packages ## measure the parts of a pack: renaming, change lists, lo
 	swift build $(RELEASE) --product pack-bench
 	@f=$$(find Sources public -type f -size +1k -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2); .build/release/pack-bench "$${FILE:-$$f}"
 
-test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients against one server, and a body of 1 GB in flat memory
-	@.ci/packages python3 python3-zstandard curl
-	swift build --product network-bench $(STRICT)
-	PATH=/usr/bin:$$PATH Tests/Exchanges/run.py .build/debug/network-bench
+bench-patches: build ## a publisher's requests beside clients that cycle 40 versions of a large channel (2 minutes)
+	@.ci/packages wrk python3
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/patches.sh
+
+bench-mirror: build ## measure the static copy against rsync (about 3 minutes)
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/mirror.sh
+
+keeping: build ## gc, the database's size and polls meanwhile, at 1,000 releases over 20,000 resources (minutes)
+	Benchmarks/keeping.sh
+
+##@ Benchmarks: requests
+
+bench-http: build ## what requests cost against nginx: CPU, rate, latency (about 5 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3
+	Benchmarks/http.sh
+
+bench-http-tls: build ## what https costs against nginx: requests, handshakes, system calls (about 7 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3 openssl strace
+	Benchmarks/http-tls.sh
+
+bench-http-calm: build ## polls while thousands of others idle, read or write slowly, against nginx (about 6 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages wrk python3
+	Benchmarks/http-calm.sh
+
+bench-http-cost: build ## system calls, instructions and allocations of a poll
+	@.ci/packages wrk python3 strace valgrind binutils
+	Benchmarks/http-cost.sh
+
+bench-cold: build ## what a large file costs that nobody asked for yet, and whom (2 minutes; OTHER=BINARY compares it)
+	@command -v python3 >/dev/null || .ci/packages python3
+	Benchmarks/cold.py $(XCACHE) $(OTHER)
+
+bench-console: build ## the console with 200 channels, 5,000 releases and 100,000 resources: first view, polls of 50 that are open
+	@.ci/packages chromium python3 python3-pip
+	Benchmarks/console.py .build/release/xcache
+
+##@ Benchmarks: devices
+
+bench-update: build ## what an update costs through a bad line, and for a fleet at once; needs root (about 10 minutes)
+	@.ci/packages iproute2 curl python3
+	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/update.sh
+
+bench-runtime: packages ## what a page's request costs, on a manifest of 20,000 URLs, and the memory it takes
+	swift build $(RELEASE) --product runtime-bench
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && .build/release/runtime-bench prepare "$$d/device" && .build/release/runtime-bench run "$$d/device"
 
 bench-prefetch: packages ## a page's data behind a slow line, with and without its call sent ahead
 	swift build $(RELEASE) --product network-bench
@@ -318,40 +365,19 @@ bench-zstd: packages ## measure the zstd decoder in Swift against libzstd, on pu
 	swift build $(RELEASE) --product zstd-bench
 	Benchmarks/zstd.sh
 
-bench-runtime: packages ## what a page's request costs, on a manifest of 20,000 URLs, and the memory it takes
-	swift build $(RELEASE) --product runtime-bench
-	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && .build/release/runtime-bench prepare "$$d/device" && .build/release/runtime-bench run "$$d/device"
+bench-open: build ## how fast pages open by the web runtime, over a slow line (15 minutes; RECORD=FILE RUNS=N PAIRS=N)
+	@.ci/packages chromium
+	Benchmarks/open.py $(XCACHE) $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(PAIRS),--pairs $(PAIRS))
 
-bench-update: build ## what an update costs through a bad line, and for a fleet at once; needs root (about 10 minutes)
-	@.ci/packages iproute2 curl python3
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/update.sh
+bench-open-builds: build ## how fast whole front ends open (5 minutes each and run; BUILDS=NAME,… RUNS=N FIRST=N RECORD=FILE TLS=1)
+	@.ci/packages chromium python3 python3-pip $(if $(TLS),nginx openssl)
+	Benchmarks/open_builds.py $(XCACHE) $(if $(BUILDS),--builds $(BUILDS)) --runs $(or $(RUNS),3) --first $(or $(FIRST),1) $(if $(RECORD),--record $(RECORD)) $(if $(TLS),--tls)
 
-bench: ## measure publishing: real input, against rsync, and at 100,000 resources (about 5 minutes)
-	Benchmarks/real-input.sh
-	Benchmarks/rsync.sh
-	Benchmarks/scale.sh
+bench-open-webkit: build ## how fast pages open in WebKitGTK, over a slow line (30 minutes; RECORD=FILE RUNS=N CHART=FILE; installs 340 MB)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3 python3-pip
+	swift build -c release --package-path Engines/WebKitGTK --scratch-path .build/webkit --product open-bench
+	Engines/WebKitGTK/display.sh Benchmarks/open_webkit.py $(XCACHE) .build/webkit/release/open-bench $(if $(RECORD),--record $(RECORD)) $(if $(RUNS),--runs $(RUNS)) $(if $(CHART),--chart $(CHART))
 
-bench-scale: build ## large channels, and many: publishing against rsync, memory, starts, releases beside a thousand others (30 minutes)
-	@.ci/packages rsync python3 curl
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-publish.sh
-	XCACHE_BINARY=$(abspath $(XCACHE)) Benchmarks/scale-memory.sh
-
-lint: ## check the format of every Swift file
-	swift format lint --strict --parallel --recursive Package.swift Sources Engines Tests
-
-gates: ## check what no compiler checks
-	@.ci/gates
-
-kills: build ## kill -9 gc, backup and rollback 30 times each; doctor --deep must stay clean (minutes)
-	Benchmarks/kills.sh
-	XCACHE_KILLS=30 swift test --filter StoreTests.KillTests
-
-test-lives: packages ## random lives of an origin, with crashes, for SEEDS seeds (200)
-	swift build --build-tests $(STRICT)
-	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter StoreTests.LifeTests
-
-keeping: build ## gc, the database's size and polls meanwhile, at 1,000 releases over 20,000 resources (minutes)
-	Benchmarks/keeping.sh
-
-clean: ## remove what was built
-	rm -rf .build
+bench-preview: build webkit ## what smoke and preview say of five published front ends, and of planted faults (2 minutes; installs 340 MB)
+	@.ci/packages python3 python3-pip
+	Tests/Preview/run.py $(XCACHE) .build/release/xcache-webkit --fronts
