@@ -41,7 +41,7 @@ TABLE = {
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
-        ("old URL", TEXTS), *[("{", TEXTS)] * 5],
+        ("old URL", TEXTS), *[("{", TEXTS)] * 5, ('"rollout"', TEXTS)],
     "docs/openapi/README.md": [("curl", GUIDES)],
     "Examples/kiosk/README.md": [("apt-get install", TEXTS)],
     "Examples/python/README.md": [("make conformance-python", TEXTS), ("Examples/python", GUIDES)],

@@ -139,6 +139,28 @@ def document(text):
     assert not errors, f"{name}.schema.json: {errors}"
 
 
+def member(text):
+    """A member of the answer to a poll: its own schema takes it."""
+    schema = json.loads((ROOT / "docs/schemas/configure.schema.json").read_text())
+    for name, value in json.loads("{%s}" % text).items():
+        described = list(find(schema, name))
+        assert described, f"configure.schema.json has no {name}"
+        errors = [error.message for each in described for error in Draft202012Validator(each).iter_errors(value)]
+        assert not errors, f"{name}: {errors}"
+
+
+def find(schema, name):
+    """Each description of a member, anywhere in a schema."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from find(part, name)
+    elif isinstance(schema, dict):
+        if name in schema.get("properties", {}):
+            yield schema["properties"][name]
+        for part in schema.values():
+            yield from find(part, name)
+
+
 def poll(text):
     """The text names every parameter of the request."""
     described = (ROOT / "docs/protocol.md").read_text().split("## 2. The poll")[1].split("\n## ")[0]
@@ -160,7 +182,7 @@ def reader(block):
     """What reads an example."""
     if block.file == "docs/protocol.md":
         return (poll if block.text.startswith("GET") else renaming if block.text.startswith("old URL")
-                else form if block.text.startswith("{public-url}") else document)
+                else form if block.text.startswith("{public-url}") else member if block.text.startswith('"') else document)
     if block.text.startswith(".package"):
         return package
     if block.text.startswith(("make ", "swift ", "apt-get ")):

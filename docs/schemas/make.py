@@ -31,10 +31,19 @@ CHANGE["properties"] = {name: {"anyOf": [value, {"type": "null"}]} for name, val
 CHANGE["properties"]["headers"] = {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}}
 FILE = {"type": "object", "required": ["download", "size"], "properties": {"download": HTTP, "size": NUMBER}}
 DELTA = {"type": "object", "required": ["base", "download", "size"], "properties": {"base": SHA256, **FILE["properties"]}}
+ROLLOUT = {
+    "type": "object", "required": ["seed", "share", "version"],
+    "description": "the rule by which a device decides whether it follows the candidate",
+    "properties": {
+        "version": VERSION, "seed": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        "share": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "buckets that are in, of 10,000"},
+        "groups": {"type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": True,
+                   "items": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,31}$"}},
+        "app": {"type": "string", "maxLength": 256, "description": "a range of app versions"}}}
 NEWEST = {
     "update": {"type": "boolean"}, "version": VERSION,
     "interval": {"type": "integer", "minimum": 30, "maximum": 3600, "description": "seconds between polls"},
-    "policy": VERSION, "prefetch": VERSION, "rollback": VERSION,
+    "policy": VERSION, "prefetch": VERSION, "rollback": VERSION, "rollout": ROLLOUT,
     "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"}}
 DIGEST = {**SHA256, "description": "of the resourcemap that the answer leads to"}
 FAILURE = {"type": "object", "required": ["code", "message"],
