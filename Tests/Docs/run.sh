@@ -1,7 +1,7 @@
 #!/bin/bash
-# Checks the documentation against a program: links and anchors, quoted messages, every example (blocks.py says how), pictures, the
-# website, the JSON Schemas against a running origin's documents, and the OpenAPI document against the source, what commands send and
-# get, and generated requests.   Tests/Docs/run.sh PROGRAM
+# Checks the documentation against a program: links and anchors, names of the code in documents for maintainers, quoted messages, every
+# example (blocks.py says how), pictures, the website, the JSON Schemas against a running origin's documents, and the OpenAPI document
+# against the source, what commands send and get, and generated requests.   Tests/Docs/run.sh PROGRAM
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=docs/site/python
@@ -9,6 +9,7 @@ $python docs/pictures/draw.py --check
 $python docs/schemas/make.py --check
 $python docs/openapi/make.py --check
 $python Tests/Docs/links.py
+$python Tests/Docs/names.py
 $python Tests/Docs/messages.py
 $python Tests/Docs/blocks.py
 $python Tests/Docs/swift_blocks.py "$(dirname "$1")/Modules"

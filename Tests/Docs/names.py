@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Checks the documents for maintainers (ARCHITECTURE.md and the READMEs beside the sources) against the tree: every type, member and
+path that they name is there.   names.py"""
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = re.compile(r"(ARCHITECTURE|(Sources/\w+|Engines/\w+|public(/\w+)?|Tests)/README)\.md")
+CODE = re.compile(r"\.(swift|js|ts|py|sh|sql|c|h|html|css|json)$")
+
+
+def main():
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    files = [name for name in files if (ROOT / name).is_file()]
+    # Names of files and folders count, too: `EventLoop+Driving`, `Origin/Packs`.
+    known = {word for name in files for word in re.findall(r"\w+", name)}
+    for name in files:
+        if CODE.search(name) and name.startswith(("Sources/", "Engines/", "public/", "Tests/", "Migrations/", "Package.swift")):
+            known.update(re.findall(r"\w+", (ROOT / name).read_text(errors="replace")))
+    places = {str(parent) for name in files for parent in [pathlib.PurePath(name), *pathlib.PurePath(name).parents]}
+    wrong, count, documents = [], 0, [name for name in files if DOCUMENTS.fullmatch(name)]
+    for document in documents:
+        for number, line in enumerate((ROOT / document).read_text().splitlines(), 1):
+            # Names of types stand out in figures, too; members only in `…`.
+            names = set(re.findall(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+\b", line))
+            for code in re.findall(r"`([^`]+)`", line):
+                names.update(re.findall(r"\b[A-Za-z]\w*[a-z]\.(\w+)\b", code) if re.fullmatch(r"\w+\.\w+(\(.*\))?", code) else [])
+                if re.fullmatch(r"(Sources|Engines|Tests|public|docs|deploy|Migrations|Benchmarks)(/[\w.+-]+)+/?", code):
+                    count += 1
+                    if not {code.rstrip("/"), str(pathlib.PurePath(document).parent / code)} & places:
+                        wrong.append(f"{document}:{number}: there is no {code}")
+            count += len(names)
+            wrong += [f"{document}:{number}: nothing is called {name}" for name in sorted(names - known)]
+    if wrong:
+        raise SystemExit("\n".join(wrong))
+    print(f"names: {count} in {len(documents)} documents for maintainers are those of the tree")
+
+
+if __name__ == "__main__":
+    main()
