@@ -1,7 +1,8 @@
-"""The minimal device with more of the protocol: the static copy, deltas, coded bodies, retries, and manifests that are checked."""
-import http.client, pathlib, random, re, shutil, sys, time, zlib
+"""The minimal device with more of the protocol: the static copy, deltas, coded bodies, retries, rollouts, and manifests that are checked."""
+import contextlib, http.client, os, pathlib, random, re, shutil, sys, time, zlib
 import urllib.error, urllib.parse
 
+import rollout
 from device import HEADERS, LIMIT, Device, Reader, need, read, read_answer, request
 
 MEMBERS = {"ctype": "[ -~]+", "download": "[!-~]+", "md5": "[0-9a-f]{32}", "sha256": "[0-9a-f]{64}", "version": "[1-9][0-9]*"}
@@ -14,7 +15,11 @@ FINAL = set(range(400, 500)) - {408, 429}
 class CompleteDevice(Device):
     def __init__(self, settings):
         super().__init__(settings)
-        self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | self.notes
+        made = {"install": os.urandom(16).hex(), "rule": None, "in": False, "left": None, "candidate": None}  # of rollouts
+        self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | made | self.notes
+        self.taken, self.may_turn = None, True
+        with contextlib.suppress(OSError):  # rule R-1: kept from the first start
+            self.note()
         self.deltas, self.coding, self.coded, self.polling, self.unjudged = {}, "gzip", False, False, [None, None, None]
 
     def clear(self, name):
@@ -28,9 +33,13 @@ class CompleteDevice(Device):
                 self.clear(path)
         super().write(name, content)
 
+    def note(self, **changes):
+        """Rule R-5: in one step with the manifest, by which rollout it was taken."""
+        super().note(**changes, **({"candidate": self.taken} if "map" in changes else {}))
+
     def poll(self, now):
         """Rules D-10 to D-16: five failures lead to the static copy; the origin is asked again after longer and longer waits."""
-        polled = self.notes["polled"]
+        polled, self.may_turn, self.parameters = self.notes["polled"], True, {"candidate": 1} if self.notes["in"] else {}
         if polled is not None and 0 <= now - polled < 1000 * self.notes["interval"]:
             return
         if self.settings.get("fallback") and self.notes["failures"] >= 5 and now < self.notes["back"] <= now + 720_000:
@@ -48,9 +57,41 @@ class CompleteDevice(Device):
             wait = min(30_000 * 2 ** min(max(0, failures - 5), 9), 600_000) * random.uniform(0.8, 1.2)
             self.note(failures=failures, back=self.notes["polled"] + wait)
         data = self.ask_coded(pack, whole)
+        if rule := data.get("rollout"):
+            rollout.check(rule)
         if polling:
             self.note(failures=0)
-        return data
+        if rule is None:
+            self.taken = None
+            self.note(rule=None, **{"in": False})
+            return data
+        is_in = self.decide(rule)  # rules R-2 and R-4
+        if is_in == (data["version"] == rule["version"]):
+            self.taken = rule["seed"] if is_in else None
+            return data
+        if not self.may_turn:
+            return data | {"update": False}
+        self.may_turn, self.parameters = False, {"candidate": 1} if is_in else {}
+        return self.ask(pack, whole)
+
+    def decide(self, rule):
+        notes, settings = self.notes, self.settings
+        left = notes["left"] if notes["left"] == rule["seed"] else None  # rule R-9
+        is_in = left is None and rollout.is_in(
+            rule, notes["install"], settings.get("appVersion"), settings.get("groups") or (), notes["candidate"])
+        self.note(rule=rule, left=left, **{"in": is_in})
+        return is_in
+
+    def goes_back(self, rule, is_in):
+        """Rules R-6, R-7 and R-9: whether it holds a candidate that it has to leave for the copy's full version, though that is lower."""
+        asked = rule or self.notes["rule"]
+        holds = asked is not None and self.notes["candidate"] == asked["seed"]
+        outside = asked is not None and "app" in asked and not rollout.lies_in(self.settings.get("appVersion"), asked["app"])
+        return holds and (not is_in if rule else outside)
+
+    def leave_candidate(self):
+        rule = self.notes["rule"]
+        self.note(left=rule["seed"] if rule else self.notes["candidate"], **{"in": False})
 
     def ask_coded(self, pack, whole):
         """Rule D-7: an answer that was coded, and can't be used, is asked for once more without a coding."""
@@ -66,12 +107,19 @@ class CompleteDevice(Device):
         """Section 10."""
         held, space = self.notes["version"], "xcache" if self.settings["channel"] == "online" else "xcache_" + self.settings["channel"]
         copy = f"{self.settings['fallback'].rstrip('/')}/{space}/{self.settings['app']}/"
-        newest = read_answer(self.fetch(copy + "version.json"))["version"]
-        steps = [f"update/{held}-{newest}.json", f"patch/{held}-{newest}.json"] if held != "0" else []
-        for step in steps + ["configure.json"] if int(newest) > int(held) else []:
+        small = read_answer(self.fetch(copy + "version.json"))
+        if rule := small.get("rollout"):
+            rollout.check(rule)
+        is_in = rule is not None and self.decide(rule)
+        newest, back = rule["version"] if is_in else small["version"], self.goes_back(rule, is_in)
+        self.taken = rule["seed"] if is_in else None
+        steps = [f"update/{held}-{newest}.json", f"patch/{held}-{newest}.json"] if held != "0" and not back else []
+        steps.append(f"configure/{newest}.json" if is_in else "configure.json")
+        for step in steps if back or int(newest) > int(held) else []:
             try:
                 data = read_answer(self.fetch(copy + step))
-                return self.switch(data, self.manifest(data)) if int(data["version"]) > int(held) else None
+                need(not is_in or data["version"] == newest, "another version than the candidate")
+                return self.switch(data, self.manifest(data)) if back or int(data["version"]) > int(held) else None
             except Exception as failure:
                 print(f"{step}: {failure!r}", file=sys.stderr)
 

@@ -2,6 +2,7 @@
 """Lets the conformance cases drive the minimal device, or the complete one with --complete: docs/conformance.md."""
 import base64
 import json
+import pathlib
 import sys
 
 sys.dont_write_bytecode = True
@@ -14,7 +15,16 @@ def main():
     for line in sys.stdin:
         command, answer = json.loads(line), {}
         if command["do"] == "open":
-            now, device = command["now"], make(command["settings"])
+            settings = command["settings"]
+            notes = pathlib.Path(settings["folder"]) / "notes"
+            if settings.get("install") and not notes.exists():
+                notes.parent.mkdir(parents=True, exist_ok=True)
+                notes.write_text(json.dumps({"install": settings["install"]}))
+            now, device = command["now"], make(settings)
+        elif command["do"] == "describe":
+            device.settings |= {name: command[name] for name in ("appVersion", "groups") if name in command}
+        elif command["do"] == "leaveCandidate":
+            device.leave_candidate()
         elif command["do"] == "advance":
             now += command["milliseconds"]
         elif command["do"] == "pageOpen":

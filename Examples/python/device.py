@@ -10,7 +10,7 @@ HEADERS = re.compile("(content-security-policy(-report-only)?|(referrer|permissi
 
 class Device:
     def __init__(self, settings):
-        self.settings, self.folder = settings, pathlib.Path(settings["folder"])
+        self.settings, self.folder, self.parameters = settings, pathlib.Path(settings["folder"]), {}
         (self.folder / "files").mkdir(parents=True, exist_ok=True)
         self.notes = {"version": "0", "map": {}, "polled": None, "interval": 30, "pack": [None, None]}
         with contextlib.suppress(OSError, TypeError, ValueError):  # rule D-137: notes that can't be read cost no start
@@ -43,7 +43,7 @@ class Device:
                 return self.switch(data, manifest)
 
     def ask(self, pack=False, whole=False):
-        query = {"app": self.settings["app"], "channel": self.settings["channel"], "patch": 1} | ({"pack": 1} if pack else {})
+        query = {"app": self.settings["app"], "channel": self.settings["channel"], "patch": 1} | ({"pack": 1} if pack else {}) | self.parameters
         if self.notes["version"] != "0" and not whole:
             query |= {"version": self.notes["version"], "digest": digest(self.notes["map"])}
         return read_answer(self.fetch(f"{self.settings['server']}/configure.json?{urllib.parse.urlencode(query)}"))

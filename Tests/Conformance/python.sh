@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the devices in Python (Examples/python) against the cases for what they do: the minimal one against those for polls, patches
-# and packs, the other one also against those for manifests, files, deltas, the static copy and the switch.
+# and packs, the other one also against those for manifests, files, deltas, the static copy, the switch and rollouts.
 #   Tests/Conformance/python.sh
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,6 +24,7 @@ if [ "$lines" -ge 200 ]; then
 fi
 for cases in poll- answer-38 answer-39 answer-4 pack- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16; do check except.txt "$cases"; done
 "$python" Tests/Conformance/python_vectors.py || failed=1
+"$python" Tests/Conformance/python_rollouts.py || failed=1
 echo "with complete.py:"
-for cases in poll- answer- file- delta- pack- copy- switch- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16; do check except-complete.txt "$cases" --complete; done
+for cases in poll- answer- file- delta- pack- copy- switch- rollout- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16; do check except-complete.txt "$cases" --complete; done
 exit $failed

@@ -10,10 +10,12 @@ import { Fault } from "../../public/runtime/src/protocol/fault.js";
 import { canonical } from "../../public/runtime/src/protocol/json.js";
 import { applyDelta, applyPack } from "../../public/runtime/src/protocol/packs.js";
 import { Reader } from "../../public/runtime/src/protocol/reader.js";
+import { appRange, appVersion, bucketOf, compareVersions, liesIn, readRule } from "../../public/runtime/src/protocol/rollouts.js";
 import { rename, wordPairs } from "../../public/runtime/src/protocol/renaming.js";
 import { download, matchKey } from "../../public/runtime/src/protocol/urls.js";
 import { isPage } from "../../public/runtime/src/worker/prefetch.js";
 import { ZstdError } from "../../public/runtime/src/zstd/decoder.js";
+import { decide } from "./decide.mjs";
 
 const folder = new URL("../../docs/vectors/", import.meta.url);
 const file = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
@@ -160,6 +162,20 @@ test("each byte of each pack, flipped: noticed, or harmless", async () => {
       assert.ok(made === "error" || made === right, `byte ${at} of ${sample.pack}`);
     }
   }
+});
+
+test("rollout.json", async () => {
+  const { buckets, versions, ranges, rules, decisions } = load("rollout.json");
+  for (const { bucket, install, seed } of buckets) assert.equal(await bucketOf(install, seed), bucket, `${install} ${seed}`);
+  for (const { a, b, order } of versions) {
+    const [left, right] = [appVersion(a), appVersion(b)];
+    assert.equal(left && right && Math.sign(compareVersions(left, right)), order, `${a} ${b}`);
+  }
+  for (const sample of ranges) {
+    assert.equal(attemptNow(() => liesIn(sample.app ?? undefined, appRange(sample.range))), sample.in ?? "error", JSON.stringify(sample));
+  }
+  for (const { rule, error } of rules) assert.equal(attemptNow(() => readRule(rule)) === "error", error === true, JSON.stringify(rule));
+  for (const sample of decisions) assert.equal(await decide(sample), sample.in ?? "error", JSON.stringify(sample));
 });
 
 test("md5, of every length up to three blocks and of large ones", async () => {

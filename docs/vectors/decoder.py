@@ -438,3 +438,98 @@ def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: Non
     if digest(result) != result_digest:
         raise Fault("it leads to another manifest")
     return result, {arrival["url"]: file for arrival, file in zip(arrivals, new_files)}
+
+
+# -- 13. Rollouts
+
+IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
+APP_VERSION = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{0,3}})(?:-({IDENTIFIERS}))?(?:\+{IDENTIFIERS})?")
+COMPARISONS = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+}
+
+
+def bucket(install, seed):
+    """The bucket of an installation, whose id is 16 bytes."""
+    return int.from_bytes(sha256(install + seed.encode())[:8], "big") % 10_000
+
+
+def app_version(text):
+    """What versions are ordered by; None for a text that isn't one."""
+    match = APP_VERSION.fullmatch(text)
+    if not match or len(text) > 256:
+        return None
+    numbers = [int(number) for number in match[1].split(".")]
+    identifiers = match[2].split(".") if match[2] else []
+    if any(identifier.isdigit() and identifier != "0" and identifier[0] == "0" for identifier in identifiers):
+        return None
+    # Semantic Versioning, 11: numbers below words, fewer identifiers below more, a pre-release below the release.
+    ordered = [(0, int(identifier), "") if identifier.isdigit() else (1, 0, identifier) for identifier in identifiers]
+    return numbers + [0] * (4 - len(numbers)), not identifiers, ordered
+
+
+def app_range(text):
+    """The alternatives of a range: lists of comparators."""
+    if len(text.encode()) > 256:
+        raise Fault("a range of more than 256 bytes")
+    alternatives = []
+    for alternative in text.split("||"):
+        comparators = []
+        for comparator in filter(None, alternative.split(" ")):
+            match = re.fullmatch("(<=|>=|<|>|=)(.*)", comparator, re.S)
+            version = match and app_version(match[2])
+            if not version:
+                raise Fault(f"no comparator: {comparator}")
+            comparators.append((match[1], version))
+        if not comparators:
+            raise Fault("an alternative without a comparator")
+        alternatives.append(comparators)
+    if sum(map(len, alternatives)) > 16:
+        raise Fault("more than 16 comparators")
+    return alternatives
+
+
+def lies_in(app, alternatives):
+    """Whether an app's version, None if it is unknown, lies in a range."""
+    version = None if app is None else app_version(app)
+    return version is not None and any(
+        all(COMPARISONS[comparison](version, other) for comparison, other in comparators) for comparators in alternatives)
+
+
+def read_rule(rule):
+    """Checks the member `rollout` of an answer."""
+    def number(value, largest):
+        # However it is written: parsers in other languages don't tell 500 from 5e2.
+        if not isinstance(value, Number) or float(value) % 1 != 0 or not 0 <= float(value) <= largest:
+            raise Fault(f"no such number: {value}")
+        return int(float(value))
+
+    def text(value, form):
+        if not isinstance(value, str) or isinstance(value, Number) or not re.fullmatch(form, value):
+            raise Fault(f"not in its form: {value}")
+        return value
+
+    if not isinstance(rule, dict):
+        raise Fault("no object")
+    read = {"seed": text(rule.get("seed"), "[A-Za-z0-9_-]{1,64}"), "share": number(rule.get("share"), 10_000),
+            "version": text(rule.get("version"), "[1-9][0-9]{0,15}"), "groups": [], "app": None}
+    if int(read["version"]) > LARGEST:
+        raise Fault("no version")
+    if "groups" in rule:
+        groups = rule["groups"]
+        if not isinstance(groups, list) or not 1 <= len(groups) <= 20:
+            raise Fault("no groups")
+        read["groups"] = [text(group, "[a-z][a-z0-9-]{0,31}") for group in groups]
+        if read["groups"] != sorted(set(groups)):
+            raise Fault("groups in another order, or one twice")
+    if "app" in rule:
+        read["app"] = app_range(text(rule["app"], "(?s:.*)"))
+    return read
+
+
+def is_in(rule, install, app=None, groups=(), held=None):
+    """Whether a device is in, by a rule that was read; `held` is the seed of the candidate that it holds and took."""
+    if rule["app"] is not None and not lies_in(app, rule["app"]):
+        return False
+    return held == rule["seed"] or bucket(install, rule["seed"]) < rule["share"] or not set(groups).isdisjoint(rule["groups"])

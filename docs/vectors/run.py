@@ -108,6 +108,23 @@ for case in packs["cases"]:
     wanted = "error" if case.get("error") else decoder.canonical(packs["resourcemaps"][case["answer"]["version"]])
     expect(f"pack: {case['what']}", attempt(update), wanted)
 
+rollout = load("rollout.json")
+for case in rollout["buckets"]:
+    expect(f"bucket {case['install']} {case['seed']}", decoder.bucket(bytes.fromhex(case["install"]), case["seed"]), int(case["bucket"]))
+for case in rollout["versions"]:
+    a, b = decoder.app_version(case["a"]), decoder.app_version(case["b"])
+    expect(f"app versions {case['a']!r} {case['b']!r}", None if a is None else (a > b) - (a < b),
+           int(case["order"]) if "order" in case else None)
+for case in rollout["ranges"]:
+    expect(f"range {case['range']!r} of {case['app']!r}",
+           attempt(lambda: decoder.lies_in(case["app"], decoder.app_range(case["range"]))), case.get("in", "error"))
+for case in rollout["rules"]:
+    expect(f"rule {case['rule']}", attempt(lambda: decoder.read_rule(case["rule"]) and "read"), "error" if "error" in case else "read")
+for case in rollout["decisions"]:
+    expect(f"decision {case}", attempt(lambda: decoder.is_in(
+        decoder.read_rule(case["rule"]), bytes.fromhex(case["install"]), case["app"], case["groups"], case["held"])),
+        case.get("in", "error"))
+
 # Each byte of the smallest pack, flipped: noticed, or harmless.
 case = min((case for case in packs["cases"] if not case.get("error") and "edits" not in case),
            key=lambda case: (HERE / case["pack"]).stat().st_size)
@@ -124,7 +141,7 @@ for at in range(len(pack)):
 # The examples of the text are documents, too.
 for block in re.findall("```json\n(.*?)```", (HERE.parent / "protocol.md").read_text(), re.S):
     try:
-        expect("an example of protocol.md", isinstance(json.loads(block), dict), True)
+        expect("an example of protocol.md", isinstance(json.loads(block if block[0] == "{" else f"{{{block}}}"), dict), True)
     except ValueError as error:
         failures.append(f"an example of protocol.md: {error}: {block[:60]}")
 

@@ -5,7 +5,7 @@ import importlib, json, os, re, sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOCOL = os.path.join(HERE, "../../../docs/protocol.md")
-MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes")
+MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes", "rollouts")
            if os.path.exists(os.path.join(HERE, name + ".py"))]
 
 
@@ -29,12 +29,15 @@ def main():
         known.add(match[1])
         return f"| {match[1]} | {match[2]} | {spans(rules.get(match[1], []))} |"
 
-    text = re.sub(r"^\| (D-\d+) \| (.*?) \| [^|]*\|$", fill, text, flags=re.M)
+    text = re.sub(r"^\| ([DR]-\d+) \| (.*?) \| [^|]*\|$", fill, text, flags=re.M)
     with open(PROTOCOL, "w", encoding="utf-8") as file:
         file.write(text)
-    for rule in sorted(set(rules) - known, key=lambda rule: int(rule[2:])):
+    def order(rule):
+        return rule[0], int(rule[2:])
+
+    for rule in sorted(set(rules) - known, key=order):
         print(f"docs/protocol.md has no {rule}: {' '.join(rules[rule])}")
-    for rule in sorted(known - set(rules), key=lambda rule: int(rule[2:])):
+    for rule in sorted(known - set(rules), key=order):
         print(f"no case tests {rule}")
     print(count, "cases")
 

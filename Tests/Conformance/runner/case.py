@@ -6,7 +6,7 @@ from .network import Network
 
 START = 1_800_000_000_000
 # What a poll may be asked with; a device may send further parameters.
-KNOWN = {"app", "channel", "version", "digest", "patch", "pack"}
+KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate"}
 # Seconds for one command, on a machine that does much else.
 PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
@@ -316,6 +316,21 @@ class Case:
 
     def do_conditions(self, step, device):
         self.tell(device, "conditions", **step["conditions"])
+
+    def do_describe(self, step, device):
+        self.tell(device, "describe", **step["describe"])
+
+    def do_leaveCandidate(self, step, device):
+        self.tell(device, "leaveCandidate")
+
+    def do_secrets(self, step, device):
+        """No request has any of these, in its URL, its headers or its body."""
+        with self.network.lock:
+            posts = [(url, query, str(body)) for url, query, body in self.network.posts]
+        for asked in self.asked + self.network.take_log() + posts:
+            for secret in step["secrets"]:
+                if any(secret.lower() in str(part).lower() for part in asked):
+                    raise Failed(f"{secret} is in {asked}")
 
     def do_cookies(self, step, device):
         self.tell(device, "cookies", value=step["cookies"])

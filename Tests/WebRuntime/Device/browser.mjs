@@ -94,6 +94,10 @@ export function database(folder) {
   };
   return {
     read: (name) => read(place(name)),
+    /** Begins a database, if there is none, with a value. */
+    begin(name, key, value) {
+      if (!fs.existsSync(place(name))) write(place(name), v8.serialize(new Map([[key, value]])));
+    },
     open: (name) => answer((request) => {
       const file = place(name);
       let values = read(file);

@@ -148,7 +148,9 @@ const commands = {
     self.setTimeout = (act, delay = 0, ...rest) =>
       delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
         : timer(act, delay === 20_000 ? 4000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
+    if (settings.install) stores.begin(store, "rollout", { install: settings.install });
     importScripts("xcache-sw.js");
+    await tell({ ask: "describe", appVersion: settings.appVersion ?? null, groups: settings.groups ?? [] });
     return {};
   },
   advance: ({ milliseconds }) => {
@@ -176,6 +178,8 @@ const commands = {
     return {};
   },
   memoryShort: () => ({}),
+  describe: async ({ appVersion, groups }) => ((await tell({ ask: "describe", appVersion, groups })), {}),
+  leaveCandidate: async () => ((await tell({ ask: "leave" })), {}),
   async request(asked) {
     const answer = answered(asked);
     return asked.background ? { request: requests.push(answer) } : answer;

@@ -19,6 +19,11 @@ export namespace xcache {
         force?: boolean | undefined;
         metered?: boolean | undefined;
     } | undefined): Promise<UpdateReport | undefined>;
+    function describe(user: {
+        appVersion?: string | null | undefined;
+        groups?: string[] | undefined;
+    }): Promise<boolean>;
+    function leaveCandidate(): Promise<boolean>;
     /**
      * Opens every tab of this app anew: each at once, or when nobody looks at it. A waiting worker takes over before.
      * @param {"hidden" | "now"} [when]
@@ -64,12 +69,14 @@ export type UpdateReport = {
     why?: string;
 };
 /**
- * What the worker holds, and how often it answered; `page`: the version that this page was opened from.
+ * What the worker holds, and how often it answered; `page`: the version that this page was opened from; `candidate`: whether a rollout is
+ * open, and the version is the one that goes to a part of the users first.
  */
 export type State = {
     version: string;
     digest: string;
     page?: string;
+    candidate: boolean;
     source: "origin" | "mirror";
     failures: number;
     listed: number;

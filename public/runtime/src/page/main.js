@@ -7,8 +7,9 @@ import { showOverlay } from "./overlay.js";
 /** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
  * @typedef {{kind: string, source?: "origin" | "mirror", from: string, to: string, fetched: number, copied: number, deltas: number,
  *   bytes: number, why?: string}} UpdateReport */
-/** What the worker holds, and how often it answered; `page`: the version that this page was opened from.
- * @typedef {{version: string, digest: string, page?: string, source: "origin" | "mirror", failures: number, listed: number,
+/** What the worker holds, and how often it answered; `page`: the version that this page was opened from; `candidate`: whether a rollout is
+ * open, and the version is the one that goes to a part of the users first.
+ * @typedef {{version: string, digest: string, page?: string, candidate: boolean, source: "origin" | "mirror", failures: number, listed: number,
  *   held: number, backlog: number, aside: number, policy: number, prefetch: number,
  *   counts: {local: number, passed: number, failed: number, late: number, bytes: number, prefetched: number}}} State */
 /** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
@@ -80,6 +81,20 @@ export const xcache = {
    * @returns {Promise<UpdateReport | undefined>}
    */
   update: (wish) => ask({ ...wish, ask: "update" }),
+
+  /**
+   * Says what rollouts are decided by, besides their share: the version of the app around these pages, and groups that this user is in, such
+   * as "qa". The worker keeps both, sends them to nobody, and decides anew at its next poll; what is left out stays as it was.
+   * @param {{appVersion?: string | null, groups?: string[]}} user
+   * @returns {Promise<boolean>} false where there is no worker
+   */
+  describe: async (user) => (await ask({ ...user, ask: "describe" })) === true,
+
+  /**
+   * Leaves the candidate of the open rollout with the next update, for the version of all others; not even `describe` brings it back.
+   * @returns {Promise<boolean>} false where there is no worker
+   */
+  leaveCandidate: async () => (await ask({ ask: "leave" })) === true,
 
   /**
    * Opens every tab of this app anew: each at once, or when nobody looks at it. A waiting worker takes over before.

@@ -1,16 +1,26 @@
 import { versionNumber } from "../protocol/entries.js";
 import { fault } from "../protocol/fault.js";
 import { isObject } from "../protocol/json.js";
+import { readRule } from "../protocol/rollouts.js";
 import { fetchJSON } from "./network.js";
 import { DOCUMENT_LIMIT } from "./settings.js";
 
 /** @typedef {import("./settings.js").Settings} Settings */
 /** @typedef {import("./store.js").Manifest} Manifest */
+/** @typedef {import("../protocol/rollouts.js").Rule} Rule */
 /** @typedef {(data: any) => Promise<void>} Seen */
+/**
+ * The other version of a rollout that a poll may ask for. `isCandidate`: which it asks for; `mayTurn`: whether it may still ask for the other
+ * one; `decides`: which one is to be followed, by the rule of an answer; `ended`: an origin's answer has no rule; `goesBack`: whether a copy's
+ * lower version is followed.
+ * @typedef {{isCandidate: boolean, mayTurn: boolean, decides: (rule: any) => Promise<boolean>, ended: () => void,
+ *   goesBack: (rule: Rule | undefined, isIn: boolean) => boolean}} Following
+ */
 
 /** The members of an answer's `data` that are read. */
 const MEMBERS = new Set([
-  "base", "deltas", "digest", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "update", "version",
+  "base", "deltas", "digest", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout", "update",
+  "version",
 ]);
 
 /**
@@ -19,24 +29,40 @@ const MEMBERS = new Set([
  * @param {import("./polling.js").Source} source
  * @param {Manifest} held
  * @param {boolean} takesPacks
+ * @param {Following} following
  * @param {Seen} seen
  * @param {any} [earlier] what was answered to the same poll, and is of no use
  * @returns {Promise<any>}
  */
-export function ask(settings, source, held, takesPacks, seen, earlier) {
-  return source === "origin" ? askOrigin(settings, held, takesPacks, seen) : askMirror(settings, held, takesPacks, seen, earlier?.newest);
+export function ask(settings, source, held, takesPacks, following, seen, earlier) {
+  return source === "origin" ? askOrigin(settings, held, takesPacks, following, seen)
+    : askMirror(settings, held, takesPacks, following, seen, earlier?.newest);
 }
 
 /**
  * @param {Settings} settings
  * @param {Manifest} held
  * @param {boolean} takesPacks
+ * @param {Following} following
  * @param {Seen} seen
+ * @returns {Promise<any>}
  */
-async function askOrigin({ server, query }, held, takesPacks, seen) {
+async function askOrigin(settings, held, takesPacks, following, seen) {
   const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
   const pack = takesPacks && holding ? "&pack=1" : "";
-  return read(`${server}/configure.json?${query}${holding}&patch=1${pack}`, { mayPack: !!pack, seen });
+  const candidate = following.isCandidate ? "&candidate=1" : "";
+  const url = `${settings.server}/configure.json?${settings.query}${holding}&patch=1${pack}${candidate}`;
+  const data = await read(url, { mayPack: !!pack, seen });
+  if (!data.rule) {
+    following.ended();
+    return data;
+  }
+  const isIn = await following.decides(data.rollout);
+  if (isIn === (data.version === data.rule.version)) return data;
+  // The version that isn't followed is nothing new.
+  if (!following.mayTurn) return { ...data, update: false, version: held.version };
+  Object.assign(following, { isCandidate: isIn, mayTurn: false });
+  return askOrigin(settings, held, takesPacks, following, seen);
 }
 
 /**
@@ -44,27 +70,34 @@ async function askOrigin({ server, query }, held, takesPacks, seen) {
  * @param {Settings} settings
  * @param {Manifest} held
  * @param {boolean} takesPacks
+ * @param {Following} following
  * @param {Seen} seen
  * @param {any} [known] its `version.json`
  */
-async function askMirror(settings, held, takesPacks, seen, known) {
+async function askMirror(settings, held, takesPacks, following, seen, known) {
   const newest = known ?? (await read(settings.mirror("version.json"), { seen }));
-  if (+newest.version <= +held.version) return newest;
-  // The numbers of the other documents are those of version.json: these are written once, and stay.
-  const { interval, policy, prefetch, rollback } = newest;
-  const own = { interval, policy, prefetch, rollback, newest };
-  const folders = held.version === "0" ? [] : takesPacks ? ["update", "patch"] : ["patch"];
+  const { interval, policy, prefetch, rollback, rule } = newest;
+  const isIn = rule !== undefined && (await following.decides(newest.rollout));
+  const version = isIn ? rule.version : newest.version;
+  const goesBack = following.goesBack(rule, isIn);
+  if (!goesBack && +version <= +held.version) return newest;
+  // The numbers of the other documents are those of version.json: these are written once, and stay. So does the rule.
+  const own = { interval, policy, prefetch, rollback, rule, newest, goesBack };
+  const folders = held.version === "0" || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"];
   for (const folder of folders) {
-    const found = await read(settings.mirror(`${folder}/${held.version}-${newest.version}.json`), { mayPack: folder === "update" })
+    const found = await read(settings.mirror(`${folder}/${held.version}-${version}.json`), { mayPack: folder === "update" })
       .catch(() => undefined);
     if (found) return { ...found, ...own };
   }
-  return { ...(await read(settings.mirror("configure.json"))), ...own };
+  const whole = await read(settings.mirror(isIn ? `configure/${version}.json` : "configure.json"));
+  if (isIn && whole.version !== version) fault("another version than the candidate");
+  return { ...whole, ...own };
 }
 
 /**
  * @param {string} url
  * @param {{mayPack?: boolean, seen?: Seen}} [how] `mayPack`: whether a pack was asked for
+ * @returns {Promise<any>}
  */
 async function read(url, how) {
   const { mayPack, seen } = how ?? {};
@@ -76,5 +109,5 @@ async function read(url, how) {
   if (data.pack && !mayPack) fault(`${url}: a pack that nobody asked for`);
   if (data.rollback !== undefined && Number.isNaN(versionNumber(data.rollback))) fault(`${url}: a rollback of no version`);
   if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
-  return data;
+  return { ...data, rule: data.rollout === undefined ? undefined : readRule(data.rollout) };
 }

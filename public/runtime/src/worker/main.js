@@ -178,6 +178,17 @@ const answers = {
     if (page) runtime.left(page);
     return runtime.store.write({ pages: runtime.pages, health: runtime.health });
   },
+  // What rollouts are decided by, besides their share.
+  describe: async (_, said) => {
+    await runtime.loading;
+    await background().describes(runtime, said);
+    return true;
+  },
+  leave: async () => {
+    await runtime.loading;
+    await background().leaves(runtime);
+    return true;
+  },
   activate: () => worker.skipWaiting(),
   reload: () => tell({ reload: true }),
   remove: ends,

@@ -92,6 +92,8 @@ export class Runtime {
     this.begun = undefined;
     /** @type {import("./quota.js").Full | undefined} a version that there was no room for */
     this.full = undefined;
+    /** @type {import("./rollouts.js").Rollout} */
+    this.rollout = {};
     /** When a request last came. */
     this.lastRequest = 0;
     /** How many waits in a row ended while pages still asked. */
@@ -122,6 +124,7 @@ export class Runtime {
     this.backlog = new Set(kept.backlog);
     this.begun = kept.begun;
     this.full = kept.full;
+    this.rollout = { ...kept.rollout };
     this.tally = new Tally(kept.tally?.counts && kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }

@@ -1,4 +1,5 @@
 import { pollPolicy } from "./polling.js";
+import { holdsCandidate } from "./rollouts.js";
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 
@@ -15,6 +16,6 @@ export async function stateOf(runtime, page) {
     version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
     source: saved.source, failures: saved.failures, listed: manifest.map.size, backlog: backlog.size,
     held: [...manifest.map.values()].filter(({ download }) => present.has(download)).length,
-    aside: [...aside.values()].flat().filter(({ ended }) => !ended).length, page: page?.version,
+    candidate: holdsCandidate(runtime), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length, page: page?.version,
   };
 }

@@ -3,7 +3,8 @@
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("../protocol/entries.js").Resourcemap} Resourcemap */
-/** @typedef {{version: string, digest: string, map: Resourcemap}} Manifest */
+/** `candidate`: the seed of the rollout by which it was taken.
+ * @typedef {{version: string, digest: string, map: Resourcemap, candidate?: string}} Manifest */
 /** What left the manifest: the last version that had it, and when that was left; `ended` where pages get it no more.
  * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
 /**
@@ -16,7 +17,7 @@
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
  *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number,
  *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
- *   full?: import("./quota.js").Full}} Kept
+ *   full?: import("./quota.js").Full, rollout?: import("./rollouts.js").Rollout}} Kept
  */
 
 const STORE = "kept";

@@ -12,6 +12,7 @@ import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
+import { decides, ended, goesBack, installs } from "./rollouts.js";
 import { dropAside, endAside, sweep, writes } from "./room.js";
 import { DOCUMENT_LIMIT, asksCacheAlone, isMetered } from "./settings.js";
 import { hasLeft } from "./leaving.js";
@@ -115,6 +116,11 @@ class Update {
     this.isPastPoll = false;
     this.isEnded = false;
     this.isBeside = false;
+    /** @type {import("./asking.js").Following} */
+    this.following = {
+      isCandidate: false, mayTurn: true, decides: (rule) => decides(runtime, rule), ended: () => ended(runtime),
+      goesBack: (rule, isIn) => goesBack(runtime, rule, isIn),
+    };
     /** @type {import("./store.js").Kept} what couldn't be written yet */
     this.late = {};
     /** @type {Report} */
@@ -129,6 +135,8 @@ class Update {
   async run() {
     const { runtime, report } = this;
     await runtime.loading;
+    installs(runtime);
+    this.following.isCandidate = runtime.rollout.isIn === true;
     runtime.restless = 0;
     this.polls = pollPolicy(this.settings, runtime.poll);
     const held = runtime.manifest;
@@ -161,7 +169,8 @@ class Update {
       this.isEnded = true;
       this.turns.end();
       if (report.source) await this.ends();
-      await writes(runtime, { poll: runtime.poll, used: runtime.files.used, tally: runtime.tally.batch, ...this.late }).catch(() => {});
+      const { poll, rollout, files, tally } = runtime;
+      await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, ...this.late }).catch(() => {});
     }
     return report;
   }
@@ -180,7 +189,7 @@ class Update {
   savePoll() {
     const { runtime } = this;
     runtime.poll = this.polls.saved;
-    return Promise.race([runtime.store.write({ poll: runtime.poll }).catch(() => {}), after(1000)]);
+    return Promise.race([runtime.store.write({ poll: runtime.poll, rollout: runtime.rollout }).catch(() => {}), after(1000)]);
   }
 
   /**
@@ -188,7 +197,7 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
-    const data = await ask(this.settings, source, held, true, (data) => this.hears(data, source));
+    const data = await ask(this.settings, source, held, true, this.following, (data) => this.hears(data, source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
@@ -211,7 +220,10 @@ class Update {
     if (source) {
       await this.savePoll();
       try {
-        const { interval } = await ask(this.settings, source, runtime.manifest, true, (data) => this.hears(data, source));
+        // Whatever it decides of a rollout is left to the next update, too.
+        const { isCandidate } = this.following;
+        const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
+        const { interval } = await ask(this.settings, source, runtime.manifest, true, following, (data) => this.hears(data, source));
         polls.answered(source, interval, Date.now());
       } catch {
         polls.failed(source, Date.now(), Math.random());
@@ -291,7 +303,7 @@ class Update {
     const { report, runtime } = this;
     report.kind = "nothing";
     if (source === "origin" && !data.update && data.version !== held.version) fault("another version");
-    if (!data.update || !takes(data, source, held)) {
+    if (!data.update || !(data.goesBack || takes(data, source, held))) {
       this.answered(source, data);
       await (this.isMetered ? sweep(runtime) : this.complete());
       return;
@@ -340,7 +352,7 @@ class Update {
    * @param {any} data
    */
   asksAgain(source, held, data) {
-    return ask(this.settings, source, held, false, async () => {}, data);
+    return ask(this.settings, source, held, false, this.following, async () => {}, data);
   }
 
   /**
@@ -611,6 +623,7 @@ class Update {
    */
   async switch(next, data, held) {
     const { runtime, report } = this;
+    if (data.rule?.version === next.version) next.candidate = data.rule.seed;
     const now = Date.now();
     const before = runtime.manifest;
     /** @type {typeof runtime.aside} */
