@@ -96,8 +96,8 @@ test-docs: build ## check the documentation: its links, its examples and their o
 	@.ci/packages python3 python3-venv python3-zstandard curl openssl
 	Tests/Docs/run.sh $(XCACHE)
 
-screenshots: ## docs/images: the console in Chromium, 1280 and 390 px, light and dark
-	@.ci/packages chromium python3 python3-pip
+screenshots: ## every page of the console in Chromium, 1440, 1100 and 390 px, light and dark: .build/screenshots, and docs/images
+	@.ci/packages chromium python3 fonts-inter libfaketime
 	swift build --product xcache
 	Tests/Browser/screenshots.py .build/debug/xcache
 

@@ -37,6 +37,18 @@ static const unsigned char channel_js[] = {
 #embed "../../public/console/channel.js"
 };
 
+static const unsigned char health_js[] = {
+#embed "../../public/console/health.js"
+};
+
+static const unsigned char command_js[] = {
+#embed "../../public/console/command.js"
+};
+
+static const unsigned char keys_js[] = {
+#embed "../../public/console/keys.js"
+};
+
 static const unsigned char release_js[] = {
 #embed "../../public/console/release.js"
 };
@@ -67,6 +79,9 @@ static const xcache_asset pages[] = {
     {"console/overview.js", overview_js, sizeof overview_js},
     {"console/chart.js", chart_js, sizeof chart_js},
     {"console/channel.js", channel_js, sizeof channel_js},
+    {"console/health.js", health_js, sizeof health_js},
+    {"console/command.js", command_js, sizeof command_js},
+    {"console/keys.js", keys_js, sizeof keys_js},
     {"console/release.js", release_js, sizeof release_js},
     {"console/content.js", content_js, sizeof content_js},
     {"console/acts.js", acts_js, sizeof acts_js},

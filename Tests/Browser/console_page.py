@@ -78,7 +78,7 @@ class Console:
         if selector:
             self.eval(f"document.querySelector({json.dumps(selector)}).focus()")
         codes = {"Enter": (13, "\r"), "Tab": (9, ""), "Escape": (27, ""), " ": (32, " ")}
-        code, text = codes[key]
+        code, text = codes.get(key) or (ord(key.upper()), key)
         for kind in ("keyDown", "keyUp"):
             self.page.send("Input.dispatchKeyEvent", type=kind, key=key, code="Space" if key == " " else key,
                            windowsVirtualKeyCode=code, **({"text": text} if text and kind == "keyDown" else {}))
@@ -93,8 +93,11 @@ class Console:
 
     def set(self, name, value):
         """Fills a field of the dialog in."""
-        self.eval(f"""(() => {{ const field = document.querySelector('dialog [name={name}]');
-          if (field.type === 'checkbox') field.checked = {json.dumps(value)}; else field.value = {json.dumps(value)};
+        self.eval(f"""(() => {{ let field = document.querySelector('dialog [name={name}]');
+          if (field.type === 'radio') {{
+            field = [...document.querySelectorAll('dialog [name={name}]')].find((one) => one.value === {json.dumps(value)});
+            field.checked = true;
+          }} else if (field.type === 'checkbox') field.checked = {json.dumps(value)}; else field.value = {json.dumps(value)};
           field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()""")
 
     def act(self, button, reason, values={}, times=1, expect="✔"):
@@ -128,7 +131,8 @@ class Console:
           .filter((one) => ['serious', 'critical'].includes(one.impact))
           .map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' ')}`))""")
         assert not found, f"{what}: {found}"
-        over = self.eval("document.documentElement.scrollWidth - innerWidth")
+        # Not `innerWidth`: a phone shows more than its width of a page that is too wide.
+        over = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert over <= 0, f"{what}: {over} px beside the page"
         self.check_clean(what)
 

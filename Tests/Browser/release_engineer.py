@@ -5,7 +5,7 @@
 
 Signs in, finds what broke and when, compares, rolls back and watches the fleet follow; freezes, has a publish refused, thaws;
 uses every act; looks with a token that may only read; has the server restarted in between. Every page is held against axe's
-rules, at 1280 and 390 px, dark and light. Needs Chromium, and pip for axe-playwright-python.
+rules, at 1,440, 1,100 and 390 px, dark and light. Needs Chromium, and pip for axe-playwright-python.
 """
 import os, sys, tempfile, time
 from cdp import Browser
@@ -44,7 +44,7 @@ def find_what_broke(console, site):
     console.wait("#timeline li")
     assert not console.eval("document.querySelector('#older').offsetParent"), "a button that has nothing to do shows"
     console.says("integrity", "#view")
-    console.says("58 % of 103 polls", "#view dl")
+    console.says("58 %\nof 103 polls", "#health")
     console.says("https://m.example.com/js/part-7.js", "#view")
     # What was live then? In the reader's zone, to the second.
     _, log = site.ask("GET", "apps/shop/channels/online/log")
@@ -63,15 +63,38 @@ def find_what_broke(console, site):
 
 
 def times(console, site):
-    """In the reader's zone, UTC on hover and for who listens."""
+    """How long ago; the moment itself in the reader's zone and in UTC on hover and for who listens."""
     console.go(channel, "#timeline li")
     shown = console.eval("[...document.querySelectorAll('#view time')].map((one) => [one.dateTime, one.innerText, one.title])")
     assert len(shown) > 3
     for moment, words, title in shown:
-        assert f"{local(moment):%-I:%M:%S}" in words and f"{local(moment):%b %-d, %Y}" in words, (moment, words)
-        assert title == f"{moment[:10]} {moment[11:19]} UTC", (moment, title)
-    for words in ("Rollouts to a part of the fleet", "approvals", "signed by their publishers"):
-        console.says(words, "#view [aria-label='Not yet available']")
+        exact = f"{local(moment):%b %-d, %Y}", f"{local(moment):%-I:%M:%S}", f"({moment[:10]} {moment[11:19]} UTC)"
+        assert words.startswith("just now") or " min ago" in words, words
+        assert all(part in words and part in title for part in exact), (moment, words, title)
+    # Time passes on the page, too.
+    console.eval("window.later = Date.now() + 7_200_000; Date.now = () => window.later")
+    console.says("2 h ago", "#timeline li", 20)
+    console.page.reload()
+    console.sign_in(site.token)
+
+
+def fleet(console, site):
+    """A channel opens with how its fleet is, beside the version before."""
+    def counts(version, **all):
+        site.count(version, {name.replace("_", "-"): number for name, number in all.items()})
+
+    counts(2, local=900, passed=100, paint_local_256=150, paint_network_1024=50, load_local_512=150, page_failed=0)
+    counts(3, local=700, passed=300, paint_local_512=180, paint_network_2048=18, load_local_1024=180, page_failed=2, script_failed=1)
+    console.go("#/", "table")
+    console.go(channel, "#timeline li")
+    for words in ("On version 3\n58 %", "of 103 polls", "Hit rate\n70 %\nof 1,000 requests\nversion 2: 90 %",
+                  "First paint\n≤ 512 ms\nhalf of the pages from the device\nfrom the network ≤ 2,048 ms\nversion 2: ≤ 256 ms",
+                  "Load\n≤ 1,024 ms", "Failed pages per 1,000\n15\nof 200 openings\nversion 2: 0\n25 failed downloads in 24 hours",
+                  "from version 2"):
+        console.says(words, "#health")
+    console.says("more pages fail: 15 of 1,000 instead of 0; fewer requests are answered from the device: 70 % instead of 90 %; "
+                 "first paint from the device is slower: ≤ 512 ms instead of ≤ 256 ms; load from the device is slower", "#since")
+    assert console.has("#health .spark polyline"), "no trend line"
 
 
 def roll_back(console, site):
@@ -83,11 +106,11 @@ def roll_back(console, site):
     _, log = site.ask("GET", "apps/shop/channels/online/log")
     assert [one["version"] for one in log["releases"]] == ["4", "3", "2", "1"], "the act was done more than once"
     assert log["releases"][0]["message"] == "integrity failures since the new basket"
-    assert "% of" in console.text("#view dl")
+    assert "of 103 polls" in console.text("#health")
     # The fleet follows, and the page shows it by itself.
     asked = time.monotonic()
     site.poll(4, 300)
-    console.says("74 % of 403 polls", "#view dl", 40)
+    console.says("74 %\nof 403 polls", "#health", 40)
     until(lambda: "version 4: 300 this hour so far" in console.text("#view .legend"), "the chart", 40)
     time.sleep(max(0, 21 - (time.monotonic() - asked)))
     paths = console.requests(time.monotonic() - 20)
@@ -106,7 +129,7 @@ def freeze(console, site):
     shown, _ = console.act("#act-freeze", "the incident of today")
     assert "Releases are refused from now on" in shown
     console.says("frozen", "#problems")
-    console.says("the incident of today", "#view dl")
+    console.says("the incident of today", "#facts")
     assert site.publish({"index.html": "refused"}, check=False) == 3, "a frozen channel took a release"
     # The console is refused as everybody else, and says why; nothing can be confirmed, nor is it by Enter.
     console.click("#act-roll-back")
@@ -140,15 +163,19 @@ def every_act(console, site):
     console.act("#act-resume", "mended")
     until(lambda: "kill switch" not in console.text("#problems"), "the banner without the kill switch")
     console.act("#act-bypass-pages", "the payment page is broken offline", {"pattern": "https://m.example.com/pay/*"})
-    console.says("https://m.example.com/pay/*", "#view dl")
+    console.says("https://m.example.com/pay/*", "#facts")
     console.act("#act-bypass-pages", "nonsense", {"pattern": "not a pattern"}, expect="✖ Refused")
     console.act("#act-pins", "the version of the shops", {"version": "2"})
     assert [one["version"] for one in site.ask("GET", f"{path}/pins")[1]["pins"]] == ["2"]
     console.act("#act-pins", "no longer", {"what": "2"})
     assert site.ask("GET", f"{path}/pins")[1]["pins"] == []
+    # In the command line's unit.
+    console.act("#act-settings", "fewer reports", {"reports": "12.5"})
+    assert site.ask("GET", f"{path}/settings")[1]["reports"] == 1250
+    console.act("#act-settings", "all of them", {"reports": ""})
     shown, _ = console.act("#act-settings", "calmer", {"interval": "60"})
-    assert "interval: not set → 60" in shown, shown
-    console.says("60 s", "#view dl")
+    assert "interval: not set → 60 s" in shown, shown
+    console.says("60 s", "#facts")
     # What the other channel holds comes here.
     assert site.ask("POST", f"{path.replace('online', 'test')}/create", {})[0] == 201
     status, _ = site.ask("POST", f"{path.replace('online', 'test')}/promote", {"from": "online"})
@@ -241,7 +268,7 @@ def answered_badly(console, site):
     assert console.eval("window.keys.length === 2 && window.keys[0] === window.keys[1]"), "it is another act"
     console.says("a bad gateway", "#problems", 20)
     console.click("#cancel")
-    console.says("a bad gateway", "#view dl")
+    console.says("a bad gateway", "#facts")
     console.act("#act-thaw", "the gateway is back")
 
 
@@ -287,7 +314,7 @@ def every_page(console):
               ("#/channel/shop/nothing", "[role=alert]")]
     for scheme in ("light", "dark"):
         console.scheme(scheme)
-        for width in (1280, 390):
+        for width in (1440, 1100, 390):
             console.wide(width)
             for place, probe in places:
                 console.go("#/compare/shop/online", "#compare")
@@ -302,7 +329,8 @@ def every_page(console):
                 if console.eval("(() => { const all = [...document.querySelectorAll('#view details:not([open])')].slice(0, 8); "
                                 "for (const one of all) one.open = true; return all.length; })()"):
                     console.check(f"{place} opened {scheme} {width}")
-            every_dialog(console, f"{scheme} {width}")
+            if width != 1100:
+                every_dialog(console, f"{scheme} {width}")
 
 
 def every_dialog(console, how):
@@ -347,6 +375,55 @@ def by_keyboard(browser, site):
     assert console.eval("document.activeElement.id") == "act-freeze", "the focus doesn't come back"
 
 
+def keys(console):
+    """`?`, `g` and a letter, `/`: not where somebody writes, nor under a dialog."""
+    console.go("#/", "table")
+    console.press("?", "#view")
+    console.says("these keys", "dialog")
+    console.press("g")
+    console.press("a")
+    assert console.eval("location.hash") == "#/", "a key went through a dialog"
+    console.press("Escape")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    for letter, place in (("a", "#/audit"), ("p", "#/operations"), ("o", "#/")):
+        console.press("g", "#view")
+        console.press(letter)
+        until(lambda: console.eval("location.hash") == place, place)
+    console.go("#/channel/shop/online", "#timeline li")
+    console.press("/", "#view")
+    until(lambda: console.eval("document.activeElement.id") == "filter", "the filter")
+    for letter in "goonline":
+        console.press(letter)
+    assert console.eval("document.querySelector('#filter').value") == "goonline", "a key that somebody wrote went elsewhere"
+    console.eval("document.querySelector('#filter').value = ''")
+    for letter in "test":
+        console.press(letter)
+    console.press("Enter")
+    until(lambda: console.eval("location.hash") == "#/channel/shop/test", "the first channel")
+
+
+def theme(console):
+    """The reader's choice goes before the system's, and outlives a reload; nothing else is kept."""
+    def background():
+        return console.eval("getComputedStyle(document.querySelector('header')).backgroundColor")
+
+    def choose(name):
+        console.eval(f"(() => {{ const one = document.querySelector('#theme'); one.value = '{name}'; one.dispatchEvent(new Event('change')); }})()")
+
+    console.scheme("light")
+    light = background()
+    choose("dark")
+    dark = background()
+    assert dark != light
+    console.page.reload()
+    assert background() == dark and console.eval("Object.keys(localStorage).join()") == "theme"
+    choose("light")
+    console.scheme("dark")
+    assert background() == light
+    choose("")
+    assert background() == dark and console.eval("localStorage.length") == 0
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         site = Site(xcache, folder)
@@ -359,6 +436,7 @@ def main():
                 console.wait("#view table")
                 find_what_broke(console, site)
                 times(console, site)
+                fleet(console, site)
                 say("found what broke, at times of another zone")
                 roll_back(console, site)
                 say("rolled back, and the fleet followed")
@@ -379,7 +457,11 @@ def main():
                 every_page(console)
                 say("axe, 390 px, dark and light")
                 by_keyboard(browser, site)
+                console.page.send("Page.bringToFront")
+                keys(console)
                 say("by keyboard")
+                theme(console)
+                say("themes")
                 console.check_clean("all of it")
         finally:
             site.stop()

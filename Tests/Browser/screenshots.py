@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""docs/images: the console as Chromium shows it, 1280 and 390 px wide, light and dark.
+"""Every page of the console as Chromium shows it: 1,440, 1,100 and 390 px wide, light and dark.
 
-    Tests/Browser/screenshots.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
+    Tests/Browser/screenshots.py [XCACHE] [PART]      XCACHE: the program (default: .build/debug/xcache)
 
-The data are made up. What is written has a palette of 256 colours. Look at the pictures before you commit them.
+Writes .build/screenshots/PAGE-THEME-WIDTH.png, those whose name has PART; the few that the documentation shows also become
+docs/images, with a palette of 256 colours. Look at the pictures before you commit them. The data are made up. Three days of
+history need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it everything happened just now. The
+font is Inter where that is installed (Debian: fonts-inter).
 """
-import collections, os, struct, sys, tempfile, time, zlib
+import collections, glob, math, os, struct, sys, tempfile, time, zlib
 from cdp import Browser
 from console_page import Console, here, until
 from site_under_test import Site
 
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
+wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+pictures = os.path.join(here, "../../.build/screenshots")
 images = os.path.join(here, "../../docs/images")
+documented = ("channel-light-1440", "rollback-dark-1440")
 
 
 def rows_of(png):
@@ -62,80 +68,204 @@ def with_palette(png):
             + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
 
 
-def take(console, name, tallest):
-    """The page from its top, as high as it is or as `tallest`."""
+def take(console, name, tallest=2600):
+    """The page from its top, as high as it is or as `tallest`; a dialog as somebody sees it."""
     width = console.eval("innerWidth")
-    height = min(tallest, console.eval("Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)"))
-    if console.has("dialog"):
-        height = tallest
-    console.wide(width, height)
+    height = console.eval("Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)")
+    console.wide(width, 900 if console.has("dialog") else min(tallest, max(500, height)))
     time.sleep(0.3)
-    path = f"{images}/{name}.png"
+    path = f"{pictures}/{name}.png"
     console.page.screenshot(path)
-    with open(path, "rb") as file:
-        small = with_palette(file.read())
-    with open(path, "wb") as file:
-        file.write(small)
-    print(f"{name}.png: {len(small)} bytes")
+    if name in documented:
+        with open(path, "rb") as file:
+            small = with_palette(file.read())
+        with open(f"{images}/{name}.png", "wb") as file:
+            file.write(small)
+        print(f"docs/images/{name}.png: {len(small)} bytes")
 
 
-def prepared(site):
+class Clock:
+    """What the origin takes for the time, where libfaketime is there."""
+
+    def __init__(self, folder):
+        library = os.environ.get("FAKETIME_LIBRARY") or next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
+        self.file = f"{folder}/time"
+        self.set(0)
+        self.fields = {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": self.file, "FAKETIME_NO_CACHE": "1",
+                       "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if library else {}
+
+    def set(self, hours):
+        with open(self.file, "w") as file:
+            file.write(f"-{hours * 60:.0f}m" if hours else "+0")
+
+    def __enter__(self):
+        os.environ.update(self.fields)
+        return self
+
+    def __exit__(self, *_):
+        for name in self.fields:
+            del os.environ[name]
+
+
+def counted(site, version, openings, local, slow=1, failed=0):
+    """What devices of a version count while they open pages."""
+    def times(kind, pages, middle):
+        weights = [math.exp(-(place - middle) ** 2) for place in range(8)]
+        names = ["128", "256", "512", "1024", "2048", "4096", "8192", "more"]
+        return {f"{kind}-{name}": round(pages * weight / sum(weights)) for name, weight in zip(names, weights)}
+
+    requests = openings * 14
+    near = round(openings * local)
+    counts = {"local": round(requests * local), "passed": requests - round(requests * local), "page-failed": failed, "script-failed": failed // 3,
+              "status-2xx": requests - round(requests * local)}
+    for kind, pages, middle in (("paint-local", near, slow), ("paint-network", openings - near, 3), ("load-local", near, slow + 1),
+                                ("load-network", openings - near, 4)):
+        counts |= times(kind, pages, middle)
+    site.count(version, counts)
+
+
+def prepared(site, clock):
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 40 for number in range(24)}
     files["index.html"] = "<!doctype html>\n<title>shop</title>\n<h1>Spring sale</h1>\n<p>Ten per cent off.\n"
     files["img/logo.svg"] = ("<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'>"
                              "<circle cx='45' cy='45' r='40' fill='teal'/></svg>")
+    clock.set(72)
+    authors = {name: site.ask("POST", "tokens", {"name": name, "scope": "publish", "expiresIn": 86400 * 90})[1]["token"] for name in ("ann", "ci-shop")}
+    admin = site.token
+
+    def publish(author, message):
+        site.token = authors[author]
+        site.publish(files, message)
+        site.token = admin
+
+    def history(hours, shares):
+        """An hour's polls, more of them in the evening; `shares`: of versions."""
+        for hour in hours:
+            clock.set(hour)
+            many = 15 + 11 * math.sin(hour / 24 * 2 * math.pi)
+            for version, share in shares(hour).items():
+                site.poll(version, round(many * share))
+            get_adoption(site)
+
+    clock.set(70)
     site.publish(files, "Spring sale")
+    history(range(69, 30, -1), lambda hour: {1: 1})
+    clock.set(30)
     files["index.html"] = files["index.html"].replace("Ten", "Twenty")
     files["img/logo.svg"] = files["img/logo.svg"].replace("teal", "orangered")
-    site.publish(files, "Twenty per cent, and the logo of the season")
+    publish("ann", "Twenty per cent, and the logo of the season")
+    history(range(29, 2, -1), lambda hour: {1: max(0.04, 1 - (30 - hour) / 7), 2: min(0.96, (30 - hour) / 7)})
+    for reason, url in (("timeout", "part-3"), ("download", "part-11")):
+        clock.set(20)
+        site.report(reason, 2, 3, f"https://m.example.com/js/{url}.js")
+        get_adoption(site)
+    clock.set(3)
     files["js/part-7.js"] = "throw new Error();\n"
-    site.publish(files, "New basket")
-    for channel in ("test", "staging"):
+    publish("ci-shop", "New basket")
+    for channel, hours in (("test", 2.9), ("staging", 2), ("tablet", 1.5)):
+        clock.set(hours)
         site.ask("POST", f"apps/shop/channels/{channel}/create", {})
         site.ask("POST", f"apps/shop/channels/{channel}/promote", {"from": "online"})
     site.ask("POST", "apps/shop/channels/staging/freeze", {"reason": "the load test runs until Friday"})
-    site.poll(1, 40)
-    site.poll(2, 130)
-    site.poll(3, 210)
-    site.poll(1, 30, "test")
-    site.report("integrity", 3, 34, "https://m.example.com/js/part-7.js")
-    site.report("timeout", 3, 6, "https://m.example.com/js/part-3.js")
+    history((2, 1), lambda hour: {1: 0.04, 2: 0.96 - (3 - hour) / 4, 3: (3 - hour) / 4})
+    clock.set(0)
+
+
+def today(site):
+    site.poll(1, 1)
+    site.poll(2, 9)
+    site.poll(3, 21)
+    site.poll(1, 8, "test")
+    counted(site, 1, 40_000, 0.91)
+    counted(site, 2, 31_000, 0.93, failed=28)
+    counted(site, 3, 6_200, 0.88, slow=2, failed=71)
+    site.report("integrity", 3, 14, "https://m.example.com/js/part-7.js")
+    site.report("timeout", 3, 3, "https://m.example.com/js/part-3.js")
+    site.ask("POST", "mirrors", {"name": "s3://shop-copy/hxm", "versions": [{"app": "shop", "channel": "online", "version": "3"}]})
+    site.ask("POST", "tokens", {"name": "wall", "scope": "read", "app": "shop"})
+    site.ask("POST", "apps/shop/channels/online/pins", {"version": "1", "reason": "the audit of March"})
+    get_adoption(site)
+
+
+def get_adoption(site):
+    """Has the origin write down what it counted."""
+    assert site.ask("GET", "apps/shop/channels/online/adoption")[0] == 200
+
+
+pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("release", "#/release/shop/online/2", ".tree li"),
+         ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
+         ("missing", "#/nothing", "h1"))
+dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"))
+
+
+def all_pages(console, scheme, width):
+    def fresh(place, probe):
+        console.wide(width, 900)
+        console.go("#/compare/shop/online", "#compare")
+        console.go(place, probe)
+        time.sleep(1.2)
+
+    for name, place, probe in pages:
+        title = f"{name}-{scheme}-{width}"
+        if wanted not in title:
+            continue
+        fresh(place, probe)
+        if name in ("release", "compare"):
+            file = "index.html" if name == "release" else "logo.svg"
+            console.eval(f"[...document.querySelectorAll('.tree li button')].find((one) => one.textContent === '{file}').click()")
+            console.wait("#content pre, #content img")
+            time.sleep(0.3)
+            console.eval("scrollTo(0, 0)")
+        take(console, title)
+    for name, button in dialogs:
+        title = f"{name}-{scheme}-{width}"
+        if wanted not in title:
+            continue
+        fresh("#/channel/shop/online", button)
+        console.click(button)
+        console.wait("dialog #preview h3")
+        console.set("reason", "white pages since the new basket")
+        console.eval("document.querySelector('dialog details.command').open = true")
+        take(console, title)
+        console.press("Escape")
+        until(lambda: not console.has("dialog"), "the dialog's end")
+    if wanted in f"keys-{scheme}-{width}":
+        fresh("#/", "table")
+        console.click("#keys")
+        console.wait("dialog dl")
+        take(console, f"keys-{scheme}-{width}")
+        console.press("Escape")
 
 
 def main():
-    os.makedirs(images, exist_ok=True)
+    for folder in (pictures, images):
+        os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        site = Site(xcache, folder)
+        with Clock(folder) as clock:
+            site = Site(xcache, folder)
+            try:
+                prepared(site, clock)
+            finally:
+                site.stop()
+        # The last minutes are in the server's memory: those of a server that has seen them alone.
+        site.start("127.0.0.1:0")
         try:
-            prepared(site)
+            today(site)
             with Browser() as browser:
-                console = Console(browser, site)
+                console = Console(browser, site, 1440)
+                for scheme in ("light", "dark"):
+                    console.scheme(scheme)
+                    for width in (1440, 1100, 390):
+                        if wanted in f"door-{scheme}-{width}":
+                            console.wide(width)
+                            take(console, f"door-{scheme}-{width}")
                 console.sign_in(site.token)
                 console.wait("#view table")
                 until(lambda: "failures" in console.text("#problems"), "the problem", 40)
                 for scheme in ("light", "dark"):
                     console.scheme(scheme)
-                    for width, tallest in ((1280, 1500), (390, 1400)):
-                        console.wide(width, 900)
-                        for name, place, probe in (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"),
-                                                   ("release", "#/release/shop/online/2", ".tree li")):
-                            console.wide(width, 900)
-                            console.go("#/compare/shop/online", "#compare")
-                            console.go(place, probe)
-                            time.sleep(1)
-                            if name == "release":
-                                console.eval("[...document.querySelectorAll('.tree li button')]"
-                                             ".find((one) => one.textContent === 'index.html').click()")
-                                console.wait("#content pre")
-                                console.eval("scrollTo(0, 0)")
-                            take(console, f"{name}-{scheme}-{width}", tallest)
-                        console.wide(width, 900)
-                        console.go("#/channel/shop/online", "#act-roll-back")
-                        console.click("#act-roll-back")
-                        console.wait("dialog #preview dl")
-                        take(console, f"rollback-{scheme}-{width}", 800)
-                        console.press("Escape")
-                        until(lambda: not console.has("dialog"), "the dialog's end")
+                    for width in (1440, 1100, 390):
+                        all_pages(console, scheme, width)
         finally:
             site.stop()
 

@@ -51,6 +51,11 @@ class Site:
                 f"{self.url}/report?app=shop",
                 data=json.dumps({"reason": reason, "url": url, "version": str(version)}).encode())).read()
 
+    def count(self, version, counts):
+        """A device's batch of counts (docs/protocol.md, section 12)."""
+        urllib.request.urlopen(urllib.request.Request(
+            f"{self.url}/report?app=shop", data=json.dumps({"counts": counts, "version": str(version)}).encode())).read()
+
     def publish(self, files, message="", check=True):
         """Publishes texts by their names; gives their download URLs. Without `check`: the exit code."""
         self.published += 1

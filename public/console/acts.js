@@ -1,13 +1,15 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { count, el, facts, fill, localMinute, plural, size, table, tell, when, wholeMinute } from "./dom.js";
+import { address, count, el, exactly, facts, fill, localMinute, plural, size, table, tell, when, wholeMinute } from "./dom.js";
+import { shell, shown as commandShown } from "./command.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
  * `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
  * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
+ * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, where, fields = [], effect, guard, send, needsReason = true, isDangerous = false, done }) {
+export function propose({ title, where, fields = [], effect, guard, command, send, needsReason = true, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -22,13 +24,14 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
   const name = `${title}: ${where}`;
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
-  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : null, "aria-disabled": "true" }, name);
+  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, name);
   const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
   const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
   const reason = needsReason ? input({ name: "reason", words: "Reason, for the audit trail and your colleagues", required: true, maxlength: 1000 }) : null;
-  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); } },
-    el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, outcome, once, el("div", { class: "row" }, go, close));
+  const same = commandShown();
+  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } },
+    el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, outcome, once, el("div", { class: "row" }, go, close));
   const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
 
   const isKept = () => isSending || "secret" in dialog.dataset;
@@ -56,6 +59,8 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
   }
 
   const values = () => Object.fromEntries([...inputs, reason].filter(Boolean).map((one) => [one.name, one.value()]));
+  /** Of what is previewed: what can't be confirmed has no command, either. */
+  function tellCommand() { same.set(ready && !isDone ? shell(command(values(), ready.plan)) : []); }
   const wordsOf = ({ reason, ...rest }) => JSON.stringify(rest);
 
   let timer = 0;
@@ -64,6 +69,7 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
     ready = null;
     asked += 1;
     go.setAttribute("aria-disabled", "true");
+    tellCommand();
   }
 
   async function show() {
@@ -77,6 +83,7 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
       fill(shown, el("h3", {}, "What it would do"), made?.nodes ?? made);
       ready = { words: wordsOf(all), plan: made?.plan };
       go.removeAttribute("aria-disabled");
+      tellCommand();
     } catch (error) {
       if (mine !== asked || error instanceof Ended) return;
       if (isUnknown(error)) {
@@ -125,6 +132,7 @@ export function propose({ title, where, fields = [], effect, guard, send, needsR
         fill(once, made.secret);
       }
       go.remove();
+      tellCommand();
       close.textContent = "Close";
     } catch (error) {
       if (error instanceof Ended) return;
@@ -169,6 +177,16 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
     field.checked = Boolean(value);
     return { name, field, node: el("label", { class: "check", for: id }, field, words), value: () => field.checked };
   }
+  if (kind === "choice") {
+    // Rows of `[value, shown, who, when]`; a list that a select would cut.
+    const field = el("fieldset", {}, el("legend", {}, words), el("div", { class: "choices" }, options.map(([key, text, note, time], index) => {
+      const radio = el("input", { type: "radio", name, value: key });
+      radio.checked = index === 0;
+      return el("label", {}, radio, el("b", {}, text), el("span", {}, note), el("span", { class: "quiet" }, time));
+    })));
+    field.focus = () => field.querySelector(":checked")?.focus();
+    return { name, field, node: field, value: () => field.querySelector(":checked")?.value ?? "" };
+  }
   const field = kind === "select"
     ? el("select", { id, name }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
     : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": help ? `${id}-help` : null, ...rest });
@@ -180,6 +198,12 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
 const offered = 50;
 
 const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+
+/** A span of time until a moment, as the command line writes it. */
+function lasting(until) {
+  const minutes = Math.max(1, Math.floor((wholeMinute(until) - Date.now()) / 60_000));
+  return minutes % 60 ? `${minutes}m` : `${minutes / 60}h`;
+}
 
 /** Refuses a time that is over; nothing else. */
 function ahead(until) {
@@ -219,6 +243,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
   const killed = Boolean(fleet?.kill);
   const done = reload;
   const where = `${app} ${channel}`;
+  // As the command line names the place.
+  const place = ["--app", app, "--channel", channel];
+  const despite = (values) => (values.breakGlass ? [`--break-glass=${values.breakGlass}`] : []);
   const acts = [
     ["Roll back", "publish", () => rollBack(), status.version !== "0"],
     ["Promote here", "publish", () => promote(), true],
@@ -274,14 +301,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   async function rollBack() {
     const releases = await versions();
-    const all = releases.slice(1).map((one) => [one.version, `${one.version}: ${one.kind} by ${one.author}${one.message ? `, ${one.message.slice(0, 60)}` : ""}`]);
+    const all = releases.slice(1).map((one) => [one.version, one.version, [`${one.kind} by ${one.author}`, one.message ? `: ${one.message.slice(0, 120)}` : ""], when(one.at)]);
     if (!all.length) { tell("There is no older version."); return; }
     const bundles = [["", "all bundles"], ...status.bundles.map((one) => [one.name, one.name])];
     const body = ({ to, other, bundle, withPrefetch }) => ({ to: other || to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch });
     propose({
       title: "Roll back", where, done,
       fields: [
-        { name: "to", words: "To version", kind: "select", options: all },
+        { name: "to", words: "To version", kind: "choice", options: all },
         ...another(releases),
         { name: "bundle", words: "Of", kind: "select", options: bundles },
         { name: "withPrefetch", words: "Also bring back the prefetch config of that time", kind: "check" },
@@ -293,9 +320,11 @@ export function buttons({ app, channel, status, fleet, reload }) {
         if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
         const changes = Object.entries(answer.changes ?? {});
         return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
-          el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL"]], changes.slice(0, 500).map(([url, what]) => [what, url])),
+          el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL", false, true]], changes.slice(0, 500).map(([url, what]) => [what, address(url)])),
             changes.length > 500 ? el("p", {}, `${count(changes.length - 500)} more; compare the versions for all of them.`) : null)] };
       },
+      command: (values) => ["rollback", values.other || values.to, ...(values.bundle ? ["--bundle", values.bundle] : ["--all-bundles"]), values.withPrefetch && "--with-prefetch",
+        ...place, ...despite(values), "--now", "--yes", `--message=${values.reason}`],
       send: async (values, key, plan) => {
         const answer = await act("POST", `${path}/rollback`, { ...body(values), message: values.reason, now: true, ...guarded(values, plan) }, key);
         return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live with the content of version ${answer.target}. Receipt ${answer.receipt}`;
@@ -320,6 +349,8 @@ export function buttons({ app, channel, status, fleet, reload }) {
         return { plan: answer, nodes: [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
           answer.left.length ? el("p", {}, `▲ Stays here, although it is gone there: ${answer.left.join(", ")}`) : null] };
       },
+      command: (values, plan) => ["promote", "--from", values.from, "--to", channel, "--app", app, "--version", plan.fromVersion, values.withPrefetch && "--with-prefetch",
+        ...despite(values), `--message=${values.reason}`],
       send: async (values, key, plan) => {
         // What was previewed, whatever the other channel has released since.
         const answer = await act("POST", `${path}/promote`, { ...body(values), version: plan.fromVersion, message: values.reason, ...guarded(values, plan) }, key);
@@ -332,6 +363,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     propose({
       title: "Freeze", where, done,
       effect: async () => el("p", {}, "Releases are refused from now on, with your reason, until somebody thaws the channel. Devices go on as they are; the kill switch, bypasses and settings still work."),
+      command: ({ reason }) => ["channel", "freeze", ...place, `--reason=${reason}`],
       send: async ({ reason }, key) => { await act("POST", `${path}/freeze`, { reason }, key); return "The channel refuses releases."; },
     });
   }
@@ -342,13 +374,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
       effect: async () => {
         const { freeze } = await get(path);
         if (!freeze) throw new Error("The channel is no longer frozen.");
-        return { plan: freeze, nodes: el("p", {}, `Releases are accepted again. Frozen by ${freeze.author} `, when(freeze.at, true), `: ${freeze.reason}`) };
+        return { plan: freeze, nodes: el("p", {}, `Releases are accepted again. Frozen by ${freeze.author} `, when(freeze.at), `: ${freeze.reason}`) };
       },
       guard: async (_, plan) => {
         const { freeze } = await get(path);
         if (isSame(freeze, plan)) return "";
         return freeze ? `${freeze.author} froze the channel: ${freeze.reason}.` : "somebody thawed the channel.";
       },
+      command: () => ["channel", "thaw", ...place],
       send: async ({ reason }, key) => { const answer = await act("POST", `${path}/thaw${why(reason)}`, {}, key); return answer.changed ? "The channel accepts releases." : "It was no longer frozen."; },
     });
   }
@@ -364,7 +397,8 @@ export function buttons({ app, channel, status, fleet, reload }) {
       // As the command line: a switch that is forgotten costs every page its speed.
       fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local", value: localMinute(Date.now() + 4 * 3600_000) }],
       effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
-        until ? ["when it ends, ", when(wholeMinute(until)), "."] : "after somebody resumes."),
+        until ? ["when it ends, ", exactly(wholeMinute(until)), "."] : "after somebody resumes."),
+      command: ({ reason, until }) => ["policy", "kill", ...place, ...(until ? ["--for", lasting(until)] : ["--until-resumed"]), `--message=${reason}`],
       send: async ({ reason, until }, key) => {
         await act("POST", `${path}/policy`, { act: "kill", message: reason, ...(until ? { until: wholeMinute(until).toISOString() } : {}) }, key);
         return "The kill switch is on.";
@@ -378,13 +412,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
       effect: async () => {
         const kill = await killNow();
         if (!kill) throw new Error("The kill switch is already off.");
-        return { plan: kill, nodes: el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at, true), `: ${kill.reason}`) };
+        return { plan: kill, nodes: el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at), `: ${kill.reason}`) };
       },
       guard: async (_, plan) => {
         const kill = await killNow();
         if (isSame(kill, plan)) return "";
         return kill ? `${kill.author} switched it on: ${kill.reason}.` : "somebody resumed.";
       },
+      command: ({ reason }) => ["policy", "resume", ...place, `--message=${reason}`],
       send: async ({ reason }, key) => { await act("POST", `${path}/policy`, { act: "resume", message: reason }, key); return "The kill switch is off."; },
     });
   }
@@ -418,7 +453,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       effect: async (values) => {
         if (values.act === "bypass-add") {
           return [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
-            values.until ? [" It lapses ", when(wholeMinute(values.until)), "."] : ""), await matching(values.pattern)];
+            values.until ? [" It lapses ", exactly(wholeMinute(values.until)), "."] : ""), await matching(values.pattern)];
         }
         const now = await bypassed();
         if (values.pattern && !now.some((one) => one.pattern === values.pattern)) throw new Error(`${values.pattern} is not bypassed. ${now.length ? `Bypassed are ${now.map((one) => one.pattern).join(", ")}.` : "Nothing is."}`);
@@ -429,6 +464,8 @@ export function buttons({ app, channel, status, fleet, reload }) {
         const now = await bypassed();
         return isSame(now, plan) ? "" : `bypassed are ${now.map((one) => one.pattern).join(", ") || "no pages"}.`;
       },
+      command: (values) => ["policy", "bypass", values.act === "bypass-add" ? "add" : "remove", values.pattern, ...place,
+        ...(values.until && values.act === "bypass-add" ? ["--for", lasting(values.until)] : []), `--message=${values.reason}`],
       send: async (values, key) => {
         const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
         const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
@@ -448,6 +485,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
         if (what === "pin") await get(`${path}/releases/${encodeURIComponent(other || version)}`);
         return el("p", {}, what === "pin" ? `Version ${other || version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`);
       },
+      command: ({ what, version, other, reason }) => ["pin", ...(what === "pin" ? [other || version, reason] : ["remove", what]), ...place],
       send: async ({ what, other, reason, ...rest }, key) => {
         const version = other || rest.version;
         if (what === "pin") await act("POST", `${path}/pins`, { version, reason }, key);
@@ -460,7 +498,8 @@ export function buttons({ app, channel, status, fleet, reload }) {
   async function settings() {
     const read = async () => {
       const { interval, hosts, reports } = await get(path);
-      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: reports ?? "" };
+      // In the command line's unit.
+      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "" };
     };
     const is = await read();
     // What its reader changed; what somebody else changed meanwhile stays.
@@ -468,24 +507,31 @@ export function buttons({ app, channel, status, fleet, reload }) {
       const change = {};
       if (values.interval !== String(is.interval)) change.interval = values.interval === "" ? null : Number(values.interval);
       if (values.hosts !== is.hosts) change.hosts = values.hosts === "" ? null : values.hosts.split(/[\s,]+/);
-      if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Number(values.reports);
+      if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Math.round(Number(values.reports) * 100);
       return change;
     };
-    const words = (value) => (value === "" || value === null ? "not set" : Array.isArray(value) ? value.join(" ") : value);
+    const units = { interval: " s", reports: " %" };
+    const words = (name, value) => (value === "" || value === null ? "not set" : `${Array.isArray(value) ? value.join(" ") : value}${units[name] ?? ""}`);
     propose({
       title: "Settings", where, done,
       fields: [
         { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
-        { name: "reports", words: "How many of 10,000 usage reports devices send (empty: all)", kind: "number", min: 0, max: 10000, value: is.reports }],
+        { name: "reports", words: "Percentage of usage reports that devices send (empty: all)", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         const now = await read();
-        return { plan: now, nodes: change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(now[name])} → ${words(value)}`))) : el("p", {}, "Nothing.") };
+        return { plan: now, nodes: change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`))) : el("p", {}, "Nothing.") };
       },
       guard: async (_, plan) => {
         const now = await read();
-        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(now[name])}.`).join(" ");
+        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(name, now[name])}.`).join(" ");
+      },
+      command: (values) => {
+        const { interval, hosts, reports } = body(values);
+        if (interval === undefined && hosts === undefined && reports === undefined) return null;
+        return ["channel", "set", ...place, ...(interval === undefined ? [] : ["--interval", interval ?? "none"]), ...(hosts === undefined ? [] : ["--hosts", hosts?.join(",") ?? "*"]),
+          ...(reports === undefined ? [] : ["--reports", reports === null ? "none" : reports / 100])];
       },
       send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are saved."; },
     });
@@ -512,6 +558,8 @@ export function createToken(done) {
       if (noExpiry) days = "";
       return el("p", {}, `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
     },
+    command: (values) => ["token", "create", values.name, "--scope", values.scope, ...(values.app ? ["--app", values.app] : ["--all-apps"]), ...(values.channel ? ["--channel", values.channel] : []),
+      ...(values.bundles ? ["--bundle", values.bundles] : []), ...(values.noExpiry ? ["--no-expiry"] : ["--expires", `${values.days}d`])],
     send: async (values, key) => {
       const body = { name: values.name, scope: values.scope };
       for (const member of ["app", "channel", "bundles"]) if (values[member]) body[member] = values[member];
@@ -525,8 +573,9 @@ export function createToken(done) {
 export function revokeToken(token, done) {
   propose({
     title: "Revoke the token", where: `${token.name}${token.id === me()?.id ? " (yours)" : ""}`, isDangerous: true, done,
-    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) stops working now. Last used: `, when(token.lastUsedAt, true)),
+    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) stops working now. Last used: `, when(token.lastUsedAt)),
       token.id === me()?.id ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, so this signs you out.") : null],
+    command: () => ["token", "revoke", token.name],
     send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
   });
 }
@@ -544,6 +593,7 @@ export function collectGarbage(done) {
       return [el("p", {}, `${size(report.freedBytes)} in ${plural(report.blobs.files, "file")} would go, and ${plural(dropped.reduce((sum, one) => sum + one.dropped.length, 0), "version")}.`),
         dropped.length ? el("ul", {}, dropped.map((one) => el("li", {}, `${one.app} ${one.channel}: ${one.dropped.slice(0, 40).join(", ")}${one.dropped.length > 40 ? ` and ${one.dropped.length - 40} more` : ""}`))) : null];
     },
+    command: (values) => ["gc", "--keep-versions", values.keepVersions, "--keep-days", values.keepDays],
     send: async (values, key) => {
       const report = await act("POST", `gc${why(values.reason)}`, { ...body(values), dryRun: false }, key, long);
       return `${size(report.freedBytes)} freed.${report.stoppedFor.length ? ` Stopped early for ${report.stoppedFor.join(", ")}.` : ""}`;
@@ -555,6 +605,7 @@ export function forgetMirror(name, done) {
   propose({
     title: "Forget the mirror", where: name, done,
     effect: async () => el("p", {}, `gc may drop what only ${name} names. Its next run registers it again.`),
+    command: () => ["mirror", "forget", name],
     send: async ({ reason }, key) => { await act("DELETE", `mirrors/${encodeURIComponent(name)}${why(reason)}`, undefined, key); return "It is forgotten."; },
   });
 }

@@ -1,13 +1,13 @@
 import { channelLink, get, hindrance, long } from "./api.js";
-import { badge, count, el, fill, table, when, wholeMinute } from "./dom.js";
+import { badge, card, count, el, exactly, fill, table, when, wholeMinute } from "./dom.js";
 
 const page = 50;
 
 export async function open({ query }) {
   const hindered = hindrance("admin", "", "", true);
-  if (hindered) return { title: "Audit", node: [el("h1", {}, "Audit trail"), el("p", {}, `○ ${hindered}`)] };
+  if (hindered) return { title: "Audit", node: [el("h1", {}, "Audit trail"), card("", el("p", { class: "quiet" }, `○ ${hindered}`))] };
   const box = el("div");
-  const verdict = el("p", { role: "status" });
+  const verdict = el("div", { role: "status" });
   const more = el("button", { type: "button", id: "older-rows" }, "Older rows");
   const note = el("p", { class: "quiet", role: "status" });
   let rows = [];
@@ -16,9 +16,9 @@ export async function open({ query }) {
   // As the rows that are shown were asked for, whatever is in the form by now.
   let filter = "";
   const names = [["author", "Who"], ["act", "Act"], ["app", "App"], ["channel", "Channel"]];
-  const form = el("form", { role: "search", submit: (event) => { event.preventDefault(); load(true); } },
-    names.map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" })]),
-    [["since", "From"], ["until", "Until"]].map(([name, words]) => [el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" })]),
+  const form = el("form", { role: "search", class: "filters", submit: (event) => { event.preventDefault(); load(true); } },
+    names.map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" }))),
+    [["since", "From"], ["until", "Until"]].map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" }))),
     el("button", {}, "Filter"));
 
   const conditions = () => {
@@ -32,10 +32,10 @@ export async function open({ query }) {
   function draw(isAll) {
     note.textContent = isAll ? `${count(rows.length)} rows` : `${count(rows.length)} rows; there are older ones`;
     more.hidden = isAll;
-    fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What"]], rows.map((row) => [
-      count(row.id), when(row.at), [row.author, row.address ? el("div", { class: "quiet" }, row.address) : null], row.act,
+    fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What", false, true]], rows.map((row) => [
+      count(row.id), when(row.at), [row.author, row.address ? el("div", { class: "quiet small" }, row.address) : null], row.act,
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
-      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
+      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "At: ", exactly(row.at)), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
     ]), "No rows match."));
   }
 
@@ -74,7 +74,7 @@ export async function open({ query }) {
   }, "Verify the trail");
   const shown = {
     title: "Audit",
-    node: [el("h1", {}, "Audit trail"), el("div", { class: "row" }, verify), verdict, form, note, box, more],
+    node: [el("div", { class: "head" }, el("h1", {}, "Audit trail"), el("div", {}, verify)), verdict, card("", [form, note, box, more])],
     poll: conditions(),
     update(document) {
       // Somebody who went on to older rows is not thrown back, nor who is about to.
@@ -90,6 +90,6 @@ export async function open({ query }) {
 function summary(row) {
   try {
     const asked = JSON.parse(row.parameters);
-    return asked.reason || asked.message || asked.name || (asked.bundles ?? []).join(", ") || row.act;
-  } catch { return row.act; }
+    return asked.reason || asked.message || asked.name || (asked.bundles ?? []).join(", ") || "details";
+  } catch { return "details"; }
 }

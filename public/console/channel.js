@@ -1,6 +1,7 @@
 import { channelLink, channelPath, get } from "./api.js";
-import { badge, count, el, facts, fill, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
+import { address, badge, card, count, el, exactly, facts, fill, named, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
 import { stacked } from "./chart.js";
+import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
 import { buttons } from "./acts.js";
 
@@ -20,7 +21,9 @@ const mostFailures = 500;
 
 export async function open({ names: [app, channel], overview: fleet, reload }) {
   const path = channelPath(app, channel);
-  const head = el("div");
+  const head = el("div", { class: "head" });
+  const vitals = el("div");
+  const about = el("div");
   const charts = el("div");
   const list = el("ol", { class: "timeline", id: "timeline" });
   const more = el("button", { type: "button", id: "older" }, "Older releases");
@@ -31,18 +34,22 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   let releases = (await get(`${path}/log?limit=${page}`)).releases;
 
   function drawHead() {
-    const line = fleet?.channels.find((one) => one.app === app && one.channel === channel);
+    const line = lineOf(fleet);
     const policy = status.policy?.policy;
-    fill(head,
-      el("h1", {}, `${app} ${channel}: version ${status.version}`),
-      el("p", {}, line ? states(line, fleet.problems) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null),
+    const newest = releases[0];
+    fill(head, el("div", {},
+      el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
+      el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
+        status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet")),
+    el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
+    drawVitals();
+    fill(about,
       facts([
-        ["Released", when(status.at, true)],
+        ["Released", when(status.at)],
         line?.kill && ["Kill switch", [`on since `, when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? [", until ", when(line.kill.until)] : ""]],
         status.freeze && ["Frozen", ["since ", when(status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`]],
         status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
         ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
-        ["Devices on it", line ? (line.adoption.polls ? `${percent(line.adoption.newest, line.adoption.polls)} of ${plural(line.adoption.polls, "poll")} in ${line.adoption.minutes} minutes` : "no polls") : "—"],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
@@ -55,9 +62,28 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
         status.deltas && ["Deltas", status.deltas.pending === 0 ? "complete" : status.deltas.pending === null ? "looking for older versions" : `${plural(status.deltas.pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],
         ["Public URL", status.publicURL],
-        status.damagedURLs.length && ["Damaged", status.damagedURLs.map((one) => el("div", { class: "bad" }, `✖ ${one.url}: publish bundle ${one.bundle} again`))],
-      ]),
-      buttons({ app, channel, status, fleet: line, reload }));
+        status.damagedURLs.length && ["Damaged", status.damagedURLs.map((one) => el("div", { class: "bad" }, "✖ ", address(one.url), `: publish bundle ${one.bundle} again`))],
+      ], "facts"));
+  }
+
+  const lineOf = (all) => all?.channels.find((one) => one.app === app && one.channel === channel);
+  // What devices counted, and what the newest release's update costs.
+  let adoption = null;
+  let countedAt = 0;
+  let newestCost = null;
+  let lastSeries = null;
+
+  function drawVitals() {
+    const before = releases[1]?.version ?? "0";
+    const reports = adoption?.reports ?? [];
+    const from = lastSeries && new Date(lastSeries.from).getTime();
+    const length = lastSeries && lastSeries.points * lastSeries.seconds * 1000;
+    fill(vitals, status.version === "0" ? null : [
+      health({
+        line: lineOf(fleet), version: status.version, before, reports, cost: newestCost, series: lastSeries, span: spans[chosen].words.toLowerCase(),
+        marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
+        isFailing: ofChannel({ app, channel }, fleet?.problems ?? []).some((one) => one.code === "failing"),
+      }), changed({ version: status.version, before, reports })]);
   }
 
   const series = () => {
@@ -65,8 +91,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     return `${path}/adoption/series?step=${step}&points=${points}`;
   };
 
-  let lastSeries = null;
   function drawCharts(document) {
+    drawVitals();
     const { seconds } = document;
     const from = new Date(document.from).getTime();
     const starts = Array.from({ length: document.points }, (_, index) => new Date(from + index * seconds * 1000));
@@ -80,15 +106,15 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       values: one.polls, isRest: one.version === "none" || one.version === "other",
     })).reverse();
     fill(charts,
-      el("h2", {}, "What devices run"), stacked("Polls by version", starts, seconds, versions, marks),
-      el("h2", {}, "What went wrong on them"),
+      el("h3", {}, "What devices run"), stacked("Polls by version", starts, seconds, versions, marks),
+      el("h3", {}, "What went wrong on them"),
       chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
         : stacked("Failures by reason", starts, seconds,
           document.failures.map((one) => ({ name: one.reason, values: one.failures })), marks, "failures"),
-      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, when(oldest.at), "; “Older releases” below marks more.") : null);
+      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older releases” below marks more.") : null);
   }
 
-  const choice = el("div", { class: "row", role: "group", "aria-label": "Time that the charts show" },
+  const choice = el("div", { class: "row joined", role: "group", "aria-label": "Time that the charts show" },
     Object.entries(spans).map(([name, span]) => el("button", {
       type: "button", id: `span-${name}`, "aria-pressed": String(name === chosen),
       click: async (event) => {
@@ -106,15 +132,16 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     }, span.words)));
 
   function item(release, before) {
-    const cost = el("span", { class: "quiet" }, before ? "…" : "");
+    const cost = el("div", { class: "small" }, before ? "…" : "");
     const node = el("li", {},
-      el("div", {}, el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`), " ",
-        badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), when(release.at, true)),
-      el("div", {}, `by ${release.author}`, release.source ? `, content of ${release.source.channel} ${release.source.version}` : "",
-        release.bundles.length ? `; ${release.bundles.map((one) => one.bundle).join(", ")}` : ""),
-      release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
-      release.message ? el("div", { class: "message" }, release.message) : null,
-      el("div", { class: "quiet" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new `, cost));
+      el("div", {},
+        el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`), " ",
+        badge(release.kind === "rollback" ? "warn" : "quiet", release.kind),
+        release.message ? el("div", { class: "message" }, release.message) : null,
+        release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
+        el("div", { class: "quiet small" }, when(release.at), " by ", named(release.author), release.source ? `, content of ${release.source.channel} ${release.source.version}` : "",
+          release.bundles.length ? `; ${release.bundles.map((one) => one.bundle).join(", ")}` : "")),
+      el("div", { class: "side" }, `+${release.added} ~${release.changed} −${release.removed}`, el("div", { class: "small" }, `${size(release.newBytes)} new`), cost));
     return { node, cost, release };
   }
 
@@ -138,7 +165,11 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       const { cost, release } = next;
       try {
         const { cost: known } = await get(`${path}/releases/${release.version}`);
-        cost.textContent = known ? `; update: ${size(known.total ?? known.bytes)}` : "";
+        cost.textContent = known ? `update ${size(known.total ?? known.bytes)}` : "";
+        if (release === releases[0]) {
+          newestCost = known ?? null;
+          drawVitals();
+        }
       } catch { cost.textContent = ""; }
     }
     isAsking = false;
@@ -160,19 +191,19 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   });
 
   const clock = el("input", { type: "datetime-local", id: "moment", required: true, step: 1 });
-  const ask = el("form", { id: "ask-moment", submit: (event) => { event.preventDefault(); part(moment, whatWas); } },
+  const ask = el("form", { id: "ask-moment", class: "inline", submit: (event) => { event.preventDefault(); part(moment, whatWas); } },
     el("label", { for: "moment" }, "What was live at"), clock, el("button", {}, "Look"));
   async function whatWas() {
     // A minute stands for all of it, a second likewise; nothing is known of times to come.
     const at = new Date(Math.min(wholeMinute(clock.value), Date.now()));
     const found = (await get(`${path}/log?limit=2&at=${encodeURIComponent(at.toISOString())}`)).releases;
-    const asked = el("p", { class: "quiet" }, "At ", when(at), ":");
+    const asked = el("p", { class: "quiet" }, "At ", exactly(at), ":");
     if (!found.length) return [asked, el("p", {}, "Nothing had been released by then.")];
     const [live, before] = found;
     return [
       asked,
       el("p", {}, el("a", { href: channelLink("release", app, channel, `/${live.version}`) }, `Version ${live.version}`),
-        " was live: ", live.kind, ` by ${live.author}, released `, when(live.at), live.message ? `: ${live.message}` : "."),
+        " was live: ", live.kind, ` by ${live.author}, released `, exactly(live.at), live.message ? `: ${live.message}` : "."),
       before ? el("p", {}, el("a", { href: channelLink("compare", app, channel, `?from=${before.version}&to=${live.version}`) }, `Compare it with version ${before.version}`), " which it replaced.") : null];
   }
 
@@ -205,6 +236,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
 
   async function refresh(next) {
     fleet = next ?? fleet;
+    countedAt = 0;
     // Asked again at the next turn where one of these fails.
     readAt = 0;
     const document = await get(path);
@@ -224,40 +256,42 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   drawHead();
   drawBundles();
   addReleases(releases);
-  drawCharts(lastSeries = await get(series()));
-  const failures = el("div");
-  const drawFailures = () => part(failures, async () => {
-    const adoption = await get(`${path}/adoption`);
+  lastSeries = await get(series());
+  const failures = el("div", { id: "failures" });
+  const drawFailures = () => part(failures, async () => failuresIn(await get(`${path}/adoption`)));
+  function failuresIn(document) {
+    adoption = document;
+    countedAt = Date.now();
+    drawVitals();
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
     const rest = all.length - 50;
-    return [table("Failures of the last week, the most frequent first", [["Failures", true], ["Reason"], ["Version", true], ["URL"]],
-      all.slice(0, 50).map((one) => [count(one.failures), one.reason, one.version, one.url || "not reported, or one of many"]), "Devices reported no failures in the last week."),
+    return [table("Failures of the last week, the most frequent first", [["Reason"], ["Failures", true], ["Version", true], ["URL", false, true]],
+      all.slice(0, 50).map((one) => [one.reason, count(one.failures), one.version, one.url ? address(one.url) : "not reported, or one of many"]), "Devices reported no failures in the last week."),
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < mostFailures ? "" : " or more"} further lines aren't shown.`) : null];
-  });
+  }
 
   drawFailures();
+  drawCharts(lastSeries);
   const shown = {
     title: `${app} ${channel}`,
-    node: [head, choice, charts, el("h2", {}, "Failures of the last week"), failures,
-      el("h2", {}, "Releases"), ask, moment,
-      el("p", {}, el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")), list, more, older,
-      el("h2", {}, "Bundles"),
-      bundles,
-      el("section", { class: "later", "aria-label": "Not yet available" }, el("h2", {}, "Not yet available"),
-        el("p", {}, "Rollouts to a part of the fleet, approvals before a release, and manifests signed by their publishers. This server can't do them yet; when it can, they will appear here."))],
-    get poll() { return Date.now() - readAt < mostAge ? series() : path; },
+    node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, vitals,
+      el("div", { class: "columns" },
+        el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
+          card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
+        el("div", {}, card("This channel", about), card("Bundles", bundles), card("Back in time", [ask, moment])))],
+    get poll() { return Date.now() - readAt >= mostAge ? path : Date.now() - countedAt >= mostAge ? `${path}/adoption` : series(); },
     async update(document) {
-      // A document of the channel, or of its charts.
-      if (!("points" in document)) {
+      // A document of the channel, of its charts, or of what devices counted.
+      if ("week" in document) fill(failures, failuresIn(document));
+      else if (!("points" in document)) {
         if (document === status) readAt = Date.now();
         else await refresh();
       } else if (document !== lastSeries) drawCharts(lastSeries = document);
     },
     refresh,
     async fleet(next) {
-      const find = (all) => all?.channels.find((one) => one.app === app && one.channel === channel);
       const problems = (all) => JSON.stringify(ofChannel({ app, channel }, all?.problems ?? []));
-      const [before, now] = [find(fleet), find(next)];
+      const [before, now] = [lineOf(fleet), lineOf(next)];
       if (JSON.stringify(before) === JSON.stringify(now) && problems(fleet) === problems(next)) return;
       // What devices do is in the line itself; whatever else changed, somebody did.
       const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null });

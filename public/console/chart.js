@@ -1,6 +1,6 @@
 import { count, el, percent, svg, table, utcText } from "./dom.js";
 
-const height = 210;
+const height = 190;
 const left = 46;
 const bottom = 22;
 const top = 16;
@@ -22,8 +22,8 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   const sums = starts.map((_, index) => lines.reduce((sum, line) => sum + line.values[index], 0));
   const total = sums.reduce((a, b) => a + b, 0);
   if (!total) return el("p", { class: "quiet" }, `${title}: none.`);
-  // A narrow picture has fewer words of the same size.
-  const width = innerWidth < 640 ? 360 : 720;
+  // As wide as the column, so that its words have the size of the others.
+  const width = Math.max(300, Math.min(innerWidth, 1440) - (innerWidth < 640 ? 58 : innerWidth < 1100 ? 82 : 434));
   const highest = ceiling(Math.max(...sums));
   const step = (width - left) / starts.length;
   const y = (value) => top + (height - top - bottom) * (1 - value / highest);
@@ -70,9 +70,9 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
       svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: tone(place, line) }),
         place % 2 ? [3, 7, 11].map((at) => svg("line", { class: "hatch", x1: 0, x2: 14, y1: at, y2: at })) : null),
-      `${line.name}: ${count(line.values[last])} ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
-    seconds < 86400 ? null : el("p", { class: "quiet" }, "Days are UTC days."),
-    el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", {}, `${title} as numbers`),
+      line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
+    seconds < 86400 ? null : el("p", { class: "quiet small" }, "Days are UTC days."),
+    el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", { class: "quiet small" }, `${title} as numbers`),
       table(title, [[seconds < 86400 ? "From" : "Day (UTC)"], ...lines.map((line) => [line.name, true])],
         starts.map((start, index) => [el("span", { title: utcText(new Date(start)) }, label(start, seconds)), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
 }

@@ -1,5 +1,5 @@
 import { file, get } from "./api.js";
-import { count, el, size } from "./dom.js";
+import { address, count, el, size } from "./dom.js";
 
 /** Bytes of a file that is loaded at most. */
 const largest = 4e6;
@@ -24,7 +24,7 @@ export async function compareContents(path, change, from, to) {
     return { content, bytes: await file(entry.download) };
   };
   const [before, after] = await Promise.all([read(from, sides[0]), read(to, sides[1])]);
-  const head = [el("h3", {}, change.url), el("p", { class: "quiet" }, describe(before, "before"), "; ", describe(after, "after"))];
+  const head = [el("h3", {}, address(change.url)), el("p", { class: "quiet small" }, describe(before, "before"), "; ", describe(after, "after"))];
   if (isLarge) return [head, el("p", {}, `Files above ${size(largest)} aren't loaded here; xcache show has them.`)];
   if (isImage(type)) return [head, el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After"))];
   if (!isText(type)) return [head, el("p", {}, "This is neither a text nor an image; only its size and type are shown.")];

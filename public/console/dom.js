@@ -37,18 +37,43 @@ export function fill(node, ...children) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
-/** A table: columns are `[title, isNumber]`, rows are arrays of cells. On a narrow screen each row is a list. */
-export function table(caption, columns, rows, empty = "None.") {
-  if (!rows.length) return el("p", { class: "quiet" }, empty);
-  return el("div", { class: "scroll" }, el("table", { class: "stack" },
-    el("caption", { class: "hidden" }, caption),
-    el("thead", {}, el("tr", {}, columns.map(([title, isNumber]) => el("th", { scope: "col", class: isNumber ? "n" : null }, title)))),
-    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, index) =>
-      el("td", { class: columns[index][1] ? "n" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
+/** A part of a page with a heading of its own, and what belongs beside that. */
+export function card(title, content, tools) {
+  return el("section", { class: "card" }, title ? el("div", { class: "card-head" }, el("h2", {}, title), tools) : null, content);
 }
 
-export function facts(pairs) {
-  return el("dl", {}, pairs.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+/** Figures that matter: `{name, value, notes, kind, extra}`. */
+export function stats(id, all) {
+  return el("dl", { class: "stats", id }, all.filter(Boolean).map(({ name, value, notes, kind, extra }) => el("div", {},
+    el("dt", {}, name), el("dd", { class: `number ${kind ?? ""}` }, value), notes.filter(Boolean).map((note) => el("dd", {}, note)),
+    extra ? el("dd", {}, extra) : null)));
+}
+
+/** Somebody's name, which stays on one line if that has room for it. */
+export const named = (text) => el("span", { class: "name" }, text);
+
+/** A digest, as much of it as there is room for. */
+export const hash = (text) => el("code", { class: "hash", title: text }, text);
+
+/** A URL, which may be broken where its parts end. */
+export function address(url) {
+  return el("span", { class: "url" }, url.split(/(?<=[/?&])/).flatMap((part, index) => (index ? [el("wbr"), part] : [part])));
+}
+
+/** A table: columns are `[title, isNumber, isWide]`, rows are arrays of cells. On a narrow screen each row is a list. */
+export function table(caption, columns, rows, empty = "None.") {
+  if (!rows.length) return el("p", { class: "quiet" }, empty);
+  // Few and short ones have room on a narrow screen, too.
+  const isStacked = columns.length > 4 || columns.some(([, , isWide]) => isWide);
+  return el("div", { class: "scroll" }, el("table", { class: isStacked ? "stack" : null },
+    el("caption", { class: "hidden" }, caption),
+    el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide]) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title)))),
+    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, index) =>
+      el("td", { class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
+}
+
+export function facts(pairs, id) {
+  return el("dl", { class: "facts", id }, pairs.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
 /** A word with a symbol: state is never told by its colour alone. */
@@ -78,13 +103,28 @@ export function percent(part, all) {
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** A time in the reader's zone; UTC on hover and for who listens. */
-export function when(moment, withAge = false) {
+const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
+
+/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. */
+export function when(moment) {
   if (!moment) return "—";
   const date = new Date(moment);
-  const words = withAge ? `${local.format(date)} (${age(moment)})` : local.format(date);
-  return el("time", { datetime: date.toISOString(), title: utcText(date) }, words,
-    el("span", { class: "hidden" }, ` (${utcText(date)})`));
+  return el("time", { class: "age", datetime: date.toISOString(), title: exactText(date) }, age(date),
+    el("span", { class: "hidden" }, `, ${exactText(date)}`));
+}
+
+/** A time in the reader's zone, UTC on hover and for who listens: where the moment itself is what matters. */
+export function exactly(moment) {
+  const date = new Date(moment);
+  return el("time", { datetime: date.toISOString(), title: utcText(date) }, local.format(date), el("span", { class: "hidden" }, ` (${utcText(date)})`));
+}
+
+/** Time passes: what `when` made says so. */
+export function keepAges() {
+  for (const node of document.querySelectorAll("time.age")) {
+    const words = age(node.dateTime);
+    if (node.firstChild.data !== words) node.firstChild.data = words;
+  }
 }
 
 /** The last millisecond of a minute, or of a second where seconds are told: a time stands for all of it. */
@@ -98,16 +138,29 @@ export function localMinute(time) {
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
+/** A span of time from now; a date where that says more. */
 export function age(moment) {
-  const seconds = Math.max(0, (Date.now() - new Date(moment)) / 1000);
-  if (seconds < 90) return "just now";
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
-  if (seconds < 129600) return `${Math.round(seconds / 3600)} h ago`;
-  return `${Math.round(seconds / 86400)} days ago`;
+  const date = new Date(moment);
+  const seconds = (Date.now() - date) / 1000;
+  const span = Math.abs(seconds);
+  if (span < 60) return seconds < -10 ? "in a minute" : "just now";
+  if (span > 45 * 86400) return day.format(date);
+  const words = span < 5400 ? `${Math.round(span / 60)} min` : span < 129600 ? `${Math.round(span / 3600)} h` : `${Math.round(span / 86400)} days`;
+  return seconds < 0 ? `in ${words}` : `${words} ago`;
 }
 
 /** Says something to who listens. */
 export function tell(words) { document.getElementById("told").textContent = words; }
+
+/** A page of the console that asks for nothing else: a dialog that is closed by Escape, by its button, or by going on. */
+export function sheet(title, content) {
+  const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
+    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
+  document.body.append(dialog);
+  dialog.showModal();
+}
 
 /** A part of a page that is asked for by itself; what goes wrong is said in its place. */
 export async function part(node, work) {

@@ -1,5 +1,5 @@
 import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable } from "./api.js";
-import { el, fill, tell } from "./dom.js";
+import { el, fill, keepAges, tell } from "./dom.js";
 import * as overview from "./overview.js";
 
 const $ = (id) => document.getElementById(id);
@@ -47,7 +47,8 @@ async function show(keepsPlace = false) {
   page = null;
   if (!isKnown) {
     document.title = "No such page – xcache console";
-    fill($("view"), el("h1", {}, "There is no such page"), el("p", { role: "alert" }, "✖ The console has no page at this address. ", el("a", { href: "#/" }, "To the overview")));
+    fill($("view"), el("section", { class: "card" }, el("h1", {}, "There is no such page"),
+      el("p", { role: "alert" }, "✖ The console has no page at this address. ", el("a", { href: "#/" }, "To the overview"))));
     return;
   }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
@@ -94,7 +95,7 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
   } else if (isPage) {
-    fill($("view"), el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
+    fill($("view"), el("section", { class: "card" }, el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`)));
   } else {
     $("link").textContent = `✖ ${error.message}`;
   }
@@ -150,6 +151,7 @@ async function tick() {
 async function run() {
   for (;;) {
     await new Promise((done) => { setTimeout(done, pause * 1000); });
+    keepAges();
     await tick();
   }
 }
@@ -160,7 +162,7 @@ function leave(words) {
   tell("");
   page = seen = null;
   $("link").textContent = "";
-  $("nav").hidden = $("who").hidden = $("problems").hidden = true;
+  $("nav").hidden = $("who").hidden = $("keys").hidden = $("problems").hidden = true;
   fill($("problems"));
   fill($("who"));
   fill($("view"), signInView);
@@ -180,9 +182,11 @@ $("sign-in").addEventListener("submit", async (event) => {
     const who = await signIn(field.value);
     field.value = "";
     const limits = [who.app, who.channel, who.bundles && `bundles ${who.bundles}`].filter(Boolean).join(" ");
-    fill($("who"), `${who.name} (${who.scope}${limits ? ` in ${limits}` : ""}) `,
+    fill($("who"), el("span", {}, `${who.name} (${who.scope}${limits ? ` in ${limits}` : ""})`),
       el("button", { type: "button", id: "sign-out", click: () => leave("") }, "Sign out"));
-    $("nav").hidden = $("who").hidden = false;
+    $("nav").hidden = $("who").hidden = $("keys").hidden = false;
+    // Not needed to sign in; without them everything is reached by Tab.
+    import("./keys.js").catch(() => { $("keys").hidden = true; });
     showProblems(await get("overview"));
     await show();
   } catch (error) {
@@ -194,6 +198,19 @@ $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view
 addEventListener("hashchange", () => { closeDialogs(false); show(); });
 // Who comes back sees what is, not what was.
 addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
+
+// The theme is all that the browser keeps of the console, and only a choice that differs from the system's.
+const theme = $("theme");
+const themes = { get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
+  set: (name) => { try { if (name) localStorage.setItem("theme", name); else localStorage.removeItem("theme"); } catch { /* Not kept, then. */ } } };
+function wear(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+}
+theme.value = ["light", "dark"].includes(themes.get()) ? themes.get() : "";
+wear(theme.value);
+theme.addEventListener("change", () => { wear(theme.value); themes.set(theme.value); });
+
 addEventListener("beforeunload", (event) => { if (document.querySelector("dialog:is([data-secret], [data-sending])")) event.preventDefault(); });
 $("token").focus();
 run();

@@ -1,11 +1,11 @@
 import { channelLink, get, hindrance, me } from "./api.js";
-import { badge, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
+import { badge, card, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 export async function open({ reload }) {
   const hindered = hindrance("admin", "", "", true);
   const notYours = "Your token may not forget this mirror: the token that it runs with may, or an unrestricted admin's.";
-  const only = (node) => (hindered ? el("p", {}, `○ ${hindered}`) : node);
+  const only = (node) => (hindered ? el("p", { class: "quiet" }, `○ ${hindered}`) : node);
   const disk = el("div");
   const tokens = el("div");
   const mirrors = el("div");
@@ -13,16 +13,16 @@ export async function open({ reload }) {
     part(disk, drawDisk);
     part(tokens, async () => drawTokens((await get("tokens")).tokens));
   }
-  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels", true], ["gc"], ["Act"]], all.map((one) => {
+  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels"], ["gc"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
-    return [one.name, when(one.at, true),
+    return [one.name, when(one.at),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       one.keeps === false ? badge("warn", "no longer kept") : badge("good", "keeps its versions"),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
       }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
-  }), "No mirror is registered; `xcache mirror` registers one.");
+  }), "No mirror is registered; xcache mirror registers one.");
   let last = await get("mirrors");
   const showMirrors = ({ mirrors: all }) => fill(mirrors, drawMirrors(all), all.some((one) => !one.mayForget)
     ? el("p", { class: "quiet", id: "not-yours" }, "○ A mirror is forgotten by the token that it runs with, or by an unrestricted admin's.") : null);
@@ -41,11 +41,13 @@ export async function open({ reload }) {
   return {
     title: "Operations",
     node: [el("h1", {}, "Operations"),
-      el("h2", {}, "Disk"), only(disk),
-      el("h2", {}, "Garbage collection"), only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by serve --gc."),
-        el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))),
-      el("h2", {}, "Mirrors"), mirrors,
-      el("h2", {}, "Tokens"), only(el("div", {}, el("div", { class: "row" }, el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …")), tokens))],
+      el("div", { class: "columns even" },
+        el("div", {}, card("Disk", only(disk))),
+        el("div", {},
+          card("Mirrors", mirrors),
+          card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", {}, "serve --gc"), "."),
+            el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …")))))),
+      card("Tokens", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"))],
     poll: "mirrors",
     update(document) {
       if (document === last) return;
@@ -59,8 +61,8 @@ async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
   const line = (key) => hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${100 - (one[key] * 100) / Math.max(1, one.size)}`).join(" ");
   return [facts([["Free", `${size(now.available)} of ${size(now.size)}`], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
-    hours.length < 2 ? el("p", { class: "quiet" }, "A chart follows when the server has run for some hours.")
+    hours.length < 2 ? el("p", { class: "quiet small" }, "A chart follows when the server has run for some hours.")
       : el("figure", {}, svg("svg", { viewBox: "0 0 700 104", role: "img", "aria-label": `Free disk over ${plural(hours.length, "hour")}: from ${size(hours[0].available)} to ${size(now.available)}` },
         svg("rect", { width: 700, height: 100, class: "disk" }), svg("polyline", { points: line("available"), class: "disk-line" })),
-      el("figcaption", { class: "quiet" }, "Free, ", when(hours[0].at), " to now; the top is the whole disk"))];
+      el("figcaption", { class: "quiet small" }, "Free, from ", when(hours[0].at), " to now; the top is the whole disk"))];
 }

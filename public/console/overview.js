@@ -1,5 +1,5 @@
 import { channelId, channelLink, get } from "./api.js";
-import { badge, count, el, fill, percent, plural, size, svg, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, size, stats, svg, table, when } from "./dom.js";
 
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
 
@@ -16,7 +16,6 @@ export function states(one, problems) {
 
 export function share(one) {
   const { polls, newest } = one.adoption;
-  if (!polls) return "no polls";
   const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { width: 100, height: 10 }), svg("rect", { width: (newest * 100) / polls, height: 10 }));
   return [bar, percent(newest, polls)];
@@ -39,24 +38,42 @@ export async function open({ overview: fleet }) {
   const rest = el("section", { id: "all-problems", "aria-label": "All problems", tabindex: -1 });
   const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false" });
   const only = el("input", { id: "only", type: "checkbox" });
-  const note = el("p", { class: "quiet", role: "status" });
-  const disk = el("p", { class: "quiet" });
+  const note = el("span", { class: "quiet", role: "status" });
+  const figures = el("div");
   let shown = null;
+  let first = null;
+
+  function drawFigures() {
+    const all = shown.channels;
+    const sum = (of) => all.reduce((total, one) => total + of(one), 0);
+    const polls = sum((one) => one.adoption.polls);
+    const troubled = all.filter((one) => weight(one, shown.problems) < 2).length;
+    const isBad = shown.problems.some((one) => one.severity === "error");
+    fill(figures, stats("figures", [
+      { name: "Problems", value: count(shown.problems.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`] },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${plural(polls, "poll")} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"] },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"] },
+      shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`] },
+    ]));
+  }
 
   function draw() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = shown.channels.map((one) => ({ one, weight: weight(one, shown.problems) }))
       .filter(({ one, weight }) => (!only.checked || weight < 2) && words.every((word) => `${one.app} ${one.channel} ${one.author ?? ""}`.toLowerCase().includes(word)))
       .sort((a, b) => a.weight - b.weight || (b.one.at ?? "").localeCompare(a.one.at ?? ""));
-    fill(rest, shown.problems.length > fewProblems ? [el("h2", {}, `All ${count(shown.problems.length)} problems`), el("ul", {}, items(shown.problems))] : null);
+    first = all[0]?.one ?? null;
+    drawFigures();
+    rest.hidden = shown.problems.length <= fewProblems;
+    fill(rest, rest.hidden ? null : card(`All ${count(shown.problems.length)} problems`, el("ul", {}, items(shown.problems))));
     note.textContent = `${all.length} of ${shown.channels.length} channels`;
-    disk.textContent = shown.disk ? `Disk: ${size(shown.disk.available)} of ${size(shown.disk.size)} free; ${size(shown.disk.stored)} stored.` : "";
     fill(list, table("Channels, those with problems first",
-      [["Channel"], ["State"], ["Version", true], ["Released"], ["By"], ["On newest", true], ["Failures, 24 h", true], ["Size", true], ["Mirror"]],
+      [["Channel"], ["State"], ["Released"], ["Version", true], ["On newest", true], ["Failures, 24 h", true], ["Size", true], ["Mirror"]],
       all.map(({ one }) => [
         el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
-        states(one, shown.problems), one.version, one.at ? when(one.at, true) : "—", one.author ?? "—", share(one), count(one.failures.day), size(one.bytes),
-        one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at, true)] : "none",
+        states(one, shown.problems), one.at ? [when(one.at), el("span", { class: "quiet" }, " by ", named(one.author ?? "—"))] : "—", one.version,
+        one.adoption.polls ? share(one) : el("span", { class: "quiet" }, "no polls"), count(one.failures.day), size(one.bytes),
+        one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at)] : el("span", { class: "quiet" }, "none"),
       ]), "There is no channel that this token may read."));
   }
 
@@ -66,9 +83,11 @@ export async function open({ overview: fleet }) {
   draw();
   return {
     title: "Overview",
-    node: [el("h1", {}, "Overview"),
-      el("form", { role: "search", submit: (event) => event.preventDefault() }, el("label", { for: "filter" }, "Filter"), filter,
-        el("label", { class: "check" }, only, " problems only"), note), list, disk, rest],
+    node: [el("h1", {}, "Overview"), figures,
+      card("Channels", [
+        el("form", { role: "search", class: "inline", submit: (event) => { event.preventDefault(); if (first) location.hash = channelLink("channel", first.app, first.channel); } },
+          el("label", { for: "filter" }, "Filter"), filter, el("label", { class: "check" }, only, " problems only"), note), list]),
+      rest],
     fleet(next) {
       if (next === shown) return;
       shown = next;

@@ -1,5 +1,5 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { count, el, facts, fill, part, percent, plural, size, table, when, badge, wholeMinute } from "./dom.js";
+import { badge, card, count, el, exactly, facts, fill, hash, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
 
 /** Changes that are asked for at once. */
 const page = 1000;
@@ -20,7 +20,7 @@ async function release({ names: [app, channel, version] }) {
   const holders = el("div");
   part(holders, async () => {
     const adoption = await get(`${path}/adoption`);
-    return table("Who has it", [["Time"], ["Polls that reported it", true], ["Of all", true]],
+    return table("Who has it", [["Time"], ["Polls", true], ["Of all", true]],
       [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
         const own = span.versions.find((one) => one.version === info.version)?.polls ?? 0;
         return [words, count(own), percent(own, span.polls)];
@@ -48,30 +48,30 @@ async function release({ names: [app, channel, version] }) {
         failed.textContent = `✖ ${error.message}`;
       }
     });
-    return [table("The update from older versions", [["From version"], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
+    return [table("The update from older versions", [["From version", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
       "No older version is kept."), older, failed];
   }
   part(costs, () => costsFrom(before));
   return {
     title: `Version ${info.version} of ${app} ${channel}`,
     node: [
-      el("p", {}, el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
-      el("h1", {}, `Version ${info.version}`),
-      el("p", {}, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
-      info.message ? el("p", { class: "message" }, info.message) : null,
-      facts([
-        ["Released", when(info.at, true)], ["By", info.author],
+      crumbs(app, channel),
+      el("div", { class: "head" }, el("div", {},
+        el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
+        info.message ? el("p", { class: "message lead" }, info.message) : null)),
+      el("div", { class: "columns" }, el("div", {},
+        card(`What changed since version ${previous}`, changes(app, channel, previous, info.version)),
+        card("What the update costs a device", costs)),
+      el("div", {}, card("This release", facts([
+        ["Released", when(info.at)], ["By", info.author],
         info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
         info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
         ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
         ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
-        info.cost && ["Update from the version before", `${size(info.cost.total ?? info.cost.bytes)} in ${plural(info.cost.requests ?? info.cost.files, "request")}`],
-        ["Digest", el("code", {}, info.digest)],
-        ["Receipt", info.receipt ? el("code", {}, info.receipt) : "none: this release came with a restore, or is older than the trail"],
-      ]),
-      el("h2", {}, `What changed since version ${previous}`), changes(app, channel, previous, info.version),
-      el("h2", {}, "What the update costs a device"), costs,
-      el("h2", {}, "Who has it"), holders,
+        info.cost && ["Update", `${size(info.cost.total ?? info.cost.bytes)} in ${plural(info.cost.requests ?? info.cost.files, "request")}`],
+        ["Digest", hash(info.digest)],
+        ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
+      ])), card("Who has it", holders))),
     ],
   };
 }
@@ -84,18 +84,18 @@ async function compare({ names: [app, channel], query }) {
     await part(result, async () => {
       const [first, second] = [moment(from), moment(to)];
       const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(first)}&to=${encodeURIComponent(second)}&limit=0`);
-      return [el("h2", {}, `Version ${diff.from} → ${diff.to}`),
+      return card(`Version ${diff.from} → ${diff.to}`, [
         [["from", from, first, diff.from], ["to", to, second, diff.to]].filter(([, text, at]) => at !== text.trim()).map(([words, , at, version]) =>
-          el("p", { class: "quiet" }, `“${words}”: what was live at `, when(at), `: version ${version}.`)),
+          el("p", { class: "quiet" }, `“${words}”: what was live at `, exactly(at), `: version ${version}.`)),
         el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
-        changes(app, channel, diff.from, diff.to)];
+        changes(app, channel, diff.from, diff.to)]);
     });
   }
   return {
     title: `Compare versions of ${app} ${channel}`,
     node: [
-      el("p", {}, el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)), el("h1", {}, "Compare"),
-      el("form", {
+      crumbs(app, channel), el("h1", {}, "Compare"),
+      card("", el("form", {
         id: "compare",
         submit: (event) => {
           event.preventDefault();
@@ -103,11 +103,13 @@ async function compare({ names: [app, channel], query }) {
           location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
         },
       }, field("from", "From", from), field("to", "To", to), el("button", {}, "Compare"),
-      el("p", { id: "how", class: "quiet" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`)),
+      el("p", { id: "how", class: "quiet" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`))),
       result,
     ],
   };
 }
+
+const crumbs = (app, channel) => el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`));
 
 const forms = "Write a version's number, or a time such as 2026-11-19 14:05, 2026-11-19 14:05:30, 2026-11-19 or 2026-11-19T14:05+08:00.";
 
@@ -130,10 +132,10 @@ function moment(text) {
 function changes(app, channel, from, to) {
   const path = channelPath(app, channel);
   const box = el("div", { class: "tree" });
-  const note = el("p", { role: "status", class: "quiet" });
+  const note = el("span", { role: "status", class: "quiet" });
   const more = el("button", { type: "button", hidden: true }, "Load more");
   const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false" });
-  const content = el("div", { id: "content", "aria-live": "polite" });
+  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet" }, "Choose a file to see what is different in it."));
   let files = [];
   let next = null;
   let asked = 0;
@@ -190,7 +192,8 @@ function changes(app, channel, from, to) {
   }
 
   load(true).catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
-  return [el("form", { role: "search", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter), note, box, more, content];
+  return [el("form", { role: "search", class: "inline", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter, note),
+    el("div", { class: "columns files" }, el("div", {}, box, more), content)];
 }
 
 /** Folders by the parts of URLs: host, then path. */

@@ -1,0 +1,46 @@
+// The keyboard: nothing of it while somebody writes, or under a dialog.
+import { me } from "./api.js";
+import { el, sheet } from "./dom.js";
+
+const all = [
+  ["/", "filter what the page shows; on the overview, Enter opens the first channel"],
+  ["g o", "overview"], ["g a", "audit"], ["g p", "operations"],
+  ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
+];
+/** `g` and one of these, within so many milliseconds. */
+const places = { o: "#/", a: "#/audit", p: "#/operations" };
+const span = 1500;
+let goesUntil = 0;
+
+const isAsked = () => document.querySelector("dialog[open]") !== null;
+
+function help() {
+  if (isAsked()) return;
+  sheet("Keyboard", el("dl", { class: "facts" }, all.map(([keys, words]) => [
+    el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])));
+}
+
+/** The field of this page that filters what it shows; else the overview's, which finds a channel. */
+async function search() {
+  const own = () => document.querySelector("#view form[role=search] input");
+  if (!own()) {
+    location.hash = "#/";
+    for (let turns = 0; turns < 60 && !own(); turns += 1) await new Promise((done) => { setTimeout(done, 50); });
+  }
+  own()?.focus();
+  own()?.select();
+}
+
+addEventListener("keydown", (event) => {
+  const goes = event.timeStamp < goesUntil;
+  goesUntil = 0;
+  if (!me() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
+    || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
+  if (goes && Object.hasOwn(places, event.key)) location.hash = places[event.key];
+  else if (event.key === "g") goesUntil = event.timeStamp + span;
+  else if (event.key === "?") help();
+  else if (event.key === "/") search();
+  else return;
+  event.preventDefault();
+});
+document.getElementById("keys").addEventListener("click", help);
