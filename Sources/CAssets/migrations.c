@@ -77,6 +77,10 @@ static const unsigned char m0019[] = {
 #embed "../../Migrations/0019_webhooks.sql"
 };
 
+static const unsigned char m0020[] = {
+#embed "../../Migrations/0020_webhook_queues.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -97,6 +101,7 @@ static const xcache_asset migrations[] = {
     {"0017_purged_urls.sql", m0017, sizeof m0017},
     {"0018_purge_work.sql", m0018, sizeof m0018},
     {"0019_webhooks.sql", m0019, sizeof m0019},
+    {"0020_webhook_queues.sql", m0020, sizeof m0020},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

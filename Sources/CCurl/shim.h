@@ -9,6 +9,11 @@ static inline CURLcode xcache_setopt_long(CURL *h, CURLoption o, long v) { retur
 static inline CURLcode xcache_setopt_off(CURL *h, CURLoption o, curl_off_t v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode xcache_setopt_string(CURL *h, CURLoption o, const char *v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode xcache_setopt_pointer(CURL *h, CURLoption o, void *v) { return curl_easy_setopt(h, o, v); }
+// The bytes are copied.
+static inline CURLcode xcache_setopt_blob(CURL *h, CURLoption o, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(h, o, &blob);
+}
 typedef size_t (*xcache_curl_callback)(char *, size_t, size_t, void *);
 static inline CURLcode xcache_setopt_callback(CURL *h, CURLoption o, xcache_curl_callback v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode xcache_getinfo_long(CURL *h, CURLINFO i, long *v) { return curl_easy_getinfo(h, i, v); }

@@ -26,6 +26,8 @@ package enum AddressScope: Hashable, Sendable {
     case (192, 0) where a[2] == 0 || a[2] == 2: .special
     case (198, 51) where a[2] == 100: .special
     case (203, 0) where a[2] == 113: .special
+    // Relays of 6to4, which lead on to other IPv4 addresses.
+    case (192, 88) where a[2] == 99: .special
     default: .global
     }
   }
@@ -40,6 +42,8 @@ package enum AddressScope: Hashable, Sendable {
     guard a[0] & 0xE0 == 0x20 else { return .special }
     if a[0] == 0x20, a[1] == 0x01, a[2] < 2 || (a[2] == 0x0D && a[3] == 0xB8) { return .special }
     if a[0] == 0x20, a[1] == 0x02 { return .special }
+    // 3fff::/20, documentation (RFC 9637).
+    if a[0] == 0x3F, a[1] == 0xFF, a[2] < 0x10 { return .special }
     return .global
   }
 }

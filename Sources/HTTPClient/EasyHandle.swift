@@ -133,6 +133,14 @@ final class EasyHandle {
     // environment variable set for it."
     if !request.usesProxy { set(CURLOPT_PROXY, "") }
     if let authorities = request.authorities { set(CURLOPT_CAINFO, authorities) }
+    if let certificates = request.authorityCertificates {
+      let bytes = Array(certificates.utf8)
+      _ = bytes.withUnsafeBytes { xcache_setopt_blob(handle, CURLOPT_CAINFO_BLOB, $0.baseAddress, $0.count) }
+    }
+    // A folder that libcurl was built with would be trusted besides them.
+    if request.authorities != nil || request.authorityCertificates != nil {
+      set(CURLOPT_CAPATH, pointer: nil)
+    }
   }
 
   private func setLimits(_ request: HTTPRequest) {

@@ -35,7 +35,11 @@ package enum HTTPClientError: Error, Sendable {
 }
 
 extension HTTPClientError: CustomStringConvertible {
-  package var description: String {
+  package var description: String { description(authorities: "--cacert") }
+
+  /// What is wrong, and what to do.
+  /// - Parameter option: the option that names a file of certificates to trust.
+  package func description(authorities option: String) -> String {
     switch self {
     case .badURL(let text): "\(text) is not an http or https URL"
     case .badField(let name): "the header field \"\(name)\" has no name or contains a control character"
@@ -46,7 +50,7 @@ extension HTTPClientError: CustomStringConvertible {
     case .timedOut(let host, let port): "\(host) port \(port) took too long to answer"
     case .tls(let host, let reason):
       "no secure connection to \(host): "
-        + (Self.message(ofTLS: reason).map { "\($0) (\(reason))" } ?? reason)
+        + (Self.message(ofTLS: reason, option).map { "\($0) (\(reason))" } ?? reason)
     case .reset(let host, let port): "\(host) port \(port) closed the connection"
     case .cutOff(let host, let port): "\(host) port \(port) closed the connection in the middle of its answer"
     case .notHTTP(let host, let reason): "the answer of \(host) can't be read: \(reason)"
@@ -76,7 +80,7 @@ extension HTTPClientError: CustomStringConvertible {
   ]
 
   /// Explains a TLS failure and what to do about it, if OpenSSL's message allows; nil if that message has to suffice.
-  private static func message(ofTLS reason: String) -> String? {
+  private static func message(ofTLS reason: String, _ option: String) -> String? {
     let reason = reason.lowercased()
     func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
     // OpenSSL's messages for bytes that aren't a TLS record: mostly the response of a plain HTTP server.
@@ -86,7 +90,7 @@ extension HTTPClientError: CustomStringConvertible {
     if says("self-signed", "self signed", "unable to get local issuer") {
       return
         "its certificate is not signed by a trusted issuer; if it is a private one, give its issuer's file with "
-        + "--cacert"
+        + option
     }
     if says("certificate has expired") { return "its certificate has expired and must be renewed" }
     if says("not yet valid") { return "its certificate isn't valid yet; check the clocks of both machines" }
@@ -97,7 +101,7 @@ extension HTTPClientError: CustomStringConvertible {
       return "its certificate is for another name; use that name"
     }
     if authorityFaults.contains(where: reason.contains) {
-      return "the file of trusted certificates is invalid; it must be PEM (--cacert)"
+      return "the file of trusted certificates is invalid; it must be PEM (\(option))"
     }
     return nil
   }

@@ -17,6 +17,10 @@ final class HTTPExchange {
   /// The address that was refused last, 4 or 16 bytes; nil if none was.
   private(set) var refusedAddress: [UInt8]?
 
+  /// The most bytes of heads, those of 1xx responses and trailers with them. Newer versions of libcurl have a limit of 300 KB, and
+  /// call it a broken connection.
+  private static let mostHead = 256 << 10
+  private var headBytes = 0
   private var sent: Int64 = 0
   private var received: Int64 = 0
   private var hasBegun = false
@@ -133,6 +137,8 @@ final class HTTPExchange {
   /// Handles one header line, including its line end; returns false to stop.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
     defer { isUnanswered = false }
+    headBytes += line.count
+    guard headBytes <= Self.mostHead else { return tooLong(Int64(Self.mostHead)) }
     let text = HeaderText.text(line)
     if text.hasPrefix("HTTP/") {
       // A trailer of that form; another response only starts after 1xx, or if a request was sent for it.

@@ -20,6 +20,8 @@ package struct HTTPRequest: Sendable {
   package var isRepeatable = false
   /// A PEM file of the certificates to trust; if nil, the system's.
   package var authorities: String?
+  /// The certificates to trust, in PEM form, in place of a file.
+  package var authorityCertificates: String?
   /// Addresses of the URL's host in URL form, best first; names, certificates and `Host` stay those of the URL. If empty,
   /// the system resolves the host; if nil, the last addresses on the same connection pool are kept.
   package var addresses: [String]?

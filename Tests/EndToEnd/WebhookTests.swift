@@ -12,15 +12,22 @@ struct WebhookTests {
     private(set) var port: UInt16 = 0
     private var secrets = ""
     private var modes: [String: String] = [:]
+    /// What it speaks https with; empty: http.
+    private let files: [String]
 
     init() throws {
-      scratch = try Scratch()
+      (scratch, files) = (try Scratch(), [])
+      try start()
+    }
+
+    init(certificate: String, key: String) throws {
+      (scratch, files) = (try Scratch(), [certificate, key])
       try start()
     }
 
     func start() throws {
       let script = DurableFile.parent(of: DurableFile.parent(of: #filePath)) + "/Webhooks/receiver.py"
-      let words = ["python3", script, scratch.path] + (port == 0 ? [] : ["\(port)"])
+      let words = ["python3", script, scratch.path, "\(port)"] + files
       let process = try Child(words, environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], in: scratch.path)
       self.process = process
       try #require(Wait.until(30) { process.standardOutput.hasSuffix("\n") || process.hasEnded })
@@ -237,6 +244,9 @@ struct WebhookTests {
       ("https://a.localhost/", "private network"), ("https://[::ffff:127.0.0.1]/", "no address of a host"),
       ("https://169.254.169.254/latest", "no address of a host"),
       ("https://0.0.0.0/", "no address of a host"),
+      ("https://[64:ff9b::7f00:1]/", "private network"), ("https://[64:ff9b:1::1]/", "no address of a host"),
+      ("https://[2002:7f00:1::]/", "no address of a host"), ("https://[fe80::1]/", "no address of a host"),
+      ("https://192.88.99.1/", "no address of a host"), ("https://localhost./", "private network"),
       ("https://[ff02::1]/", "no address of a host"), ("ftp://example.com/", "url"),
       ("https://user:secret@example.com/", "url"),
     ])

@@ -15,7 +15,7 @@ import Testing
       ([127, 255, 0, 9], .network), ([100, 64, 0, 1], .network), ([100, 127, 0, 1], .network),
       ([0, 0, 0, 0], .special), ([169, 254, 169, 254], .special), ([224, 0, 0, 1], .special),
       ([255, 255, 255, 255], .special), ([198, 18, 0, 1], .special), ([192, 0, 2, 1], .special),
-      ([203, 0, 113, 9], .special),
+      ([203, 0, 113, 9], .special), ([192, 88, 99, 1], .special), ([192, 88, 98, 1], .global),
     ] as [([UInt8], AddressScope)])
   func v4(bytes: [UInt8], scope: AddressScope) { #expect(AddressScope(bytes) == scope) }
 
@@ -28,7 +28,8 @@ import Testing
       ("00000000000000000000ffff01010101", nil, .special),
       ("0000000000000000000000007f000001", nil, .special),
       ("0064ff9b000000000000000001010101", nil, .global), ("0064ff9b00000000000000000a000001", nil, .network),
-      ("0064ff9b0000000000000000a9fea9fe", nil, .special),
+      ("0064ff9b0000000000000000a9fea9fe", nil, .special), ("0064ff9b0001", 1, .special),
+      ("20020a000001", 1, .special), ("3fff0fff", 1, .special), ("3fff1000", 1, .global),
     ] as [(String, UInt8?, AddressScope)])
   func v6(prefix: String, last: UInt8?, scope: AddressScope) throws {
     var bytes = try #require(Hex.decode(prefix, count: prefix.count / 2))

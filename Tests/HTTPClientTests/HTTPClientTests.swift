@@ -182,6 +182,19 @@ import Testing
     }
   }
 
+  /// Neither lines without end nor answers before the answer without end take memory, whatever libcurl's version.
+  @Test(
+    arguments: [
+      ("HTTP/1.1 200 OK\r\n", "X-More: ", "\r\n"), ("", "HTTP/1.1 103 Early Hints\r\nLink: ", "\r\n\r\n"),
+    ])
+  func aHeadWithoutEndIsRefused(start: String, before: String, after: String) throws {
+    let piece = Array((before + String(repeating: "x", count: 8000) + after).utf8)
+    let server = SocketServer { _ in
+      [.send(Array(start.utf8))] + [SocketServer.Step](repeating: .send(piece), count: 400) + [.close]
+    }
+    #expect(failure(of: HTTPRequest("GET", server.url)) == "the answer is longer than 262144 bytes")
+  }
+
   /// A trailer that looks like a status line is none.
   @Test func aTrailerIsNoStatus() throws {
     let text =

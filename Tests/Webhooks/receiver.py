@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A receiver of webhooks that checks signatures by itself.   receiver.py FOLDER [PORT]
+"""A receiver of webhooks that checks signatures by itself.   receiver.py FOLDER [PORT [CERTIFICATE KEY]]
 
 FOLDER/secrets has a line "PATH SECRET" for each path; FOLDER/modes a line "PATH MODE" for each that doesn't simply answer 200: a
-status, or "hang". What arrives is added to FOLDER/log, one JSON document per line. Prints its port.
+status, "hang", or one of ATTACKS. What arrives is added to FOLDER/log, one JSON document per line. Prints its port.
 """
 import base64
 import hashlib
@@ -10,6 +10,7 @@ import hmac
 import http.server
 import json
 import pathlib
+import ssl
 import sys
 import threading
 import time
@@ -32,6 +33,35 @@ def verified(headers, body, secret):
         hmac.compare_digest(wanted, one) for one in headers["webhook-signature"].split(" "))
 
 
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+def then(first, rest):
+    yield first
+    yield from rest
+
+
+def forever(piece, pause=0.0):
+    while True:
+        yield piece
+        time.sleep(pause)
+
+
+# What a hostile receiver sends, piece by piece.
+ATTACKS = {
+    "endless-body": lambda: then(
+        OK + b"Transfer-Encoding: chunked\r\n\r\n", forever(b"10000\r\n" + b"x" * 65536 + b"\r\n")),
+    "endless-head": lambda: then(OK, forever(b"X-More: " + b"x" * 60_000 + b"\r\n")),
+    "endless-line": lambda: then(OK + b"X-More: ", forever(b"x" * 65536)),
+    "endless-1xx": lambda: forever(b"HTTP/1.1 103 Early Hints\r\nLink: <" + b"x" * 8000 + b">\r\n\r\n"),
+    "dripping-head": lambda: then(OK, forever(b"X: y\r\n", 0.2)),
+    "dripping-body": lambda: then(OK + b"Content-Length: 1000\r\n\r\n", forever(b"x", 0.2)),
+    "bomb": lambda: [OK + b"Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n" + b"\x1f\x8b" + b"x" * 100_000],
+    "no-http": lambda: [b"\x16\x03\x01" * 1000],
+    "nothing": lambda: [],
+}
+
+
 class Receiver(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -44,6 +74,14 @@ class Receiver(http.server.BaseHTTPRequestHandler):
                 "contentType": self.headers["content-type"]}
         with LOCK, open(FOLDER / "log", "a") as log:
             print(json.dumps(line), file=log)
+        if mode in ATTACKS:
+            self.close_connection = True
+            try:
+                for piece in ATTACKS[mode]():
+                    self.wfile.write(piece)
+            except OSError:
+                pass
+            return
         if mode == "hang":
             time.sleep(60)
             return
@@ -64,5 +102,9 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Receiver)
 server.daemon_threads = True
+if len(sys.argv) > 4:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3], sys.argv[4])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_address[1], flush=True)
 server.serve_forever()

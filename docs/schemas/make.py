@@ -134,6 +134,7 @@ SCHEMAS = {
                 "author": {"type": "string", "description": "the token that did it"},
                 "receipt": {"type": "string", "pattern": "^[0-9]+:[0-9a-f]{64}$", "description": "its row in the audit trail"},
                 "message": {"type": "string"}, "reason": {"type": "string"}, "breakGlass": {"type": "string"},
+                "console": {**HTTP, "description": "the console's page about it, if the origin knows its URL"},
                 "kind": {"enum": ["publish", "unpublish", "promote", "rebase"], "description": "of a release"},
                 "version": VERSION, "previous": VERSION, "to": {**VERSION, "description": "what a rollback went back to"},
                 "from": {"type": "string", "description": "the channel that was promoted"}, "fromVersion": VERSION,

@@ -35,9 +35,10 @@ struct WebhookSender: Sendable {
       if case .cancelled = error, isStopping() { return nil }
       // The status is known, whatever became of the rest.
       if let head { return .answered(status: head.status, retryAfter: head.retryAfter) }
-      guard case .refusedAddress = error, !job.webhook.allowsPrivate else { return .failed("\(error)") }
+      let reason = error.description(authorities: "--ca")
+      guard case .refusedAddress = error, !job.webhook.allowsPrivate else { return .failed(reason) }
       return .failed(
-        "\(error): it is in a private network; add the webhook with --allow-private to allow that")
+        "\(reason): it is in a private network; add the webhook with --allow-private to allow that")
     }
   }
 
@@ -53,6 +54,7 @@ struct WebhookSender: Sendable {
       timeouts: HTTPTimeouts(connect: Self.timeout, stall: Self.timeout / 1000, total: Self.timeout),
       watch: { [isStopping] _ in !isStopping() })
     request.asksBeforeBody = false
+    request.authorityCertificates = job.authorities
     // A proxy would look the name up by itself, so that the address can't be checked.
     request.usesProxy = job.webhook.allowsPrivate
     let isSecure = job.webhook.url.scheme == "https"

@@ -10,6 +10,8 @@ final class WebhookService: Sendable {
     var isStopping = false
     /// The receivers that are being sent to.
     var busy: Set<String> = []
+    /// The receivers whose last attempt failed.
+    var failing: Set<String> = []
     var delivered = 0
     var failed = 0
     var givenUp = 0
@@ -64,8 +66,16 @@ final class WebhookService: Sendable {
       state.isChanged = false
       return state.busy
     }
+    // Looking takes a query, and a slot that becomes free is a change.
+    if busy.count >= WebhookSchedule.most { return WebhookSchedule.longestWait }
     do {
-      let plan = WebhookSchedule(try store.webhookHeads(), busy: busy, now: store.now)
+      let heads = try store.webhookHeads()
+      let failing = state.withLock { state in
+        // Those that have nothing to fail with are forgotten, removed ones among them.
+        state.failing.formIntersection(heads.map(\.webhook))
+        return state.failing
+      }
+      let plan = WebhookSchedule(heads, busy: busy, failing: failing, now: store.now)
       for head in plan.begin { try begin(head) }
       return plan.wait
     } catch {
@@ -106,6 +116,11 @@ final class WebhookService: Sendable {
   private func note(_ verdict: WebhookRetry.Verdict, of job: WebhookJob) {
     let (name, type) = ("webhook \(job.webhook.id) (\(job.webhook.place))", job.delivery.type)
     state.withLock { state in
+      if verdict == .delivered {
+        state.failing.remove(job.webhook.id)
+      } else {
+        state.failing.insert(job.webhook.id)
+      }
       switch verdict {
       case .delivered: state.delivered += 1
       case .retry: state.failed += 1

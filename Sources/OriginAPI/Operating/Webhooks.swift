@@ -13,6 +13,8 @@ package struct WebhookRequest: Codable, Sendable {
   package var template: String?
   /// Whether its host may have a private or loopback address.
   package var allowPrivate: Bool?
+  /// The certificates (PEM) that its server's has to come from; nil means the system's.
+  package var ca: String?
   /// The key that deliveries are signed with: `whsec_` and 24 to 64 bytes in base64; nil if the origin is to make it.
   package var secret: String?
 
@@ -40,6 +42,8 @@ package struct WebhookInfo: Codable, Hashable, Sendable {
   @OrNull package var channel: ChannelName?
   package let template: String
   package let allowPrivate: Bool
+  /// Whether its server's certificate has to come from certificates of its own, not from the system's.
+  @OrNull package var hasCA: Bool?
   /// The token that added it.
   package let author: String
   @OrNull package var createdAt: Moment?
@@ -56,7 +60,8 @@ package struct WebhookInfo: Codable, Hashable, Sendable {
 
   package init(
     id: String, url: String, events: [String], app: AppName?, channel: ChannelName?, template: String,
-    allowPrivate: Bool, author: String, createdAt: Moment?, disabledAt: Moment?, disabledReason: String?,
+    allowPrivate: Bool, hasCA: Bool?, author: String, createdAt: Moment?, disabledAt: Moment?,
+    disabledReason: String?,
     waiting: Int, failed: Int, failingSince: Moment?, last: WebhookDeliveryInfo?
   ) {
     self.id = id
@@ -64,6 +69,7 @@ package struct WebhookInfo: Codable, Hashable, Sendable {
     self.events = events
     self.template = template
     self.allowPrivate = allowPrivate
+    self.hasCA = hasCA
     self.author = author
     self.waiting = waiting
     self.failed = failed

@@ -1,3 +1,4 @@
+import Manifests
 import Synchronization
 import System
 
@@ -18,6 +19,8 @@ final class Connections: Sendable {
   private let editions = Atomic<Int>(0)
   /// Called when there may be something new for webhooks.
   let announced = Locked<(@Sendable () -> Void)?>(nil)
+  /// Where people reach the console.
+  let console = Locked<BaseURL?>(nil)
   private let idle = Locked<[ConnectionBox]>([])
   private static let maxIdle = 8
 
@@ -79,6 +82,7 @@ final class Connections: Sendable {
     return try writer.withLock { (held) throws(StoreError) -> Result in
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
       try checkFolder()
+      held.database.console = console.withLock { $0 }
       let result = try body(held.database)
       if held.database.hasAnnounced {
         held.database.hasAnnounced = false

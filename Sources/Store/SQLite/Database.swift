@@ -1,4 +1,5 @@
 import CSQLite
+import Manifests
 import System
 
 /// One connection to a SQLite database, used by one thread at a time.
@@ -8,6 +9,8 @@ final class Database {
   private var statements: [UnsafePointer<UInt8>: Statement] = [:]
   /// Whether there may be something new for webhooks since this was last cleared.
   var hasAnnounced = false
+  /// Where people reach the console, which messages to webhooks link to; nil if that isn't known.
+  var console: BaseURL?
 
   enum Access: Sendable {
     case writing, reading
@@ -118,6 +121,9 @@ extension Database {
   func run<each Value: SQLValue>(_ sql: StaticString, _ values: repeat each Value) throws(StoreError) {
     try each(sql, repeat each values) { _ in }
   }
+
+  /// The number of rows that the last statement changed, not counting those that triggers did.
+  var changedRows: Int { Int(sqlite3_changes(handle)) }
 
   /// What `read` returns for the first row; nil if there is none.
   func first<each Value: SQLValue, Result>(

@@ -23,6 +23,8 @@ package struct Webhook: Hashable, Sendable {
   package let createdAt: Int64
   /// Why and since when nothing is sent to it any more; nil if it is in use.
   package let disabled: Disabling?
+  /// Whether its server's certificate has to come from certificates of its own, in place of the system's.
+  package var hasAuthorities = false
 
   /// Why and since when nothing is sent to a receiver.
   package struct Disabling: Hashable, Sendable {
@@ -100,6 +102,8 @@ package struct WebhookDraft: Sendable {
   package var channel: ChannelName?
   package var template = WebhookTemplate.json
   package var allowsPrivate = false
+  /// The certificates (PEM) that its server's has to come from; nil: the system's.
+  package var authorities: String?
   package var secret = WebhookSecret()
 
   /// A receiver of all events.

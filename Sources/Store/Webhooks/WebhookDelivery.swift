@@ -64,6 +64,8 @@ package struct WebhookJob: Sendable {
   package let delivery: WebhookDelivery
   package let body: [UInt8]
   package let secret: WebhookSecret
+  /// The certificates (PEM) that the receiver's has to come from; nil: the system's.
+  package let authorities: String?
 }
 
 /// How an attempt ended.

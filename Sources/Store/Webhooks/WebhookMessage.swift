@@ -14,12 +14,30 @@ struct WebhookMessage: Sendable {
   /// The channels concerned; empty if there are none.
   var places: [MessagePlace] = []
   /// The `data` of the body.
-  let data: JSONValue
+  var data: JSONValue
   /// The event in words, on one line.
-  let text: String
+  var text: String
 
   /// The one channel whose events wait for each other.
   var lane: MessagePlace? { places.count == 1 && type != WebhookEvent.purge.rawValue ? places[0] : nil }
+
+  /// Returns the same with a link to the console's page about it.
+  func linked(to console: BaseURL?) -> WebhookMessage {
+    guard let console, var members = data.object else { return self }
+    var page = ""
+    if places.count == 1 {
+      let (app, channel) = (places[0].app, places[0].channel)
+      let version =
+        [WebhookEvent.release, .rollback].map(\.rawValue).contains(type) ? data["version"]?.string : nil
+      page = version.map { "release/\(app)/\(channel)/\($0)" } ?? "channel/\(app)/\(channel)"
+    }
+    let link = "\(console)/#/\(page)"
+    members["console"] = .string(link)
+    var linked = self
+    linked.data = .object(members)
+    linked.text += " \(link)"
+    return linked
+  }
 
   /// The body in a receiver's form.
   func body(_ template: WebhookTemplate, now: Int64) -> [UInt8] {

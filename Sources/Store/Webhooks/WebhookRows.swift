@@ -6,19 +6,21 @@ extension Database {
   func webhooks() throws(StoreError) -> [Webhook] {
     try all(
       """
-      SELECT id, url, events, app, channel, template, allows_private, author, created_at, disabled_at, disabled_reason
+      SELECT id, url, events, app, channel, template, allows_private, author, created_at, disabled_at, disabled_reason,
+        authorities IS NOT NULL
       FROM webhook ORDER BY created_at, id
       """, read: Webhook.init)
   }
 
-  func insert(_ hook: Webhook, _ secret: WebhookSecret) throws(StoreError) {
+  func insert(_ hook: Webhook, _ secret: WebhookSecret, authorities: String?) throws(StoreError) {
     let events = hook.events.map(\.rawValue).sorted().joined(separator: " ")
     try run(
       """
-      INSERT INTO webhook (id, url, events, app, channel, template, allows_private, secret, author, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO webhook (
+        id, url, events, app, channel, template, allows_private, secret, author, created_at, authorities)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, hook.id, hook.url.text, events, hook.app?.text, hook.channel?.text, hook.template.rawValue,
-      hook.allowsPrivate ? 1 : 0, secret.bytes, hook.author, hook.createdAt)
+      hook.allowsPrivate ? 1 : 0, secret.bytes, hook.author, hook.createdAt, authorities)
   }
 
   /// Deletes a webhook and its deliveries. Its key is overwritten, since deleted rows stay in the file for a while.
@@ -27,17 +29,20 @@ extension Database {
     try run("DELETE FROM webhook WHERE id = ?", id)
   }
 
-  /// Ends the use of a webhook, and gives up what waits for it.
-  func disableWebhook(_ id: String, reason: String, now: Int64) throws(StoreError) {
+  /// Ends the use of a webhook, and gives up what waits for it. Returns false if it is disabled already, or gone.
+  func disableWebhook(_ id: String, reason: String, now: Int64) throws(StoreError) -> Bool {
     try run(
       "UPDATE webhook SET disabled_at = ?, disabled_reason = ? WHERE id = ? AND disabled_at IS NULL", now,
       reason,
       id)
+    if changedRows == 0 { return false }
     try run(
       """
       UPDATE webhook_delivery SET state = 'failed', next_at = NULL, error = coalesce(error, ?)
       WHERE webhook_id = ? AND state = 'waiting'
       """, reason, id)
+    try trimDeliveries(of: id, now: now)
+    return true
   }
 
   // MARK: - Deliveries
@@ -51,6 +56,7 @@ extension Database {
   /// Writes what each receiver that wants it is to be told.
   func announce(_ messages: [WebhookMessage], now: Int64) throws(StoreError) {
     if messages.isEmpty { return }
+    let messages = messages.map { $0.linked(to: console) }
     for hook in try webhooks() where hook.disabled == nil {
       for message in messages where hook.events.contains(where: { $0.rawValue == message.type }) {
         guard hook.covers(message.places) else { continue }
@@ -61,16 +67,14 @@ extension Database {
 
   /// Writes a message to one receiver; returns its id.
   func queue(_ message: WebhookMessage, for hook: Webhook, now: Int64) throws(StoreError) -> String {
-    let waiting =
-      try value(
-        Int.self, "SELECT count(*) FROM webhook_delivery WHERE webhook_id = ? AND state = 'waiting'", hook.id)
-      ?? 0
+    let waiting = try value(Int.self, "SELECT waiting FROM webhook WHERE id = ?", hook.id) ?? 0
     if waiting >= Self.mostWaiting {
       try run(
         """
         UPDATE webhook_delivery SET state = 'failed', next_at = NULL, error = 'too many messages were waiting'
         WHERE id = (SELECT min(id) FROM webhook_delivery WHERE webhook_id = ? AND state = 'waiting')
         """, hook.id)
+      try trimDeliveries(of: hook.id, now: now)
     }
     let id = "msg_" + Hex.encode(Secrets.random(16).span.bytes)
     try run(
@@ -105,19 +109,32 @@ extension Database {
   private func trimDeliveries(of hook: String, now: Int64) throws(StoreError) {
     try run(
       """
-      DELETE FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting' AND (at < ?2 OR id NOT IN (
-        SELECT id FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting' ORDER BY id DESC LIMIT ?3))
+      DELETE FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting' AND (at < ?2 OR id <= (
+        SELECT id FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting'
+        ORDER BY id DESC LIMIT 1 OFFSET ?3))
       """, hook, now - Self.keptFor, Self.mostKept)
   }
 
   /// The first message that waits of each channel to each receiver.
   func webhookHeads() throws(StoreError) -> [WebhookSchedule.Head] {
-    // "If a query has a single min() or max() aggregate, the values of bare columns are taken from the row that has it"
-    // (sqlite.org/lang_select.html, section 2.5).
+    // From each lane to the next in the index: with GROUP BY, it would read every message that waits, after each attempt.
     try all(
       """
-      SELECT min(id), webhook_id, next_at FROM webhook_delivery WHERE state = 'waiting'
-      GROUP BY webhook_id, app, channel
+      WITH RECURSIVE head (id) AS (
+        SELECT (SELECT id FROM webhook_delivery INDEXED BY webhook_delivery_waiting WHERE state = 'waiting'
+          ORDER BY webhook_id, app, channel, id LIMIT 1)
+        UNION ALL
+        SELECT coalesce(
+          (SELECT id FROM webhook_delivery INDEXED BY webhook_delivery_waiting
+            WHERE state = 'waiting' AND webhook_id = one.webhook_id AND app = one.app AND channel > one.channel
+            ORDER BY channel, id LIMIT 1),
+          (SELECT id FROM webhook_delivery INDEXED BY webhook_delivery_waiting
+            WHERE state = 'waiting' AND webhook_id = one.webhook_id AND app > one.app
+            ORDER BY app, channel, id LIMIT 1),
+          (SELECT id FROM webhook_delivery INDEXED BY webhook_delivery_waiting
+            WHERE state = 'waiting' AND webhook_id > one.webhook_id ORDER BY webhook_id, app, channel, id LIMIT 1))
+        FROM head JOIN webhook_delivery AS one ON one.id = head.id)
+      SELECT one.id, one.webhook_id, one.next_at FROM head JOIN webhook_delivery AS one ON one.id = head.id
       """
     ) { WebhookSchedule.Head(row: $0.get(0), webhook: $0.get(1), due: $0.get(2)) }
   }
@@ -136,11 +153,13 @@ extension Database {
       )
     }
     guard let found, let hook = try webhooks().first(where: { $0.id == found.hook }), hook.disabled == nil,
-      let secret = try value([UInt8].self, "SELECT secret FROM webhook WHERE id = ?", hook.id)
+      let keys = try first(
+        "SELECT secret, authorities FROM webhook WHERE id = ?", hook.id,
+        read: { (secret: $0.get(0, as: [UInt8].self), authorities: $0.get(1, as: String?.self)) })
     else { return nil }
     return WebhookJob(
       row: row, webhook: hook, delivery: found.2, body: Array(found.body.utf8),
-      secret: WebhookSecret(stored: secret))
+      secret: WebhookSecret(stored: keys.secret), authorities: keys.authorities)
   }
 
   /// The newest deliveries to a receiver, newest first.
@@ -158,9 +177,11 @@ extension Database {
     let sums: (waiting: Int, failed: Int, since: Int64?) =
       try first(
         """
-        SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'failed'),
-          min(at) FILTER (WHERE state = 'waiting' AND attempts > 0)
-        FROM webhook_delivery WHERE webhook_id = ?
+        SELECT waiting,
+          (SELECT count(*) FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting' AND state = 'failed'),
+          (SELECT min(at) FROM webhook_delivery INDEXED BY webhook_delivery_tried
+            WHERE webhook_id = ?1 AND tried_at IS NOT NULL AND state = 'waiting')
+        FROM webhook WHERE id = ?1
         """, hook.id
       ) { ($0.get(0), $0.get(1), $0.get(2)) }
       ?? (0, 0, nil)
@@ -189,7 +210,8 @@ extension Webhook {
       channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
       template: template, allowsPrivate: row.get(6, as: Int.self) != 0, author: row.get(7),
       createdAt: row.get(8),
-      disabled: disabledAt.map { Disabling(at: $0, reason: row.get(10, as: String?.self) ?? "") })
+      disabled: disabledAt.map { Disabling(at: $0, reason: row.get(10, as: String?.self) ?? "") },
+      hasAuthorities: row.get(11, as: Int.self) != 0)
   }
 }
 

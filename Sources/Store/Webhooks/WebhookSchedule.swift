@@ -18,6 +18,9 @@ package struct WebhookSchedule: Sendable {
 
   /// The most receivers that are sent to at once.
   package static let most = 4
+  /// The most of these whose last attempt failed: those that hang take 10 s for each message, and what waits for them is the
+  /// longest due.
+  static let mostFailing = 2
   /// The longest wait in milliseconds before looking again.
   package static let longestWait: Int64 = 60_000
 
@@ -29,9 +32,11 @@ package struct WebhookSchedule: Sendable {
   /// - Parameters:
   ///   - heads: what waits.
   ///   - busy: the receivers that are being sent to.
+  ///   - failing: the receivers whose last attempt failed.
   ///   - now: milliseconds since 1970.
-  package init(_ heads: [Head], busy: Set<String>, now: Int64) {
+  package init(_ heads: [Head], busy: Set<String>, failing: Set<String> = [], now: Int64) {
     var busy = busy
+    var failingCount = busy.count { failing.contains($0) }
     var begin: [Head] = []
     var wait = Self.longestWait
     for head in heads.sorted(by: { ($0.due, $0.row) < ($1.due, $1.row) }) where !busy.contains(head.webhook) {
@@ -42,6 +47,10 @@ package struct WebhookSchedule: Sendable {
         continue
       }
       guard busy.count < Self.most else { break }
+      if failing.contains(head.webhook) {
+        guard failingCount < Self.mostFailing else { continue }
+        failingCount += 1
+      }
       busy.insert(head.webhook)
       begin.append(head)
     }
@@ -70,6 +79,9 @@ package enum WebhookRetry {
   /// For how many milliseconds after the event it is tried.
   package static let life: Int64 = 86_400_000
 
+  /// The most attempts, in case the clock was set back: in a day there are at most 29.
+  static let mostAttempts = 40
+
   /// - Parameters:
   ///   - outcome: how the attempt ended.
   ///   - attempts: the number of attempts, with this one.
@@ -97,6 +109,7 @@ package enum WebhookRetry {
     guard now - at < life else {
       return .givenUp("\(error), and it happened \(life / 3_600_000) hours ago")
     }
+    guard attempts < mostAttempts else { return .givenUp("\(error), at each of \(attempts) attempts") }
     return .retry(at: now + wait + Int64(Double(wait) / 5 * min(1, max(0, spread))), error)
   }
 }

@@ -18,13 +18,13 @@ extension Store {
         id: Hex.encode(Secrets.random(4).span.bytes), url: draft.url, events: draft.events, app: draft.app,
         channel: draft.channel, template: draft.template, allowsPrivate: draft.allowsPrivate,
         author: actor.name,
-        createdAt: now, disabled: nil)
-      try db.insert(hook, draft.secret)
+        createdAt: now, disabled: nil, hasAuthorities: draft.authorities != nil)
+      try db.insert(hook, draft.secret, authorities: draft.authorities)
       try db.audit(
         AuditEvent(
           "webhook.add", app: hook.app, channel: hook.channel,
           parameters: [
-            "allowPrivate": .bool(hook.allowsPrivate),
+            "allowPrivate": .bool(hook.allowsPrivate), "authorities": .bool(hook.hasAuthorities),
             "events": .strings(hook.events.map(\.rawValue).sorted()),
             "place": .string(hook.place), "template": .string(hook.template.rawValue),
           ], result: ["id": .string(hook.id)]), by: actor, now: now)
@@ -96,6 +96,9 @@ extension Store {
 
   // MARK: - Delivering
 
+  /// Sets where people reach the console, which messages link to; nil: they have no link.
+  package func setConsole(_ url: BaseURL?) { connections.console.withLock { $0 = url } }
+
   /// Calls `listener` when there may be something to deliver, on the thread that made it, which it mustn't keep.
   package func onWebhookMessage(_ listener: @escaping @Sendable () -> Void) {
     connections.announced.withLock { $0 = listener }
@@ -125,8 +128,10 @@ extension Store {
     if case .answered(let code, _) = outcome { status = code }
     try connections.transaction { [status] (db) throws(StoreError) in
       try db.record(verdict, status, of: job, now: now)
-      guard case .disabled(let reason) = verdict else { return }
-      try db.disableWebhook(job.webhook.id, reason: reason, now: now)
+      // It may have been removed while it was asked.
+      guard case .disabled(let reason) = verdict,
+        try db.disableWebhook(job.webhook.id, reason: reason, now: now)
+      else { return }
       try db.audit(
         AuditEvent(
           "webhook.disable", app: job.webhook.app, channel: job.webhook.channel,

@@ -24,6 +24,17 @@ import Testing
     #expect(full.begin.isEmpty && full.wait == WebhookSchedule.longestWait)
   }
 
+  /// What waits for receivers that hang is the longest due, and takes 10 s each.
+  @Test func thoseThatFailLeaveRoomForOthers() {
+    let heads = (0..<9).map { head(Int64($0), "hook\($0)", Int64($0)) }
+    let failing = Set((0..<8).map { "hook\($0)" })
+    #expect(WebhookSchedule(heads, busy: [], failing: failing, now: 100).begin.map(\.row) == [0, 1, 8])
+    let busy: Set = ["hook0", "hook1"]
+    #expect(WebhookSchedule(heads, busy: busy, failing: failing, now: 100).begin.map(\.row) == [8])
+    let others: Set = ["x", "y", "hook0"]
+    #expect(WebhookSchedule(heads, busy: others, failing: failing, now: 100).begin.map(\.row) == [1])
+  }
+
   @Test func aClockThatWasSetBackHoldsNothingUp() {
     let day: Int64 = 86_400_000
     #expect(WebhookSchedule([head(1, "a", 10 * day)], busy: [], now: day).begin.count == 1)
@@ -40,7 +51,7 @@ import Testing
     WebhookRetry.verdict(outcome, attempts: attempts, at: at, now: now, isTest: isTest, spread: spread)
   }
 
-  @Test(arguments: [(1, 5), (2, 30), (3, 120), (4, 600), (5, 3600), (6, 3600), (1000, 3600)])
+  @Test(arguments: [(1, 5), (2, 30), (3, 120), (4, 600), (5, 3600), (6, 3600), (39, 3600)])
   func laterAttemptsAreFartherApart(attempts: Int, seconds: Int64) {
     #expect(verdict(.failed("no host"), attempts) == .retry(at: 1000 + seconds * 1000, "no host"))
     #expect(
@@ -68,6 +79,18 @@ import Testing
       return
     }
     #expect(words.contains("redirects aren't followed"))
+  }
+
+  /// If the clock was set back by years, an event of before never becomes a day old.
+  @Test func aClockThatWasSetBackEndsTheAttempts() {
+    let year: Int64 = 365 * 86_400_000
+    guard case .retry = verdict(.answered(status: 500), 39, at: year),
+      case .givenUp(let reason) = verdict(.answered(status: 500), 40, at: year)
+    else {
+      Issue.record("tried for ever")
+      return
+    }
+    #expect(reason == "status 500, at each of 40 attempts")
   }
 
   @Test func aDayLaterItIsGivenUp() {

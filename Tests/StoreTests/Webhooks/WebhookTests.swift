@@ -1,3 +1,4 @@
+import CSQLite
 import Manifests
 import System
 import Testing
@@ -240,6 +241,68 @@ import Testing
     }
     let state = try store.webhook(hook.id)
     #expect(state.waiting == 10_000 && state.failed == 2)
+    // What is given up for that is kept as anything that is over.
+    try store.connections.transaction { (db) throws(StoreError) in
+      for _ in 0..<200 { _ = try db.queue(.test(of: hook, by: anna), for: hook, now: 1) }
+    }
+    #expect(try store.webhook(hook.id).failed == 100)
+    _ = try store.record(.answered(status: 410), of: try firstJob(store))
+    let after = try store.webhook(hook.id)
+    #expect(after.webhook.disabled != nil && after.waiting == 0 && after.failed == 100)
+  }
+
+  /// Of 20,000 that wait, an act and an attempt read what they are about.
+  @Test func manyThatWaitCostNothing() throws {
+    let store = try open()
+    let apps = try (0..<5).map { try AppName("app\($0)") }
+    let hooks = try (0..<20).map { _ in try store.addWebhook(try draft(), by: anna) }
+    try store.connections.transaction { (db) throws(StoreError) in
+      for number in 0..<1000 {
+        let place = MessagePlace(app: apps[number % 5], channel: .online)
+        let message = WebhookMessage(type: "freeze", places: [place], data: [:], text: "")
+        for hook in hooks { _ = try db.queue(message, for: hook, now: 1) }
+      }
+    }
+    let heads = try store.webhookHeads()
+    #expect(heads.count == 100)
+    #expect(Set(heads.map(\.row)) == Set(1...100))
+    let steps = try store.connections.reading { (db) throws(StoreError) in
+      _ = db.counter(SQLITE_STMTSTATUS_VM_STEP, reset: true)
+      _ = try db.webhookHeads()
+      let heads = db.counter(SQLITE_STMTSTATUS_VM_STEP, reset: true)
+      for hook in hooks { _ = try db.state(of: hook) }
+      return (heads: heads, states: db.counter(SQLITE_STMTSTATUS_VM_STEP))
+    }
+    #expect(steps.heads < 20_000 && steps.states < 5_000, "\(steps)")
+  }
+
+  @Test func whatWasRemovedMeanwhileStaysRemoved() throws {
+    let store = try open()
+    let hook = try store.addWebhook(try draft(), by: anna)
+    try store.publish(base: 0, set: ["f.js": Sample("a")])
+    let job = try firstJob(store)
+    _ = try store.removeWebhook(hook.id, by: anna)
+    _ = try store.record(.answered(status: 410), of: job)
+    #expect(try store.auditLog(limit: 1).map(\.act) == ["webhook.remove"])
+  }
+
+  @Test func messagesLinkToTheConsole() throws {
+    let store = try open()
+    store.setConsole(try BaseURL("https://xcache.example.com/console/"))
+    let hook = try store.addWebhook(try draft(), by: anna)
+    let slack = try store.addWebhook(try draft { $0.template = .slack }, by: anna)
+    try store.publish(base: 0, set: ["f.js": Sample("a")])
+    _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: anna)
+    let links = try bodies(store, hook).map { $0["data"]?["console"]?.string }
+    #expect(
+      links == [
+        "https://xcache.example.com/console/#/release/shop/online/1",
+        "https://xcache.example.com/console/#/channel/shop/online",
+      ])
+    #expect(
+      try bodies(store, slack)[1]["text"]?.string
+        == "shop online: anna froze the channel: sale https://xcache.example.com/console/#/channel/shop/online"
+    )
   }
 
   @Test func aRemovedOneIsForgottenWithItsKey() throws {

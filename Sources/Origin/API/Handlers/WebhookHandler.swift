@@ -85,6 +85,7 @@ struct WebhookHandler: APIHandler {
       }
       draft.template = template
     }
+    draft.authorities = try body.ca.map(certificates)
     if let text = body.secret {
       guard let secret = WebhookSecret(text) else {
         throw Problem.badRequest("\"secret\" must be whsec_ and the base64 of 24 to 64 random bytes")
@@ -108,6 +109,31 @@ struct WebhookHandler: APIHandler {
       })
   }
 
+  /// Certificates as they are stored: PEM, and no key by mistake.
+  private func certificates(_ text: String) throws -> String {
+    guard text.utf8.count <= Self.mostCertificates else {
+      throw Problem.badRequest("\"ca\" is longer than 64 KB")
+    }
+    guard !text.contains("PRIVATE KEY-----") else {
+      throw Problem.badRequest(
+        "\"ca\" contains a private key, which nobody else needs; only certificates belong there")
+    }
+    let parts = text.split(separator: "-----BEGIN CERTIFICATE-----", omittingEmptySubsequences: false)
+      .dropFirst()
+    let isWhole = parts.allSatisfy { part in
+      guard let end = part.firstRange(of: "-----END CERTIFICATE-----")?.lowerBound else { return false }
+      let bytes = Base64.decode(String(part[..<end].filter { !$0.isWhitespace }))
+      // A SEQUENCE, in DER.
+      return bytes?.first == 0x30
+    }
+    guard !parts.isEmpty, isWhole else {
+      throw Problem.badRequest("\"ca\" is not a list of certificates in PEM form")
+    }
+    return text
+  }
+
+  private static let mostCertificates = 65_536
+
   /// The address of a name is checked when something is sent: by then it may be another one.
   private func url(_ text: String?, allowsPrivate: Bool) throws -> ResourceURL {
     guard let text else { throw Problem.badRequest("\"url\" is required: where messages are sent") }
@@ -117,7 +143,9 @@ struct WebhookHandler: APIHandler {
     } catch {
       throw Problem.badRequest("\"url\": \(error)")
     }
-    let isLocal = url.host == "localhost" || url.host.hasSuffix(".localhost")
+    // With or without the dot of the root.
+    let name = url.host.last == "." ? url.host.dropLast() : url.host
+    let isLocal = name == "localhost" || name.hasSuffix(".localhost")
     let scope = Self.address(url.host).map { AddressScope($0) } ?? (isLocal ? .network : nil)
     if scope == .special {
       throw Problem.badRequest(
@@ -154,6 +182,7 @@ extension WebhookInfo {
     self.init(
       id: hook.id, url: hook.url.text, events: hook.events.map(\.rawValue).sorted(), app: hook.app,
       channel: hook.channel, template: hook.template.rawValue, allowPrivate: hook.allowsPrivate,
+      hasCA: hook.hasAuthorities,
       author: hook.author, createdAt: Moment(milliseconds: hook.createdAt),
       disabledAt: hook.disabled.map { Moment(milliseconds: $0.at) }, disabledReason: hook.disabled?.reason,
       waiting: state.waiting, failed: state.failed, failingSince: state.failingSince.map(Moment.init),

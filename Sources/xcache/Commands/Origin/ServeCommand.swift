@@ -35,6 +35,10 @@ enum ServeCommand {
         "public-url", "URL", environment: "XCACHE_PUBLIC_URL",
         "the URL that devices download from, for new channels (default: the listen address)"),
       .value(
+        "console-url", "URL",
+        "the URL of the console for people, which webhooks link to, such as https://xcache.example.com/console"
+      ),
+      .value(
         "delta-wait", "SECONDS",
         "how long a release waits for deltas from the version it replaces (default: 30; 0: don't wait)"),
       .value("delta-threads", "N", "threads for deltas from older versions (default: half the cores)"),
@@ -74,6 +78,9 @@ enum ServeCommand {
     Signals.ignoreFileSizeLimit()
     let pushPlace = try ServeMirror.place(arguments)
     let watched = try ServeMirror.watched(arguments)
+    let console = try arguments.value("console-url").map {
+      try SettingsValue.url($0, in: arguments.source("console-url"))
+    }
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is required: the data folder")
     }
@@ -95,6 +102,7 @@ enum ServeCommand {
     // Before opening the folder: what is created there would hide this failure from the next start.
     let server = try listen(configuration)
     let store = try Store(path: data)
+    store.setConsole(console)
     // At once: if the start fails after this, the next one doesn't create a token, and wouldn't mention it.
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
     let watch = ServeMirror.watch(watched, store, log)

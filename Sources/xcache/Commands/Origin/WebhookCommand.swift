@@ -44,6 +44,10 @@ enum WebhookCommand {
         "allow-private", "allow receivers in private networks and on this machine, also with http (add)"
       ).only("add"),
       .value(
+        "ca", "FILE",
+        "trust these certificates (PEM) instead of the system's, for a receiver with a private one (add)"
+      ).only("add"),
+      .value(
         "secret-file", "FILE",
         "sign with this secret: whsec_ and 24 to 64 bytes in base64 (add; default: a new one)"
       ).only("add"),
@@ -60,14 +64,14 @@ enum WebhookCommand {
       let list = try api(arguments).webhooks()
       return show(list.document, table(list.value.webhooks), arguments, terminal)
     case "show":
-      let hook = try api(arguments).webhook(try arguments.operands("show", "ID")[1])
+      let hook = try api(arguments).webhook(try id(arguments, "show"))
       return show(hook.document, lines(hook.value), arguments, terminal)
     case "remove":
-      let hook = try api(arguments).removeWebhook(try arguments.operands("remove", "ID")[1])
+      let hook = try api(arguments).removeWebhook(try id(arguments, "remove"))
       return show(hook.document, ["removed \(hook.value.id)"], arguments, terminal)
     case "test": return try test(arguments, terminal)
     case "deliveries":
-      let name = try arguments.operands("deliveries", "ID")[1]
+      let name = try id(arguments, "deliveries")
       let limit = try arguments.number("limit", in: 1...1000) ?? 20
       let list = try api(arguments).webhookDeliveries(name, limit: limit)
       return show(list.document, table(list.value.deliveries), arguments, terminal)
@@ -77,6 +81,24 @@ enum WebhookCommand {
 
   private static func api(_ arguments: Arguments) throws -> OriginClient {
     try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api
+  }
+
+  /// The id of the webhook that an act is about. A URL is looked up here: its path may be as good as a password, and paths of
+  /// requests are written to access logs.
+  private static func id(_ arguments: Arguments, _ act: String) throws -> String {
+    let name = try arguments.operands(act, "ID")[1]
+    guard name.contains("://") else { return name }
+    let url = (try? ResourceURL(name))?.text ?? name
+    let named = try api(arguments).webhooks().value.webhooks.filter { $0.url == url }.map(\.id)
+    switch named.count {
+    case 1: return named[0]
+    case 0:
+      throw Failure("no webhook has this URL; `xcache webhook list` lists them all", name: "unknown-webhook")
+    default:
+      throw Failure(
+        "several webhooks have this URL; give one of the ids \(named.alternatives)", code: .refused,
+        name: "several-webhooks")
+    }
   }
 
   private static func show(
@@ -95,13 +117,16 @@ enum WebhookCommand {
   private static func add(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     // A closed output must not end this program before the webhook is removed.
     Signals.ignorePipe()
-    var request = WebhookRequest(url: try arguments.operands("add", "URL")[1])
+    let url = try arguments.operands("add", "URL")[1]
+    if !url.contains("://") { throw UsageError("\(url) has no scheme: write https://\(url)") }
+    var request = WebhookRequest(url: url)
     request.events = try events(arguments)
     request.app = try arguments.value("app")
     request.channel = try arguments.value("channel")
     if request.app == nil, request.channel != nil { throw UsageError("--channel needs --app") }
     request.template = try arguments.value("template")
     request.allowPrivate = arguments.has("allow-private") ? true : nil
+    request.ca = try certificates(arguments)
     // The secret is made here, so that a lost answer doesn't lose it.
     let given = try secret(arguments)
     let secret = given ?? WebhookSecret()
@@ -144,6 +169,18 @@ enum WebhookCommand {
     return names
   }
 
+  /// The certificates of `--ca`: the file stays here, the origin has its own copy.
+  private static func certificates(_ arguments: Arguments) throws -> String? {
+    guard let path = try arguments.value("ca") else { return nil }
+    let bytes = try Arguments.file(path, limit: 1 << 20)
+    guard let text = String(validating: bytes, as: UTF8.self), text.contains("-----BEGIN CERTIFICATE-----")
+    else {
+      throw Failure(
+        "--ca: \(path) contains no PEM certificate, which begins with -----BEGIN CERTIFICATE-----")
+    }
+    return text
+  }
+
   private static func secret(_ arguments: Arguments) throws -> WebhookSecret? {
     guard let path = try arguments.value("secret-file") else { return nil }
     let text = String(decoding: try Arguments.file(path, limit: 4096), as: UTF8.self)
@@ -169,7 +206,7 @@ enum WebhookCommand {
   private static let testTenths = 300
 
   private static func test(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let name = try arguments.operands("test", "ID")[1]
+    let name = try id(arguments, "test")
     let api = try api(arguments)
     let sent = try api.testWebhook(name).value
     var delivery = sent
@@ -242,6 +279,7 @@ enum WebhookCommand {
       "events      \(hook.events.joined(separator: ", "))",
       "for         \(place.isEmpty ? "all apps and channels" : place)", "template    \(hook.template)",
       "private     \(hook.allowPrivate ? "allowed" : "not allowed")",
+      "trusts      \(hook.hasCA == true ? "the certificates of --ca" : "the system's certificates")",
       "added       \(hook.createdAt.formatted) by \(hook.author)", "state       \(state(hook))",
       "waiting     \(hook.waiting)", "failed      \(hook.failed)",
       "last        \(hook.last.map { "\($0.type) \($0.id), \($0.state), \($0.triedAt.formatted)" } ?? "nothing was sent yet")",
