@@ -56,12 +56,22 @@ package struct Plan: Hashable, Sendable {
     unchanged = resources
   }
 
-  /// The URLs of the live pages, if this plan removes all of them; nil if one stays, or there is none.
-  func pagesIfNoneStays(live: RemoteBundle) -> [String]? {
+  /// The URLs of the live pages, if this plan removes all of them; nil if one stays, or there is none. `elsewhere` are the URLs
+  /// that other bundles of the release have: a page that moves to one of them stays.
+  func pagesIfNoneStays(live: RemoteBundle, elsewhere: Set<String>) -> [String]? {
     if remove.isEmpty { return nil }
     let pages = live.entries.filter { $0.form.ctype.hasPrefix("text/html") }.map(\.url)
-    let removed = Set(remove)
+    let removed = Set(remove).subtracting(elsewhere)
     return pages.isEmpty || !pages.allSatisfy(removed.contains) ? nil : pages
+  }
+
+  /// The live addresses of folders that this plan removes though their `index.html` is still there: `--index`, or `index` in
+  /// `xcache.json`, was dropped.
+  func foldersWithoutIndex(local: [BuildFile]) -> [String] {
+    let folders = remove.filter { $0.hasSuffix("/") }
+    if folders.isEmpty { return [] }
+    let urls = Set(local.map(\.url.text))
+    return folders.filter { urls.contains($0 + "index.html") }
   }
 
   /// The change in the release request.

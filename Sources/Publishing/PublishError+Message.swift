@@ -29,6 +29,10 @@ extension PublishError {
           list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "fix these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
     case .newBundle(let name, let channel, let others): PublishError.message(new: name, channel, others)
+    case .noPageStays(let bundle, let pages, let url):
+      "bundle \(bundle): this release would remove every page of the live version (\(pages == 1 ? "1 page" : "\(pages) pages"), such as \(url)); "
+        + "nothing was released. Check the folder and --base-url. If the pages are to go, add --allow-no-pages, or remove the "
+        + "bundle with `xcache unpublish --bundle \(bundle)`"
     case .broken(let report): PublishError.message(of: report)
     case .origin(let error): error.message
     case .overBudget(let bytes, let limit):
@@ -52,7 +56,7 @@ extension PublishError {
   /// The exit code: 3 if the request was refused, 2 if it makes no sense, 1 for everything else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle: 3
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays: 3
     case .origin(let error): error.exitCode
     case .bundleTwice: 2
     default: 1

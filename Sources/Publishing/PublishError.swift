@@ -31,6 +31,8 @@ package enum PublishError: Error, Sendable {
   case bundleTwice(BundleName)
   /// Thrown when the channel has no such bundle, but others, and none is to be created.
   case newBundle(BundleName, ChannelAddress, others: [BundleName])
+  /// Thrown when the release would remove all live pages of a bundle, of which this is one: perhaps folder or base URL are wrong.
+  case noPageStays(BundleName, pages: Int, url: String)
   /// Thrown when the check of the build found errors.
   case broken(CheckReport)
 

@@ -28,6 +28,7 @@ extension Publisher {
     rehearsal.release.dryRun = true
     rehearsal.check = options.check
     rehearsal.creates = options.creates
+    rehearsal.allowsNoPages = options.allowsNoPages
     rehearsal.typedNames = options.typedNames
     rehearsal.sendsFiles = false
     let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze

@@ -16,6 +16,8 @@ package struct PublishOptions: Sendable {
   package var check = CheckOptions.all
   /// Whether a channel, or its app, that doesn't exist is created; else the release is refused.
   package var creates = true
+  /// Whether a bundle may lose all its pages; else such a release is refused.
+  package var allowsNoPages = false
   /// Bundles that are created only if `creates`, or if the channel has no other: their names may be misspelt.
   package var typedNames: Set<BundleName> = []
   /// Whether to read every file and fetch all entries, ignoring the caches.
@@ -36,8 +38,9 @@ package struct Publisher: Sendable {
     case checking
     /// The release brings files of a kind that the live bundle has none of; reported before any file is sent.
     case newKind(NewKind)
-    /// The release keeps none of the bundle's live pages, of which this is one: perhaps folder or base URL are wrong.
-    case noPageStays(BundleName, pages: Int, url: String)
+    /// The release removes this many addresses of folders, of which this is one, though their `index.html` stays: perhaps
+    /// `--index` was dropped. Reported before any file is sent.
+    case indexDropped(BundleName, folders: Int, url: String)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -48,6 +51,14 @@ package struct Publisher: Sendable {
     case releasing
     /// The release is visible; deltas from older versions are being made.
     case waitingForDeltas(left: Int64)
+
+    /// Whether it is something to know about the release, and not how far it has come.
+    package var isRemark: Bool {
+      switch self {
+      case .newKind, .indexDropped: true
+      default: false
+      }
+    }
   }
 
   let api: OriginClient
@@ -102,7 +113,7 @@ package struct Publisher: Sendable {
   ) throws(PublishError) -> PublishResult {
     let remote = try RemoteChannel(api, cache, channel)
     try Self.checkNames(local.bundles.map(\.source.name), remote, options)
-    let plans = try self.plans(local, remote, trustsCache: trustsCache)
+    let plans = try self.plans(local, remote, options, trustsCache: trustsCache)
     let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
     let healing = local.files(of: remote.damaged)
     let isDryRun = options.release.dryRun == true
@@ -171,18 +182,26 @@ package struct Publisher: Sendable {
   }
 
   /// Returns the plan of each bundle.
-  private func plans(_ local: LocalBundles, _ remote: RemoteChannel, trustsCache: Bool) throws(PublishError)
-    -> [Plan]
-  {
+  /// - Throws: `noPageStays`, besides the errors of asking the origin.
+  private func plans(
+    _ local: LocalBundles, _ remote: RemoteChannel, _ options: PublishOptions, trustsCache: Bool
+  ) throws(PublishError) -> [Plan] {
     var plans: [Plan] = []
     for bundle in local.bundles {
       let held = try remote.bundle(bundle.source.name, trustsCache: trustsCache)
-      plans.append(Plan(bundle.source.name, local: bundle.resources, remote: held))
+      let plan = Plan(bundle.source.name, local: bundle.resources, remote: held)
+      plans.append(plan)
       for kind in NewKind.kinds(of: bundle.source.name, bundle.resources, live: held) {
         progress(.newKind(kind))
       }
-      if let plan = plans.last, let pages = plan.pagesIfNoneStays(live: held) {
-        progress(.noPageStays(plan.bundle, pages: pages.count, url: pages[0]))
+      let folders = plan.foldersWithoutIndex(local: bundle.resources)
+      if let first = folders.first {
+        progress(.indexDropped(plan.bundle, folders: folders.count, url: first))
+      }
+      if !options.allowsNoPages,
+        let pages = plan.pagesIfNoneStays(live: held, elsewhere: local.urls(without: plan.bundle))
+      {
+        throw .noPageStays(plan.bundle, pages: pages.count, url: pages[0])
       }
     }
     return plans
@@ -209,6 +228,11 @@ package struct Publisher: Sendable {
     let kept = RetainedBytes()
     /// The cache writes in progress.
     var caching: [Beside<Void>] = []
+
+    /// The URLs of all bundles but one.
+    func urls(without bundle: BundleName) -> Set<String> {
+      Set(bundles.filter { $0.source.name != bundle }.flatMap { $0.resources.map(\.url.text) })
+    }
 
     var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
 

@@ -122,8 +122,13 @@ enum XCache {
         "unknown option \(name) before a command\(Spelling.suggestion(for: name, among: ["--help", "--version"])); "
           + "options of a command go after it")
     }
-    throw UsageError(
-      "unknown command \(name)\(Spelling.suggestion(for: name, among: commands.map(\.name)))")
+    // `freeze`, of `channel freeze`
+    let owners = commands.filter { $0.acts.contains([name]) }
+    let names = commands.map(\.name)
+    let suggestion =
+      owners.count == 1 && Spelling.synonym(of: name, among: names) == nil
+      ? "; did you mean \(owners[0].name) \(name)?" : Spelling.suggestion(for: name, among: names)
+    throw UsageError("unknown command \(name)\(suggestion)")
   }
 
   /// Returns the command that the words begin with, for the line that says where its help is.

@@ -68,6 +68,36 @@ struct PullTests {
     }
   }
 
+  @Test("A misspelt base URL is refused with the near one, and leaves the tree alone") func misspeltTree()
+    throws
+  {
+    try Site.with { site throws in
+      try site.publish(["a.js": "1", "d/b.js": "2"])
+      try site.pull("device", "--tree", Site.base)
+      let files = ["a.js": "1", "d/b.js": "2"]
+      for (base, says) in [
+        (
+          "https://m.example.com/shpo", "no file below https://m.example.com/shpo; did you mean \(Site.base)?"
+        ),
+        ("https://m.example.com/shop/", ""), ("https://m.example.com/", ""), ("\(Site.base)/d", ""),
+        ("https://other.example.org/nothing/here", "its files are below https://m.example.com."),
+      ] {
+        let outcome = try site.run("pull", "--to", "device", "--app", "shop", "--force", "--tree", base)
+        #expect(
+          outcome.exitCode == (says.isEmpty ? 0 : 3) && outcome.errors.contains(says), "\(outcome.errors)")
+        if !says.isEmpty {
+          #expect(try site.tree(of: "device").texts == files)
+          let json = try site.run(
+            "pull", "--to", "device", "--app", "shop", "--force", "--tree", base, "--json")
+          let problem = try JSONValue.parse(Array(json.output.utf8))
+          #expect(json.exitCode == 3 && problem["code"]?.string == "nothing-mapped", "\(json.output)")
+          #expect(problem["version"]?.string == "1")
+        }
+        try site.pull("device", "--tree", Site.base)
+      }
+    }
+  }
+
   @Test("A file and a folder of one name can't both be in a tree: said, and exit 1")
   func clash() throws {
     try Site.with { site throws in

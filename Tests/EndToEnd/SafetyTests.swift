@@ -173,22 +173,123 @@ import Testing
     }
   }
 
-  @Test("A release that removes every page says so") func pages() throws {
+  @Test(
+    "A release that removes every page is refused unless told otherwise, a dry run and an unchanged state too"
+  )
+  func pages() throws {
     try Site.with { site in
-      func publish(_ files: Files, _ base: String) throws -> String {
+      func publish(_ files: Files, _ base: String, _ more: String...) throws -> Outcome {
         let folder = try site.scratch.folder("dist", files)
-        return try Outcome(
-          site.start(
-            ["publish", folder, "--create", "--app", "shop", "--bundle", "main", "--base-url", base, "--now"])
-        ).errors
+        let words = [
+          "publish", folder, "--create", "--app", "shop", "--bundle", "main", "--base-url", base, "--now",
+        ]
+        return try Outcome(site.start(words + more))
       }
       let page = "<!doctype html><meta charset=utf-8>"
-      #expect(try !publish(["a/index.html": page, "b.js": "1"], Site.base).contains("every page"))
-      #expect(try !publish(["a/index.html": page, "c.html": page], Site.base).contains("every page"))
-      let wrong = try publish(["index.html": page, "c.html": page], Site.base + "/more")
+      #expect(try publish(["a/index.html": page, "b.js": "1"], Site.base).exitCode == 0)
+      #expect(try publish(["a/index.html": page, "c.html": page], Site.base).exitCode == 0)
+      for more in [[], ["--dry-run"], ["--dry-run", "--no-upload"], ["--json"]] {
+        let folder = try site.scratch.folder("dist", ["index.html": page, "c.html": page])
+        let words = [
+          "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base + "/more",
+        ]
+        let wrong = try Outcome(site.start(words + more))
+        #expect(wrong.exitCode == 3, "\(wrong.output)")
+        #expect(
+          wrong.errors.contains(
+            "would remove every page of the live version (2 pages, such as \(Site.base)/a/index.html)"),
+          "\(wrong.errors)")
+        #expect(wrong.errors.contains("--allow-no-pages") && wrong.errors.contains("nothing was released"))
+        #expect(more != ["--json"] || wrong.output.contains(#""code":"no-pages""#), "\(wrong.output)")
+      }
+      #expect(try publish(["x.js": "1"], Site.base).exitCode == 3)
+      #expect(try site.poll()["data"]?["version"]?.string == "2")
+      // A page that another bundle of the release takes over stays.
+      let moved = try site.scratch.folder("moved", ["a/index.html": page, "c.html": page])
+      let rest = try site.scratch.folder("rest", ["x.js": "1"])
+      let both = try site.run(
+        "publish", "--create", "--app", "shop", "--bundle", "main=\(rest)", "--bundle", "pages=\(moved)",
+        "--base-url",
+        Site.base, "--now")
+      #expect(both.exitCode == 0, "\(both.errors)")
+      #expect(try publish(["a/index.html": page], Site.base + "/new").exitCode == 0, "it has no page to lose")
+      let last = try publish(["y.js": "1"], Site.base + "/new", "--allow-no-pages")
+      #expect(last.exitCode == 0 && !last.errors.contains("every page"), "\(last.errors)")
+      // Of an empty folder, nothing is released either.
+      let empty = try publish([:], Site.base)
+      #expect(empty.exitCode == 1 && empty.errors.contains("xcache unpublish --bundle"), "\(empty.errors)")
+    }
+  }
+
+  @Test("A list of hosts without a live one is warned of, with the near name") func hosts() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      func set(_ hosts: String) throws -> String {
+        let outcome = try site.run("channel", "set", "--hosts", hosts, "--app", "shop")
+        #expect(outcome.exitCode == 0)
+        return outcome.errors
+      }
+      let wrong = try set("m.exmaple.com")
       #expect(
-        wrong.contains("removes every page of the live version, 2 pages such as \(Site.base)/a/"), "\(wrong)")
-      #expect(try publish(["x.js": "1"], Site.base).contains("removes every page"))
+        wrong.contains("URLs of m.example.com, which the list lacks")
+          && wrong.contains("was m.example.com meant by m.exmaple.com?"), "\(wrong)")
+      #expect(try set("*.example.com").isEmpty)
+      #expect(try set("*").isEmpty)
+    }
+  }
+
+  @Test("A message or reason with a secret in it is refused, here and at the origin") func messages() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      let token = "ghp_" + SHA256.of(Array("a token".utf8)).hex.prefix(36)
+      for words in [
+        ["publish", "site-shop-main", "--bundle", "main", "--base-url", Site.base, "-m", "with \(token)"],
+        ["channel", "freeze", "--reason", "leaked: \(token)"], ["policy", "kill", "-m", token],
+        ["purge", "a.js", "--reason", token, "--yes"], ["rollback", "--yes", "--break-glass", token],
+      ] {
+        let outcome = try Outcome(site.start(words + ["--app", "shop"]))
+        #expect(outcome.exitCode == 2 && outcome.errors.contains("a GitHub token"), "\(outcome.errors)")
+        #expect(!outcome.errors.contains(token) && !outcome.output.contains(token))
+      }
+      let channel = "apps/shop/channels/online"
+      for (path, body) in [
+        ("\(channel)/freeze", ["reason": .string(token)]),
+        ("\(channel)/rollback", ["steps": 1, "allBundles": true, "message": .string(token)]),
+        ("\(channel)/freeze?reason=\(token)", ["reason": "sale"]),
+      ] as [(String, JSONValue)] {
+        let answer = try site.api("POST", path, body)
+        #expect(answer.status == 422 && answer.json["code"]?.string == "secret", "\(answer.json)")
+      }
+      #expect(try !site.run("audit", "export").output.contains(token))
+      #expect(
+        try site.run("channel", "freeze", "--reason", "the ghp_ token leaked", "--app", "shop").exitCode == 0)
+    }
+  }
+
+  @Test("A publish that drops --index says so before it goes") func index() throws {
+    try Site.with { site in
+      let page = "<!doctype html><meta charset=utf-8>"
+      let folder = try site.scratch.folder("dist", ["index.html": page, "a/index.html": page, "b.js": "1"])
+      func publish(_ more: String...) throws -> Outcome {
+        let words = [
+          "publish", folder, "--create", "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+          "--now",
+        ]
+        return try Outcome(site.start(words + more))
+      }
+      #expect(try !publish("--index").errors.contains("--index"))
+      let dry = try publish("--dry-run")
+      let says =
+        "removes 2 folder URLs of the live version, such as \(Site.base)/, and their index.html stays; was --index dropped?"
+      #expect(dry.exitCode == 0 && dry.errors.contains(says), "\(dry.errors)")
+      #expect(try publish().errors.contains(says))
+      #expect(try !publish().errors.contains("--index"))
+      #expect(try !publish("--index").errors.contains("dropped"))
+      // A folder that is gone takes its address along.
+      let smaller = try site.scratch.folder("smaller", ["index.html": page, "b.js": "1"])
+      let gone = try site.run(
+        "publish", smaller, "--index", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now")
+      #expect(gone.exitCode == 0 && !gone.errors.contains("dropped"), "\(gone.errors)")
     }
   }
 

@@ -16,14 +16,15 @@ struct PageScanner {
     var scanner = PageScanner(bytes)
     scanner.content.saysCharset = bytes.starts(with: [0xEF, 0xBB, 0xBF])
     while let tag = scanner.tokens.next() { scanner.take(tag) }
-    scanner.marks.take(scanner.tokens.texts, in: bytes)
+    scanner.marks.take(scanner.tokens.texts, scanner.tokens.instructions, in: bytes)
     scanner.content.templateMarks = scanner.marks.found
     scanner.content.isDocument = scanner.content.isDocument || scanner.tokens.hasDoctype
     return scanner.content
   }
 
   private mutating func take(_ tag: PageTag) {
-    marks.take(tag, after: tokens.texts, raw: tokens.rawText, in: tokens.bytes)
+    marks.take(
+      tag, after: tokens.texts, tokens.instructions, raw: tokens.rawText, in: tokens.bytes)
     if tag.name == "template" { templateDepth = max(0, templateDepth + (tag.isEnd ? -1 : 1)) }
     if tag.isEnd { return }
     switch tag.name {

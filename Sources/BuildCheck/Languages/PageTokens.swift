@@ -27,6 +27,8 @@ struct PageTokens {
   private(set) var rawText: Range<Int>?
   /// The texts before the tag, in order; at the end, those after the last one.
   private(set) var texts: [Range<Int>] = []
+  /// Before the tag: instructions such as `<?php … ?>`, and comments that a server reads, such as `<!--#include … -->`.
+  private(set) var instructions: [Range<Int>] = []
   private(set) var hasDoctype = false
 
   var bytes: [UInt8] { cursor.bytes }
@@ -39,6 +41,7 @@ struct PageTokens {
   mutating func next() -> PageTag? {
     rawText = nil
     texts.removeAll(keepingCapacity: true)
+    instructions.removeAll(keepingCapacity: true)
     while true {
       let text = cursor.at
       cursor.seek(UInt8(ascii: "<"))
@@ -47,8 +50,13 @@ struct PageTokens {
       let start = cursor.at
       cursor.at += 1
       switch cursor.byte {
-      case UInt8(ascii: "!"): declaration()
-      case UInt8(ascii: "?"): bogusComment()
+      case UInt8(ascii: "!"):
+        let isForServer = cursor.starts(with: "!--#")
+        declaration()
+        if isForServer { instructions.append(start..<cursor.at) }
+      case UInt8(ascii: "?"):
+        bogusComment()
+        instructions.append(start..<cursor.at)
       case UInt8(ascii: "/"):
         cursor.at += 1
         if TextBytes.isLetter(cursor.byte) {

@@ -123,6 +123,20 @@ struct TreeWriter {
 }
 
 extension Device {
+  /// The folders that the manifest lists files in, and the folders above them, as base URLs; empty if it lists nothing.
+  package var listedFolders: Set<String> {
+    var folders: Set<String> = []
+    for entry in index.entries {
+      var path = entry.url.text.prefix { $0 != "?" }[...]
+      guard let host = path.firstRange(of: "://")?.upperBound else { continue }
+      while let slash = path[host...].lastIndex(of: "/") {
+        path = path[..<slash]
+        guard folders.insert(String(path)).inserted else { break }
+      }
+    }
+    return folders
+  }
+
   /// Writes the manifest's files below a base URL into the folder `tree`, under their paths: changed files are
   /// written, and files no longer listed are removed.
   ///

@@ -68,8 +68,14 @@ extension Command {
 extension Spelling {
   /// Returns `; did you mean X?` if one of the candidates is near, else nothing.
   static func suggestion(for word: String, among candidates: [String]) -> String {
-    let meant = candidates.first { synonyms[$0]?.contains(word.lowercased()) ?? false }
-    return (meant ?? nearest(to: word, among: candidates)).map { "; did you mean \($0)?" } ?? ""
+    (synonym(of: word, among: candidates) ?? nearest(to: word, among: candidates)).map {
+      "; did you mean \($0)?"
+    } ?? ""
+  }
+
+  /// Returns the candidate that other programs call `word`; nil if there is none.
+  static func synonym(of word: String, among candidates: [String]) -> String? {
+    candidates.first { synonyms[$0]?.contains(word.lowercased()) ?? false }
   }
 
   /// What other programs call the same thing.
@@ -83,6 +89,7 @@ extension Spelling {
     "log": ["history", "versions", "releases", "list", "ls"],
     "channel": ["channels", "env", "environments"], "unpublish": ["remove", "rm", "delete", "withdraw"],
     "purge": ["erase", "wipe"], "show": ["cat", "describe", "get"],
+    "release": ["publish", "unpublish", "promote", "deploy"], "--bundle": ["--name", "-b"],
     "--base-url": ["--url", "--base", "--baseurl"], "--for": ["--until", "--duration"],
     "--listen": ["--port", "--host", "--bind", "--address"],
     "--to": ["--out", "--output", "--target", "--dest"],

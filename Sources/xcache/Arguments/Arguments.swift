@@ -1,3 +1,4 @@
+import BuildCheck
 import HTTPClient
 import Manifests
 import System
@@ -56,7 +57,11 @@ struct Arguments: Sendable {
     let equals = word.hasPrefix("--") ? word.firstIndex(of: "=") : nil
     let written = equals.map { String(word[..<$0]) } ?? word
     guard let option = option(written) else {
-      throw UsageError("unknown option \(written)\(suggestion(for: written))")
+      // `rollback -1`
+      let steps = written.dropFirst()
+      let isSteps = Int(steps) ?? 0 > 0 && options.contains { $0.name == "steps" }
+      throw UsageError(
+        "unknown option \(written)\(isSteps ? "; did you mean --steps \(steps)?" : suggestion(for: written))")
     }
     let attached = equals.map { String(word[word.index(after: $0)...]) }
     guard let placeholder = option.value else {
@@ -140,21 +145,26 @@ struct Arguments: Sendable {
   func operands(_ names: String...) throws(UsageError) -> [String] {
     if operands.count < names.count { throw UsageError("\(names[operands.count]) is missing") }
     if operands.count > names.count {
-      throw UsageError("unexpected argument: \(operands[names.count])\(names.isEmpty ? meantOption : "")")
+      throw UsageError(
+        "unexpected argument: \(operands[names.count])\(meantOption(by: operands[names.count...]))")
     }
     return operands
   }
 
-  /// Of a command without operands: the option that a word was probably meant for.
-  private var meantOption: String {
-    func has(_ name: String) -> Bool { options.contains { $0.name == name } && !isGiven(name) }
-    if operands.count == 2, has("from"), has("to") {
+  /// The option that words too many were probably meant for.
+  private func meantOption(by extra: ArraySlice<String>) -> String {
+    func has(_ name: String) -> Bool {
+      let act = operands.first ?? ""
+      return !isGiven(name)
+        && options.contains { $0.name == name && ($0.acts.isEmpty || $0.acts.contains(act)) }
+    }
+    if operands.count == 2, extra.count == 2, has("from"), has("to") {
       return "; did you mean --from \(operands[0]) --to \(operands[1])?"
     }
-    guard operands.count == 1 else { return "" }
-    // What such commands are about: a folder to write, a bundle, an app.
-    guard let option = ["to", "bundle", "app"].first(where: has), !has("from") else { return "" }
-    return "; did you mean --\(option) \(operands[0])?"
+    guard extra.count == 1, let word = extra.first else { return "" }
+    // What such commands are about: a folder to write, a bundle, an app, a data folder.
+    guard let option = ["to", "bundle", "app", "data"].first(where: has), !has("from") else { return "" }
+    return "; did you mean --\(option) \(word)?"
   }
 }
 
@@ -186,6 +196,10 @@ extension Arguments {
 
   static func check(_ text: String, _ rule: HumanText.Rule, in place: String) throws(UsageError) {
     if let problem = HumanText.problem(of: text, rule) { throw UsageError("\(place): \(problem)") }
+    guard let secret = SecretFile.secrets(in: Array(text.utf8), isText: true).first else { return }
+    throw UsageError(
+      "\(place) contains \(secret.noun), and what is written there stays in the log and in the audit trail for good; leave it out"
+    )
   }
 
   /// Returns the reason to override a freeze; nil if there is none.

@@ -8,9 +8,10 @@ enum VersionArgument {
   static func read(_ text: String, in place: String) throws(UsageError) -> String {
     if ManifestVersion(text: text) != nil { return text }
     if let moment = TimeArgument.wireText(text, isWholeSecond: true) { return moment }
+    let isNewest = ["latest", "newest", "head", "live", "current"].contains(text.lowercased())
     throw UsageError(
       "\(place.isEmpty ? "" : place + " ")\(text) is not a version: expected a number, or a time such as \(TimeArgument.forms)"
-    )
+        + (isNewest ? "; where no version has to be given, the newest is meant" : ""))
   }
 
   /// Returns the value of an option for a time in the API's format, or nil if it isn't given.

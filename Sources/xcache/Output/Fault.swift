@@ -125,6 +125,7 @@ extension PublishError {
     case .duplicates: "duplicate-url"
     case .bundleTwice: "usage"
     case .newBundle: "new-bundle"
+    case .noPageStays: "no-pages"
     case .broken: "check"
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
     case .deltasLeft: "failed"

@@ -91,7 +91,8 @@ extension BundleSettings {
       switch key {
       case "dirs":
         for item in try value.elements() { folders.append(try Folder(item, relativeTo: folder)) }
-      case "baseURL": baseURL = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
+      case "baseURL":
+        baseURL = try SettingsValue.folderURL(value.text("a URL"), in: value.file, at: value.keys)
       case "include":
         filter.include = try value.globs()
         written += value.written(filter.include)
@@ -123,7 +124,8 @@ extension BundleSettings.Folder {
       for (key, value) in try node.members() {
         switch key {
         case "dir": path = try value.text("a path")
-        case "baseURL": base = try SettingsValue.url(value.text("a URL"), in: value.file, at: value.keys)
+        case "baseURL":
+          base = try SettingsValue.folderURL(value.text("a URL"), in: value.file, at: value.keys)
         default: throw value.unknown("dir", "baseURL")
         }
       }

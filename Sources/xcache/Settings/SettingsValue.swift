@@ -14,6 +14,21 @@ enum SettingsValue {
     }
   }
 
+  /// Returns the base URL of a folder; that of a page in it is a mistake.
+  static func folderURL(_ text: String, in place: String, at keys: [String] = []) throws(SettingsError)
+    -> BaseURL
+  {
+    let base = try url(text, in: place, at: keys)
+    let parts = base.text.split(separator: "/")
+    guard parts.count > 2, let name = parts.last?.lowercased(),
+      name.hasSuffix(".html") || name.hasSuffix(".htm")
+    else { return base }
+    let folder = base.text.dropLast(name.count)
+    throw SettingsError(
+      .value(wanted: "the URL of a folder; \(base.text) is a page's, in the folder \(folder)"), in: place,
+      at: keys)
+  }
+
   /// Returns an invalid URL for a message, without what may be secret: user name, password and query.
   private static func shown(_ text: String) -> String {
     let cut = text.prefix { $0 != "?" && $0 != "#" }

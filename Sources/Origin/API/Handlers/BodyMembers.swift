@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import OriginAPI
 import Store
@@ -40,12 +41,18 @@ extension VersionName {
 extension HumanText {
   /// Checks a member that people wrote for people; nil if it isn't given.
   ///
-  /// - Throws: 422 if it is too long or contains control characters.
+  /// - Throws: 422 if it is too long or contains control characters, or if a message or reason contains a secret: the log and the
+  ///   audit trail keep it for good.
   static func checked(_ text: String?, member: String, _ rule: Rule) throws(OriginAPI.Problem) -> String? {
     guard let text else { return nil }
     if let problem = problem(of: text, rule) {
       throw OriginAPI.Problem(.unprocessableContent, "text", "\"\(member)\": \(problem)")
     }
-    return text
+    guard rule == .message || member == "reason",
+      let secret = SecretFile.secrets(in: Array(text.utf8), isText: true).first
+    else { return text }
+    throw OriginAPI.Problem(
+      .unprocessableContent, "secret",
+      "\"\(member)\" contains \(secret.noun), and the audit trail would keep it for good; leave it out")
   }
 }

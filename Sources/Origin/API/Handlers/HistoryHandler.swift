@@ -101,9 +101,9 @@ struct HistoryHandler: APIHandler {
     let version = try store.version(VersionName.read(request.path[5], in: ""), of: channel)
     let record = try store.release(version, of: channel)
     var info = ReleaseInfo(record)
-    if let before = try store.versions(channel, below: version, limit: 1).first {
-      info.cost = TransferCost(try cost(channel, from: before, to: version))
-    }
+    // Of the first version, what a new device downloads.
+    let before = try store.versions(channel, below: version, limit: 1).first ?? ManifestVersion.none
+    info.cost = TransferCost(try cost(channel, from: before, to: version))
     info.receipt = try store.receipt(of: record, in: channel)?.text
     return .json(info)
   }

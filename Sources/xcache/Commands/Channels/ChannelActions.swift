@@ -122,7 +122,10 @@ enum ChannelActions {
       let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
       let answer = try api.create(channel, ChannelRequest(publicURL: url))
       return (
-        answer.document, "created channel \(name); its next version is above \(answer.value.version)"
+        answer.document,
+        "created channel \(name); "
+          + (answer.value.version == .none
+            ? "its first release will be version 1" : "its next version is above \(answer.value.version)")
       )
     case "remove":
       let answer = try api.remove(channel)

@@ -112,12 +112,34 @@ enum ChannelSet {
         "nothing to set: give --interval SECONDS, --hosts NAMES, --reports PERCENT or --public-url URL")
     }
     let answer = try remote.api.change(request, of: try remote.address)
+    if let text = try arguments.value("hosts"), let hosts = try HostOutput.list(text),
+      let warning = try? strangers(to: hosts, remote)
+    {
+      terminal.remark(warning)
+    }
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
       for line in words { terminal.say(line) }
     }
     return .done
+  }
+
+  /// Warns if the live content has hosts that its next release may not have: probably a misspelt name. Nil if it has none.
+  private static func strangers(to hosts: HostList, _ remote: RemoteOrigin) throws -> String? {
+    let channel = try remote.address
+    var strangers: Set<String> = []
+    for bundle in try remote.api.overview(of: channel).value.bundles where bundle.resources > 0 {
+      for member in try remote.api.entries(of: bundle.name, in: channel).entries.object?.members ?? [] {
+        guard let url = try? ResourceURL(member.key), !hosts.contains(url) else { continue }
+        strangers.insert(String(url.host))
+      }
+    }
+    guard let host = strangers.min() else { return nil }
+    let near = Spelling.nearest(to: host, among: hosts.names).map { "; was \(host) meant by \($0)?" } ?? ""
+    return
+      "warning: the live version has URLs of \(strangers.sorted().prefix(3).joined(separator: ", ")), which the list "
+      + "lacks: publishing them again will be refused\(near)"
   }
 
   private static func interval(_ text: String) throws -> Int? {

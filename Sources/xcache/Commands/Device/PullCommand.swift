@@ -79,9 +79,11 @@ enum PullCommand {
         try device.update(force: arguments.has("force"), progress: progress)
       } : nil
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
-    let tree = try arguments.value("tree").map { try device.writeTree(below: $0) }
+    let base = try arguments.value("tree")
+    let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }
+    let tree = misplaced == nil ? try base.map { try device.writeTree(below: $0) } : nil
     terminal.endProgress()
-    if let update, tree == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
+    if let update, base == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
     {
       terminal.remark(
         "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL updates it")
@@ -89,14 +91,29 @@ enum PullCommand {
     let clashes = tree?.clashes.count ?? 0
     let failure =
       clashes > 0
-      ? Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes") : nil
+      ? Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes")
+      : misplaced
     if arguments.has("json") {
       terminal.say(json: json(device, preset, update, completion, tree), failure)
     } else {
       terminal.say(
         list: (update.map(lines) ?? []) + lines(completion, tree), all: arguments.has("all"))
+      if let misplaced { throw misplaced }
     }
     return failure?.code ?? .done
+  }
+
+  /// The refusal of a tree below a base URL that no listed file is below: it would be emptied, and the base is probably misspelt.
+  private static func nothingBelow(_ text: String, _ device: Device, _ folder: String) throws -> Failure? {
+    let base = try SettingsValue.url(text, in: "--tree").text
+    let folders = device.listedFolders
+    guard !folders.isEmpty, !folders.contains(base) else { return nil }
+    let near =
+      Spelling.nearest(to: base, among: folders.sorted()).map { "; did you mean \($0)?" }
+      ?? (folders.min { ($0.count, $0) < ($1.count, $1) }.map { "; its files are below \($0)." } ?? ".")
+    return Failure(
+      "version \(device.version) has no file below \(base)\(near) \(folder)/tree was left as it is; to empty it, delete it",
+      code: .refused, name: "nothing-mapped")
   }
 
   private static func line(_ preset: PresetReport) -> String {

@@ -98,7 +98,7 @@ enum CheckCommand {
     _ arguments: Arguments, _ settings: Settings, folders: [String], requiresBase: Bool = false,
     mapsIndex: Bool? = nil
   ) throws -> [BundleSource] {
-    let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
+    let base = try arguments.value("base-url").map { try SettingsValue.folderURL($0, in: "--base-url") }
     let include = try PublishCommand.globs("include", arguments)
     let exclude = try PublishCommand.globs("exclude", arguments)
     var bundles: [BundleSettings] = []

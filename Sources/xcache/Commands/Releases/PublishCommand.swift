@@ -46,6 +46,7 @@ enum PublishCommand {
       maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck, CheckCommand.allowSecret,
+      .flag("allow-no-pages", "release even if that removes every page of a bundle"),
       .flag(
         "create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
       .flag(
@@ -60,6 +61,7 @@ enum PublishCommand {
     let bundles = try sources(arguments, remote)
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.creates = arguments.has("create")
+    options.allowsNoPages = arguments.has("allow-no-pages")
     // What xcache.json names is meant.
     options.typedNames = Set(bundles.map(\.name)).subtracting(remote.settings.bundles.map(\.name))
     options.waitsForDeltas = arguments.has("wait-deltas")
@@ -81,13 +83,13 @@ enum PublishCommand {
     }
     let drawn = ProgressLine(terminal)
     // A smoke test plans the release once before.
-    let told = Locked<Set<NewKind>>([])
+    let told = Locked<Set<Publisher.Progress>>([])
     let publisher = Publisher(
       try remote.api, cache: PublishCache(environment: Environment.variables),
       program: "xcache/\(XCache.version)"
-    ) {
-      if case .newKind(let kind) = $0, !told.withLock({ $0.insert(kind).inserted }) { return }
-      tell($0, drawn, terminal, isDryRun: isDryRun)
+    ) { step in
+      if step.isRemark, !told.withLock({ $0.insert(step).inserted }) { return }
+      tell(step, drawn, terminal, isDryRun: isDryRun)
     }
     defer { terminal.endProgress() }
     var smoke: SmokeResult?
@@ -156,11 +158,10 @@ enum PublishCommand {
         "bundle \(kind.bundle): this release brings \(Count.text(kind.files, ".\(kind.ending) file")) "
           + "(\(Bytes.text(kind.bytes))), and the live version has none; was an exclude dropped? "
           + "--exclude '*.\(kind.ending)' leaves them out")
-    case .noPageStays(let bundle, let pages, let url):
+    case .indexDropped(let bundle, let folders, let url):
       terminal.remark(
-        "bundle \(bundle): this release removes every page of the live version, \(Count.text(pages, "page")) such as \(url); "
-          + "if that isn't meant, check the folder and --base-url"
-          + (isDryRun ? "" : ", and go back with `xcache rollback --bundle \(bundle)`"))
+        "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
+          + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
     case .lacking(let files, let bytes):
       if !isDryRun { return }
       terminal.remark(
@@ -177,7 +178,7 @@ enum PublishCommand {
 
   private static func sources(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> [BundleSource] {
     let settings = remote.settings
-    let base = try arguments.value("base-url").map { try SettingsValue.url($0, in: "--base-url") }
+    let base = try arguments.value("base-url").map { try SettingsValue.folderURL($0, in: "--base-url") }
     let named = arguments.all("bundle")
     if named.count > 1, !arguments.operands.isEmpty {
       throw UsageError("give --bundle NAME=DIR for each folder")

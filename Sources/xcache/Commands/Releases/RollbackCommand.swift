@@ -46,7 +46,7 @@ enum RollbackCommand {
     let isNamed = request.steps ?? 0 > 0 || request.to != nil
     let hasScope = request.bundle != nil || request.allBundles == true
     if !isNamed { request.steps = 1 }
-    if !hasScope { try chooseScope(of: &request, remote, arguments) }
+    if !hasScope { try chooseScope(of: &request, remote, arguments, terminal) }
     if !(isNamed && hasScope), request.dryRun != true, !arguments.has("yes") {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
@@ -72,7 +72,7 @@ enum RollbackCommand {
   /// Takes the channel's one bundle, which a rollback needn't name. Bundles that were unpublished don't count, and stay as they are.
   /// - Throws: `UsageError` with the bundles to choose from.
   private static func chooseScope(
-    of request: inout RollbackRequest, _ remote: RemoteOrigin, _ arguments: Arguments
+    of request: inout RollbackRequest, _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
   ) throws {
     let all = try remote.api.overview(of: try remote.address).value.bundles
     let live = all.filter { $0.resources > 0 }
@@ -82,6 +82,11 @@ enum RollbackCommand {
     }
     if live.count == 1 {
       request.bundle = live[0].name.text
+      for gone in all where gone.resources == 0 {
+        terminal.remark(
+          "this is about bundle \(live[0].name); \(gone.name) was unpublished and stays so, "
+            + "`xcache rollback --bundle \(gone.name)` brings it back")
+      }
       return
     }
     let bundles = live.isEmpty ? all : live
@@ -168,7 +173,19 @@ enum RollbackCommand {
     if let operand, try arguments.value("to") != nil {
       throw UsageError("give the version once: \(operand) or --to, not both")
     }
-    request.to = try VersionArgument.one(arguments, try operand ?? arguments.value("to"))
+    let word = try operand ?? arguments.value("to")
+    if word == "0" {
+      throw UsageError(
+        "there is no version 0 to go back to, versions begin with 1; `xcache unpublish --bundle NAME` removes a bundle"
+      )
+    }
+    do {
+      request.to = try VersionArgument.one(arguments, word)
+    } catch {
+      // `rollback main`
+      guard let operand, bundle == nil, operand.allSatisfy({ $0.isLetter || $0 == "-" }) else { throw error }
+      throw UsageError("\(error.message); did you mean --bundle \(operand)?")
+    }
     request.steps = try arguments.number("steps", in: 1...1_000_000).map { Int64($0) }
     guard request.to == nil || request.steps == nil else {
       throw UsageError("give only one of V, --at TIME and --steps N")

@@ -46,7 +46,11 @@ enum ShowCommand {
       "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
       "digest    \(release.digest)",
     ]
-    if let cost = release.cost { lines.append("update    \(cost.formatted)") }
+    if let cost = release.cost {
+      // Of a first version, or one that replaces everything, this is what a new device downloads.
+      let isAll = release.added == release.resources
+      lines.append("update    \(cost.formatted)\(isAll ? ", for a device that has nothing yet" : "")")
+    }
     if let glass = release.breakGlass {
       lines.append("despite the freeze by \(glass.frozenBy): \(glass.reason)")
     }

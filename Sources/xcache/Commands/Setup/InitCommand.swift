@@ -49,7 +49,7 @@ enum InitCommand {
       return text
     }
     let base = try answer("base-url", "the URL under which its files are", guess: nil, arguments, terminal) {
-      try SettingsValue.url($0, in: arguments.source("base-url"))
+      try SettingsValue.folderURL($0, in: arguments.source("base-url"))
     }
     let bundle = try SettingsValue.bundle(try arguments.value("bundle") ?? "main", in: "--bundle")
     let server = try arguments.value("server").map {

@@ -106,7 +106,7 @@ enum LogoutCommand {
         ?? profiles.only?.server
     else {
       guard !known.isEmpty else {
-        throw Failure("no server is saved; 'xcache login URL' saves one", name: "unknown-server")
+        throw Failure("no server is saved; `xcache login URL` saves one", name: "unknown-server")
       }
       throw UsageError("several servers are saved; give one of \(known.map(\.text).alternatives)")
     }
@@ -119,7 +119,9 @@ enum LogoutCommand {
     if arguments.has("json") {
       terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
     } else {
-      terminal.say("deleted the token of \(server); it stays valid there until 'xcache token revoke'")
+      terminal.say(
+        "deleted the token of \(server) here; the server takes it until it is revoked: `xcache token revoke NAME --server \(server)`"
+      )
     }
     return .done
   }
