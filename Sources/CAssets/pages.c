@@ -49,6 +49,10 @@ static const unsigned char keys_js[] = {
 #embed "../../public/console/keys.js"
 };
 
+static const unsigned char parts_js[] = {
+#embed "../../public/console/parts.js"
+};
+
 static const unsigned char release_js[] = {
 #embed "../../public/console/release.js"
 };
@@ -82,6 +86,7 @@ static const xcache_asset pages[] = {
     {"console/health.js", health_js, sizeof health_js},
     {"console/command.js", command_js, sizeof command_js},
     {"console/keys.js", keys_js, sizeof keys_js},
+    {"console/parts.js", parts_js, sizeof parts_js},
     {"console/release.js", release_js, sizeof release_js},
     {"console/content.js", content_js, sizeof content_js},
     {"console/acts.js", acts_js, sizeof acts_js},

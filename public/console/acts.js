@@ -1,5 +1,6 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { address, count, el, exactly, facts, fill, localMinute, plural, size, table, tell, when, wholeMinute } from "./dom.js";
+import { count, el, fill, plural, size, table, tell, when } from "./dom.js";
+import { address, exactly, facts, localMinute, wholeMinute } from "./parts.js";
 import { shell, shown as commandShown } from "./command.js";
 
 /**

@@ -1,5 +1,6 @@
 import { channelLink, get, hindrance, long } from "./api.js";
-import { badge, card, count, el, exactly, fill, table, when, wholeMinute } from "./dom.js";
+import { badge, card, count, el, fill, table, when } from "./dom.js";
+import { exactly, wholeMinute } from "./parts.js";
 
 const page = 50;
 

@@ -1,5 +1,6 @@
 import { channelLink, channelPath, get } from "./api.js";
-import { address, badge, card, count, el, exactly, facts, fill, named, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, size, table, when } from "./dom.js";
+import { address, exactly, facts, part, wholeMinute } from "./parts.js";
 import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
@@ -46,8 +47,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     fill(about,
       facts([
         ["Released", when(status.at)],
-        line?.kill && ["Kill switch", [`on since `, when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? [", until ", when(line.kill.until)] : ""]],
-        status.freeze && ["Frozen", ["since ", when(status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`]],
+        line?.kill && ["Kill switch", ["on; ", when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? ["; ends ", when(line.kill.until)] : ""]],
+        status.freeze && ["Frozen", [when(status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`]],
         status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
         ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
@@ -57,7 +58,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         status.reports !== null && ["Reports", percent(status.reports, 10000)],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
           const until = policy.bypassUntil && Object.hasOwn(policy.bypassUntil, one) ? policy.bypassUntil[one] : policy.until;
-          return [index ? ", " : "", one, until ? [" until ", when(until)] : ""];
+          return [index ? ", " : "", one, until ? [", ends ", when(until)] : ""];
         })],
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
         status.deltas && ["Deltas", status.deltas.pending === 0 ? "complete" : status.deltas.pending === null ? "looking for older versions" : `${plural(status.deltas.pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],

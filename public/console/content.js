@@ -1,5 +1,6 @@
 import { file, get } from "./api.js";
-import { address, count, el, size } from "./dom.js";
+import { count, el, size } from "./dom.js";
+import { address } from "./parts.js";
 
 /** Bytes of a file that is loaded at most. */
 const largest = 4e6;

@@ -52,14 +52,6 @@ export function stats(id, all) {
 /** Somebody's name, which stays on one line if that has room for it. */
 export const named = (text) => el("span", { class: "name" }, text);
 
-/** A digest, as much of it as there is room for. */
-export const hash = (text) => el("code", { class: "hash", title: text }, text);
-
-/** A URL, which may be broken where its parts end. */
-export function address(url) {
-  return el("span", { class: "url" }, url.split(/(?<=[/?&])/).flatMap((part, index) => (index ? [el("wbr"), part] : [part])));
-}
-
 /** A table: columns are `[title, isNumber, isWide]`, rows are arrays of cells. On a narrow screen each row is a list. */
 export function table(caption, columns, rows, empty = "None.") {
   if (!rows.length) return el("p", { class: "quiet" }, empty);
@@ -70,10 +62,6 @@ export function table(caption, columns, rows, empty = "None.") {
     el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide]) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title)))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, index) =>
       el("td", { class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
-}
-
-export function facts(pairs, id) {
-  return el("dl", { class: "facts", id }, pairs.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
 /** A word with a symbol: state is never told by its colour alone. */
@@ -100,7 +88,7 @@ export function percent(part, all) {
   return `${share > 0 && share < 1 ? "<1" : share < 100 && share > 99 ? ">99" : Math.round(share)} %`;
 }
 
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
@@ -113,29 +101,12 @@ export function when(moment) {
     el("span", { class: "hidden" }, `, ${exactText(date)}`));
 }
 
-/** A time in the reader's zone, UTC on hover and for who listens: where the moment itself is what matters. */
-export function exactly(moment) {
-  const date = new Date(moment);
-  return el("time", { datetime: date.toISOString(), title: utcText(date) }, local.format(date), el("span", { class: "hidden" }, ` (${utcText(date)})`));
-}
-
 /** Time passes: what `when` made says so. */
 export function keepAges() {
   for (const node of document.querySelectorAll("time.age")) {
     const words = age(node.dateTime);
     if (node.firstChild.data !== words) node.firstChild.data = words;
   }
-}
-
-/** The last millisecond of a minute, or of a second where seconds are told: a time stands for all of it. */
-export function wholeMinute(text) {
-  return new Date(new Date(text).getTime() + (/:\d\d:\d\d/.test(text) ? 999 : 59_999));
-}
-
-/** A time as the field of a minute has it: in the time zone of this machine. */
-export function localMinute(time) {
-  const moment = new Date(time);
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
@@ -153,21 +124,3 @@ export function age(moment) {
 
 /** Says something to who listens. */
 export function tell(words) { document.getElementById("told").textContent = words; }
-
-/** A page of the console that asks for nothing else: a dialog that is closed by Escape, by its button, or by going on. */
-export function sheet(title, content) {
-  const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
-    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-/** A part of a page that is asked for by itself; what goes wrong is said in its place. */
-export async function part(node, work) {
-  try {
-    const made = await work();
-    fill(node, made);
-  } catch (error) {
-    fill(node, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
-  }
-}

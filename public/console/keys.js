@@ -1,6 +1,6 @@
 // The keyboard: nothing of it while somebody writes, or under a dialog.
 import { me } from "./api.js";
-import { el, sheet } from "./dom.js";
+import { el } from "./dom.js";
 
 const all = [
   ["/", "filter what the page shows; on the overview, Enter opens the first channel"],
@@ -13,6 +13,14 @@ const span = 1500;
 let goesUntil = 0;
 
 const isAsked = () => document.querySelector("dialog[open]") !== null;
+
+/** A dialog that only shows something. */
+function sheet(title, content) {
+  const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
+    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
+  document.body.append(dialog);
+  dialog.showModal();
+}
 
 function help() {
   if (isAsked()) return;

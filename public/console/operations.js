@@ -1,5 +1,6 @@
 import { channelLink, get, hindrance, me } from "./api.js";
-import { badge, card, count, el, fill, facts, part, plural, size, svg, table, tell, when } from "./dom.js";
+import { badge, card, count, el, fill, plural, size, svg, table, tell, when } from "./dom.js";
+import { facts, part } from "./parts.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 export async function open({ reload }) {

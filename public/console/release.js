@@ -1,5 +1,6 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { badge, card, count, el, exactly, facts, fill, hash, part, percent, plural, size, table, when, wholeMinute } from "./dom.js";
+import { badge, card, count, el, fill, percent, plural, size, table, when } from "./dom.js";
+import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
 const page = 1000;

@@ -1,0 +1,41 @@
+// What the pages behind the overview are built with.
+import { el, fill, local, utcText } from "./dom.js";
+
+/** A digest, as much of it as there is room for. */
+export const hash = (text) => el("code", { class: "hash", title: text }, text);
+
+/** A URL, which may be broken where its parts end. */
+export function address(url) {
+  return el("span", { class: "url" }, url.split(/(?<=[/?&])/).flatMap((part, index) => (index ? [el("wbr"), part] : [part])));
+}
+
+export function facts(pairs, id) {
+  return el("dl", { class: "facts", id }, pairs.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+/** A time in the reader's zone, UTC on hover and for who listens: where the moment itself is what matters. */
+export function exactly(moment) {
+  const date = new Date(moment);
+  return el("time", { datetime: date.toISOString(), title: utcText(date) }, local.format(date), el("span", { class: "hidden" }, ` (${utcText(date)})`));
+}
+
+/** The last millisecond of a minute, or of a second where seconds are told: a time stands for all of it. */
+export function wholeMinute(text) {
+  return new Date(new Date(text).getTime() + (/:\d\d:\d\d/.test(text) ? 999 : 59_999));
+}
+
+/** A time as the field of a minute has it: in the time zone of this machine. */
+export function localMinute(time) {
+  const moment = new Date(time);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** A part of a page that is asked for by itself; what goes wrong is said in its place. */
+export async function part(node, work) {
+  try {
+    const made = await work();
+    fill(node, made);
+  } catch (error) {
+    fill(node, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
+  }
+}
