@@ -78,7 +78,7 @@ echo "5. the store's own copy: types, caching, a large file's parts"
 echo "6. faults are found and repaired"
 "$python" "$here/bucket.py" damage cdn mirror
 if "$xcache" mirror verify $place >"$work/found.txt"; then fail "damage went unseen"; fi
-grep -q "it is missing" "$work/found.txt" && grep -q "its bytes are others" "$work/found.txt" || fail "$(cat "$work/found.txt")"
+grep -q "it is missing" "$work/found.txt" && grep -q "its content doesn.t match" "$work/found.txt" || fail "$(cat "$work/found.txt")"
 "$xcache" mirror --data "$work/data" --to $place --repair | tail -1
 "$xcache" mirror verify $place --strict | tail -1 || fail "the repair"
 
