@@ -161,7 +161,7 @@ test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object s
 
 conformance: packages tools ## run our device against the cases of docs/conformance.md, with each zstd decoder
 	swift build --product conformance-device $(STRICT)
-	Tests/Conformance/run.py --without rollouts .build/debug/conformance-device
+	Tests/Conformance/run.py .build/debug/conformance-device
 	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,large,pack .build/debug/conformance-device
 
 conformance-python: ## run the devices in Python (Examples/python) against the cases that apply to them
@@ -176,13 +176,15 @@ test-vectors: ## run docs/vectors against the decoder in Python that was written
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
 	docs/vectors/run.py
 
-test-rollouts: ## 100,000 random decisions about rollouts: JavaScript has to decide as Python does (COUNT, SEED)
+test-rollouts: packages ## 100,000 random decisions about rollouts: JavaScript and Swift have to decide as Python does (COUNT, SEED)
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
 	@.ci/packages nodejs
 	mkdir -p .build
 	docs/vectors/rollout.py --random $(or $(COUNT),100000) --seed $(or $(SEED),1) >.build/rollouts.jsonl
 	Tests/Conformance/python_rollouts.py .build/rollouts.jsonl
 	node Tests/WebRuntime/rollouts.mjs .build/rollouts.jsonl
+	swift build --build-tests $(STRICT)
+	XCACHE_ROLLOUTS=$(abspath .build/rollouts.jsonl) swift test --skip-build --filter RolloutVectorTests
 
 test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients, and a body of 1 GB in flat memory
 	@.ci/packages python3 python3-zstandard curl

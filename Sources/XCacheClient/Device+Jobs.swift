@@ -20,7 +20,13 @@ extension Device {
   func mend() throws(ClientError) -> DeviceIndex {
     let (isNew, index) = try mendCache()
     // They are still valid; the next poll writes them again.
-    if isNew { documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) } }
+    if isNew {
+      documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) }
+      // Another process that made the folder anew made an install id, too.
+      let known = folder.savedRollout
+      if let known { rollout.withLock { $0 = $0.id == known.id ? $0 : known } }
+      savedRollout.withLock { $0 = known }
+    }
     return index
   }
 

@@ -12,7 +12,7 @@ extension Device {
     // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
     let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
     do throws(ClientError) {
-      let poller = poller(source, documents, beside: signal)
+      let poller = poller(source, documents, holding: held, beside: signal)
       let offer =
         signal == nil
         ? try poller.ask(source, holding: held, takesPacks: takesPacks)
@@ -32,7 +32,8 @@ extension Device {
     _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
   ) throws(ClientError) -> Poller.Offer {
     do throws(ClientError) {
-      let offer = try poller(source, documents).ask(source, holding: held, takesPacks: false)
+      let offer = try poller(source, documents, holding: held).ask(
+        source, holding: held, takesPacks: false, mayTurn: false)
       guard offer.pack == nil else {
         throw ClientError.unreadable(
           url: settings.server.text, reason: "it names a pack, and none was asked for")
@@ -63,11 +64,13 @@ extension Device {
   }
 
   private func poller(
-    _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, beside signal: StopSignal? = nil
+    _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, holding held: DeviceIndex,
+    beside signal: StopSignal? = nil
   ) -> Poller {
     var poller = Poller(transport: documentTransport(beside: signal), settings: settings)
     poller.folder = folder
     poller.keepsAnswers = signal == nil
+    poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
     poller.named = { [self] extras in follow(extras, from: source, documents, beside: signal) }
     return poller
   }

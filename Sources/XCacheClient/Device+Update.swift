@@ -54,11 +54,13 @@ extension Device {
       notePollBegins(source)
       defer {
         savePolicy()
+        saveRollout()
         isPastPoll.withLock { $0 = false }
       }
       let documents = Locked(FollowedDocuments())
       let offer = try poll(source, holding: held, documents)
       savePolicy()
+      saveRollout()
       if let fault { throw fault }
       if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
       var report = try take(offer, source, over: held, documents, progress)
@@ -86,8 +88,9 @@ extension Device {
   ) throws(ClientError) -> UpdateReport {
     if let answer = offer.pack { return try take(answer, offer, source, over: held, documents, progress) }
     guard let next = offer.index,
-      PollPolicy.takes(
-        (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
+      offer.goesBack
+        || PollPolicy.takes(
+          (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
     else { return try unchanged(held, source, offer.version) }
     return try move(from: held, to: next, offer, source, nil, progress)
   }
@@ -97,9 +100,10 @@ extension Device {
     _ documents: Locked<FollowedDocuments>, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
     guard
-      PollPolicy.takes(
-        (answer.version.number, answer.digest.hex), from: source, over: (held.version.number, held.digest.hex)
-      )
+      offer.goesBack
+        || PollPolicy.takes(
+          (answer.version.number, answer.digest.hex), from: source,
+          over: (held.version.number, held.digest.hex))
     else {
       succeeded(source, offer.extras)
       return try unchanged(held, source, offer.version)
@@ -151,6 +155,8 @@ extension Device {
     from held: DeviceIndex, to next: DeviceIndex, _ offer: Poller.Offer, _ source: PollPolicy.Source,
     _ pack: InstalledPack?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
+    var next = next
+    next.candidate = offer.candidate
     var plan = try plan(from: held, to: next)
     let made = plan.copy.filter { pack?.made.contains($0.entry.sha256) == true }.map(\.entry)
     let copied = try stageCopies(&plan, proven: pack?.made ?? []) - made.count

@@ -27,6 +27,10 @@ public final class Device: Sendable {
   // Held while a job runs: one at a time.
   let work = Locked(())
   let documents: Locked<DeviceDocuments>
+  let rollout: Locked<RolloutState>
+  /// What the disk has of `rollout`; nil if that isn't known.
+  let savedRollout: Locked<RolloutState?>
+  let traits: Locked<AppTraits>
   let reporter: FailureReporter
   /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
@@ -66,11 +70,17 @@ public final class Device: Sendable {
     cacheCounts = opened.counts
     cache = Locked(opened)
     documents = Locked(DeviceDocuments(folder))
+    let known = folder.savedRollout
+    rollout = Locked(known ?? RolloutState())
+    savedRollout = Locked(known)
+    traits = Locked(AppTraits(version: settings.appVersion, groups: settings.groups))
     reporter = FailureReporter(transport, checked)
     gate = DownloadGate(width: checked.connections)
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))
+    // The install id is made at the first start.
+    saveRollout()
   }
 
   /// The manifest version held; `0` if there is none.

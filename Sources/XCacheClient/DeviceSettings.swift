@@ -33,6 +33,12 @@ public struct DeviceSettings: Hashable, Sendable {
   public var comparesWithGzip = false
   /// The Ed25519 public key, 32 bytes, that verifies the policy's scripts; nil if the app injects none.
   public var scriptKey: [UInt8]?
+  /// The app's version, such as `4.2.0`, for rollouts that name a range of app versions; nil if it is unknown. It is never
+  /// sent. `Device.appVersion` changes it while the device is open.
+  public var appVersion: String?
+  /// The groups that this device is in, such as `qa`, for rollouts that name groups. They are never sent. `Device.groups`
+  /// changes them while the device is open.
+  public var groups: Set<String> = []
   /// Whether this device previews a release for a person: the origin doesn't count its polls, and gets no failure reports.
   package var isPreview = false
   /// The delays in milliseconds before the second attempt to fetch a file, the third, and so on.
@@ -114,11 +120,14 @@ struct CheckedSettings: Sendable {
   }
 
   /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack or
-  /// a patch.
-  func originURL(holding held: DeviceIndex, takesPacks: Bool = false) -> String {
+  /// a patch, and says whether the answer is to be about the candidate of a rollout.
+  func originURL(holding held: DeviceIndex, takesPacks: Bool = false, asksForCandidate: Bool = false)
+    -> String
+  {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
     url += takesPacks ? "&patch=1&pack=1" : "&patch=1"
+    if asksForCandidate { url += "&candidate=1" }
     return isPreview ? url + "&preview=1" : url
   }
 

@@ -35,7 +35,7 @@ TABLE = {
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
-    "docs/guide-runtime.md": [("", SWIFT)] * 6,
+    "docs/guide-runtime.md": [("", SWIFT)] * 7,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
     "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 5, ("make webkit", TEXTS), ("{", TEXTS)],

@@ -34,6 +34,10 @@ AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
 WATCH = CLIENT + "Polling/DocumentWatch.swift"
 UPDATES = RUNTIME + "Runtime+Updates.swift"
 OBSTACLES = CLIENT + "Cache/CacheFolder+Obstacles.swift"
+RULE = MANIFESTS + "Rollouts/RolloutRule.swift"
+STATE = CLIENT + "Rollouts/RolloutState.swift"
+CHOICE = CLIENT + "Rollouts/VersionChoice.swift"
+ROLLOUTS = CLIENT + "Device+Rollouts.swift"
 
 MUTANTS = [
     # Polls
@@ -90,9 +94,10 @@ MUTANTS = [
         POLL, "    failures = 0\n", "    if !MUTANT { failures = 0 }\n")),
     Mutant("copy", "D-14", "a lower version is taken from the copy", (
         POLL, "case .mirror: offered.version > held.version", "case .mirror: MUTANT ? offered != held : offered.version > held.version"), (
-        POLLER, "guard newest > held.version else {", "guard MUTANT ? newest != held.version : newest > held.version else {")),
+        POLLER, "guard newest > held.version || goesBack else {",
+        "guard MUTANT ? newest != held.version : newest > held.version || goesBack else {")),
     Mutant("copy", "D-15", "at the copy, the whole manifest is requested at once", (
-        POLLER, 'for folder in held.version == .none ? []', 'for folder in MUTANT || held.version == .none ? []')),
+        POLLER, "let folders = held.version == .none || goesBack ? []", "let folders = MUTANT || held.version == .none || goesBack ? []")),
     Mutant("copy", "D-16", "that the copy is relied on is forgotten when the process ends", (
         POLL, "self.source = hasFallback ? source : .origin", "self.source = hasFallback && !MUTANT ? source : .origin")),
     Mutant("copy", "D-16", "the count of failures is forgotten when the process ends", (
@@ -127,11 +132,10 @@ MUTANTS = [
     Mutant("manifests", "D-30", "a patch is applied to any version", (
         MANIFESTS + "Documents/Manifest.swift", "guard answer.base == version", "guard MUTANT || answer.base == version")),
     Mutant("manifests", "D-31", "after a patch that doesn't apply nothing is asked", (
-        POLLER, "case .noPack, .otherDigest:\n      return try whole(",
-        'case .noPack, .otherDigest:\n      if MUTANT { throw .unreadable(url: url, reason: "it can\'t be applied") }\n      return try whole(')),
+        POLLER, "case .noPack, .otherDigest:\n",
+        'case .noPack, .otherDigest:\n      if MUTANT { throw .unreadable(url: url, reason: "it can\'t be applied") }\n')),
     Mutant("manifests", "D-31", "after a patch that doesn't apply the same is asked again", (
-        POLLER, "return try whole(settings.originURL(holding: .none(settings.hosts)), from: .origin)",
-        "return try whole(settings.originURL(holding: MUTANT ? held : .none(settings.hosts)), from: .origin)")),
+        POLLER, "let nothing = DeviceIndex.none(settings.hosts)", "let nothing = MUTANT ? held : DeviceIndex.none(settings.hosts)")),
 
     # Deltas and packs
     Mutant("packs", "D-35 D-51", "what a delta makes isn't compared", (
@@ -351,4 +355,65 @@ MUTANTS = [
         RUNTIME + "PresetMark.swift", "(try? DurableFile.read(path, limit: 1 << 16)) == .some(subject)", "MUTANT ? (try? Kernel.status(path)).flatMap { $0 } != nil : (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject)")),
     Mutant("folders", "D-141", "a preset's files aren't compared", (
         PRESET, "guard hasher.finish() == entry.bytes else {", "guard MUTANT || hasher.finish() == entry.bytes else {")),
+
+    # Rollouts
+    Mutant("rollouts", "R-1", "each process makes an install id of its own", (
+        STATE, "self.init(id: id)", "self.init(id: MUTANT ? .random() : id)")),
+    Mutant("rollouts", "R-1", "a poll says the app's version", (
+        POLLER, "let url = settings.originURL(holding: held, takesPacks: takesPacks, asksForCandidate: candidate)",
+        'let url = settings.originURL(holding: held, takesPacks: takesPacks, asksForCandidate: candidate)'
+        ' + (MUTANT ? choice?.app.version.map { "&app-version=\\($0)" } ?? "" : "")')),
+    Mutant("rollouts", "R-2", "the bucket that is the share is in", (
+        RULE, "installation.id.bucket(seed: seed) < share", "installation.id.bucket(seed: seed) < share + (MUTANT ? 1 : 0)")),
+    Mutant("rollouts", "R-2", "who is in asks only with the next poll", (
+        POLLER, "return mayTurn ? try askOrigin", "return mayTurn && !MUTANT ? try askOrigin")),
+    Mutant("rollouts", "R-2", "the other version is asked for again and again", (
+        POLLER, "candidate: isIn, mayTurn: false) : offer",
+        "candidate: isIn, mayTurn: MUTANT && !Clock.monotonicNanoseconds().isMultiple(of: 8)) : offer")),
+    Mutant("rollouts", "R-2", "groups don't count", (
+        RULE, "groups.contains { installation.groups.contains($0) }", "!MUTANT && groups.contains { installation.groups.contains($0) }")),
+    Mutant("rollouts", "R-2", "an unknown app version lies in every range", (
+        RULE, "return version.map(app.contains) ?? false", "return version.map(app.contains) ?? MUTANT")),
+    Mutant("rollouts", "R-2", "a pre-release counts as its release", (
+        MANIFESTS + "Rollouts/AppVersion.swift", "return !a.preRelease.isEmpty && b.preRelease.isEmpty",
+        "return !MUTANT && !a.preRelease.isEmpty && b.preRelease.isEmpty")),
+    Mutant("rollouts", "R-3", "who is in asks for the full version first", (
+        CHOICE, "var asksForCandidate: Bool {", "var asksForCandidate: Bool { !MUTANT &&")),
+    Mutant("rollouts", "R-3", "everyone asks for the candidate", (
+        CHOICE, "state.withLock { $0.isIn }", "(MUTANT || state.withLock { $0.isIn })")),
+    Mutant("rollouts", "R-3", "after a rollout the candidate is still asked for", (
+        STATE, "    rule = nil\n    isIn = false\n", "    rule = nil\n    if !MUTANT { isIn = false }\n")),
+    Mutant("rollouts", "R-4", "an answer is taken whichever version it is", (
+        CHOICE, "return isIn == (version == rule.version) ? nil : isIn", "return MUTANT || isIn == (version == rule.version) ? nil : isIn")),
+    Mutant("rollouts", "R-5", "who holds the candidate leaves as the share falls", (
+        RULE, "return installation.takenSeed == seed || ", "return !MUTANT && installation.takenSeed == seed || ")),
+    Mutant("rollouts", "R-5", "by which rollout the candidate was taken is forgotten when the process ends", (
+        CLIENT + "Cache/DeviceIndex.swift", "index.candidate = file.candidate", "index.candidate = MUTANT ? nil : file.candidate")),
+    Mutant("rollouts", "R-5", "whoever took any candidate is in", (
+        RULE, "installation.takenSeed == seed", "(MUTANT ? installation.takenSeed != nil : installation.takenSeed == seed)")),
+    Mutant("rollouts", "R-6", "an app version outside the range keeps the candidate", (
+        RULE, "includesApp(installation.appVersion) else", "(MUTANT && installation.takenSeed != nil) || includesApp(installation.appVersion) else")),
+    Mutant("rollouts", "R-6 R-9", "a copy never leads to a lower version", (
+        STATE, "return rule != nil ? !isIn :", "return rule != nil ? !isIn && !MUTANT :")),
+    Mutant("rollouts", "R-7", "a copy without a rule leads every candidate back", (
+        STATE, "!asked.includesApp(app.parsedVersion)", "MUTANT || !asked.includesApp(app.parsedVersion)")),
+    Mutant("rollouts", "R-7", "a copy without a rule leads nobody back", (
+        STATE, "guard let asked = rule ?? self.rule, taken", "guard let asked = MUTANT ? rule : rule ?? self.rule, taken")),
+    Mutant("rollouts", "R-7", "a copy that is behind leads back whoever holds the version of its rule", (
+        STATE, "taken == asked.seed else", "taken == asked.seed || MUTANT else")),
+    Mutant("rollouts", "R-8", "the copy's candidate is passed over", (
+        POLLER, "choice?.decide(rule) == true ? rule : nil", "choice?.decide(rule) == true && !MUTANT ? rule : nil")),
+    Mutant("rollouts", "R-8", "without the candidate's documents the full version is taken", (
+        POLLER, 'candidate == nil ? "configure.json" :', 'candidate == nil || MUTANT ? "configure.json" :')),
+    Mutant("rollouts", "R-9", "whoever leaves is in again with the next poll", (
+        RULE, "guard installation.leftSeed != seed,", "guard MUTANT || installation.leftSeed != seed,")),
+    Mutant("rollouts", "R-9", "that the app left is forgotten when the process ends", (
+        STATE, 'leftSeed = document["left"]?.string', 'leftSeed = MUTANT ? nil : document["left"]?.string')),
+    Mutant("rollouts", "R-9", "whoever left stays out of all rollouts", (
+        RULE, "installation.leftSeed != seed", "(MUTANT ? installation.leftSeed == nil : installation.leftSeed != seed)"), (
+        STATE, "if leftSeed != rule.seed { leftSeed = nil }", "if leftSeed != rule.seed, !MUTANT { leftSeed = nil }")),
+    Mutant("rollouts", "R-10", "a rule that is none counts as no rule", (
+        MANIFESTS + "Documents/AnswerReader.swift", "rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))",
+        "let json = try reader.value(atMost: DocumentBudget.entryValues)\n"
+        "      rollout = MUTANT ? try? RolloutRule(reading: json) : try RolloutRule(reading: json)")),
 ]

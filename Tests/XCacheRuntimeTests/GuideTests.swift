@@ -60,6 +60,10 @@ private enum Guide {
     runtime.conditions.isForeground = false
     runtime.memoryIsShort()
     // guide
+    runtime.appVersion = "4.2.0"
+    runtime.groups = ["qa"]
+    if runtime.holdsCandidate { runtime.leaveCandidate() }
+    // guide
     await runtime.close()
     // end
     listener.cancel()
@@ -96,6 +100,6 @@ private struct Nobody: Transport {
       block.split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }.joined(separator: "\n") + "\n"
     }
-    #expect(shown.count == 6 && shown == compiled)
+    #expect(shown.count == 7 && shown == compiled)
   }
 }

@@ -154,6 +154,7 @@ import Testing
       bytes(text.replacing(#","format":1,"#, with: #","format":2,"#)), to: index)
     for note in [
       "uses.json", "backlog.json", "poll.json", "pages.json", "policy.json", "prefetchConfig.json",
+      "rollout.json",
     ] {
       try DurableFile.write(
         bytes(#"{"format":2,"used":{},"files":[],"pages":7}"#), to: "\(bench.folder)/\(note)")

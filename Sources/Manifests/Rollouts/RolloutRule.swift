@@ -90,7 +90,7 @@ extension RolloutRule {
   /// Reads a rule. Unknown members are skipped.
   ///
   /// - Throws: `member("rollout")`, for anything that isn't a rule.
-  init(reading json: JSONValue) throws(JSONError) {
+  package init(reading json: JSONValue) throws(JSONError) {
     guard json.object != nil, let version = json["version"]?.string.flatMap({ ManifestVersion(text: $0) }),
       let seed = json["seed"]?.string, let share = json["share"].flatMap(Self.share)
     else { throw .member("rollout") }

@@ -10,6 +10,7 @@ import System
 ///     prefetchConfig.json, policy.json   the newest ones, as received
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
 ///     poll.json         when the device polled last, and which server
+///     rollout.json      the install id, which is never sent, and what was decided by the last rollout's rule
 ///     answer            the answer with the manifest that an unfinished update is about
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
@@ -28,6 +29,7 @@ struct CacheFolder: Sendable {
   var lock: String { "\(root)/lock" }
   var index: String { "\(root)/index.json" }
   var poll: String { "\(root)/poll.json" }
+  var rollout: String { "\(root)/rollout.json" }
   var uses: String { "\(root)/uses.json" }
   var backlog: String { "\(root)/backlog.json" }
   var files: String { "\(root)/files" }
@@ -48,7 +50,7 @@ struct CacheFolder: Sendable {
 
   /// Files that show that a folder is a device's: some of them may be left in one that somebody has cleared.
   private static let marks: Set<String> = [
-    "lock", "index.json", "poll.json", "uses.json", "backlog.json", "pages.json",
+    "lock", "index.json", "poll.json", "rollout.json", "uses.json", "backlog.json", "pages.json",
   ]
 
   /// Whether the folder holds files but isn't a device's; they must not be set aside.
@@ -94,6 +96,11 @@ extension CacheFolder {
   func status(_ path: String) -> (size: Int64, allocated: Int64, modified: Int64)? {
     guard let status = try? Kernel.status(path, followLinks: false), status.kind == .file else { return nil }
     return (status.size, status.allocated, status.modified / 1_000_000)
+  }
+
+  /// What `rollout.json` has; nil if there is none, or it can't be read.
+  var savedRollout: RolloutState? {
+    (try? DurableFile.read(rollout, limit: 1 << 16)).flatMap { RolloutState(saved: $0) }
   }
 
   /// Returns the mark of the file at `path`; nil if there is none.

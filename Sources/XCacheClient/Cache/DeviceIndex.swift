@@ -6,6 +6,8 @@ struct DeviceIndex: Sendable {
   let version: ManifestVersion
   /// The SHA-256 of the canonical resourcemap.
   let digest: SHA256
+  /// The seed of the rollout by which the device took it; nil for a full version.
+  var candidate: String?
   /// The entries for `hosts`, sorted by URL.
   let entries: [HeldEntry]
   /// The hosts in the app's list.
@@ -116,6 +118,10 @@ extension DeviceIndex {
     out.reserveCapacity(map.count + 512)
     out += #"{"app":"#.utf8
     CanonicalJSON.append(string: owner.app, to: &out)
+    if let candidate {
+      out += #","candidate":"#.utf8
+      CanonicalJSON.append(string: candidate, to: &out)
+    }
     out += #","channel":"#.utf8
     CanonicalJSON.append(string: owner.channel, to: &out)
     out += #","digest":"\#(digest.hex)","format":\#(Self.format),"resourcemap":"#.utf8
@@ -131,8 +137,9 @@ extension DeviceIndex {
     else { return nil }
     let digest = file.builder.map.digest
     guard file.digest == digest.hex,
-      let index = try? DeviceIndex(file.builder, version: version, digest: digest)
+      var index = try? DeviceIndex(file.builder, version: version, digest: digest)
     else { return nil }
+    index.candidate = file.candidate
     return (Owner(app: app, channel: channel), index)
   }
 }
@@ -140,6 +147,7 @@ extension DeviceIndex {
 /// The members that are present in an `index.json`.
 private struct IndexFile {
   var app: String?
+  var candidate: String?
   var channel: String?
   var digest: String?
   var version: String?
@@ -154,6 +162,7 @@ private struct IndexFile {
     try reader.members { (key, reader) throws(JSONError) in
       switch key {
       case "app": app = try reader.string()
+      case "candidate": candidate = try reader.string()
       case "channel": channel = try reader.string()
       case "digest": digest = try reader.string()
       case "format": format = try reader.value().integer

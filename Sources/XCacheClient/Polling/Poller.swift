@@ -19,9 +19,16 @@ struct Poller: Sendable {
     var deltas: [DeltaOffer] = []
     /// If `kind` is `pack`: a pack that starts from the held version.
     var pack: PackAnswer?
+    /// The seed of the open rollout, if this is its candidate.
+    var candidate: String?
+    /// Whether a copy's version is taken though it is lower than the candidate that the device holds.
+    var goesBack = false
 
     fileprivate func with(_ extras: AnswerExtras) -> Offer {
-      Offer(kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
+      var offer = Offer(
+        kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
+      (offer.candidate, offer.goesBack) = (candidate, goesBack)
+      return offer
     }
   }
 
@@ -32,6 +39,8 @@ struct Poller: Sendable {
     case otherDigest
     /// A pack that starts from another version, or is invalid.
     case noPack
+    /// The answer for the version of a rollout that the device doesn't follow: it offers nothing.
+    case other(Offer, isIn: Bool)
   }
 
   let transport: any Transport
@@ -43,6 +52,8 @@ struct Poller: Sendable {
   var folder: CacheFolder?
   /// False for a poll beside an update, whose answer stays kept.
   var keepsAnswers = true
+  /// Which version of a rollout is followed; nil: the one that is answered.
+  var choice: VersionChoice?
 
   /// Polls once, and returns the answer.
   ///
@@ -52,24 +63,34 @@ struct Poller: Sendable {
   ///   - source: the server to poll.
   ///   - held: the manifest that the device holds.
   ///   - takesPacks: false to repeat the request after a pack that couldn't be used.
+  ///   - mayTurn: whether the poll may still ask for the other version of a rollout.
   func ask(
-    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true
+    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true, mayTurn: Bool = true
   ) throws(ClientError) -> Offer {
     let takesPacks = takesPacks && held.version > .none
     switch source {
-    case .origin: return try askOrigin(holding: held, takesPacks)
+    case .origin:
+      return try askOrigin(
+        holding: held, takesPacks, candidate: choice?.asksForCandidate ?? false, mayTurn: mayTurn)
     case .mirror: return try pollMirror(holding: held, takesPacks)
     }
   }
 
-  private func askOrigin(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
-    let url = settings.originURL(holding: held, takesPacks: takesPacks)
+  private func askOrigin(
+    holding held: DeviceIndex, _ takesPacks: Bool, candidate: Bool, mayTurn: Bool
+  ) throws(ClientError) -> Offer {
+    let url = settings.originURL(holding: held, takesPacks: takesPacks, asksForCandidate: candidate)
     switch try read(url, from: .origin, holding: held, takesPacks) {
     case .offer(let offer): return offer
-    case .noPack where takesPacks: return try askOrigin(holding: held, false)
+    // "It asks again at most once per poll."
+    case .other(let offer, let isIn):
+      return mayTurn ? try askOrigin(holding: held, takesPacks, candidate: isIn, mayTurn: false) : offer
+    case .noPack where takesPacks:
+      return try askOrigin(holding: held, false, candidate: candidate, mayTurn: mayTurn)
     // "a device whose result has another digest asks again without `version`", once.
     case .noPack, .otherDigest:
-      return try whole(settings.originURL(holding: .none(settings.hosts)), from: .origin)
+      let nothing = DeviceIndex.none(settings.hosts)
+      return try whole(settings.originURL(holding: nothing, asksForCandidate: candidate), from: .origin)
     }
   }
 
@@ -77,15 +98,29 @@ struct Poller: Sendable {
   /// else the whole manifest.
   private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(ClientError) -> Offer {
     let small = try askMirror()
-    let (newest, extras) = (small.version, small.extras)
-    guard newest > held.version else { return small }
-    // Only some packs and patches exist; the whole manifest always does. The versions of the other documents are
-    // those of version.json: packs and patches are written once and never updated.
-    for folder in held.version == .none ? [] : takesPacks ? ["update", "patch"] : ["patch"] {
+    let extras = small.extras
+    let candidate = extras.rollout.flatMap { rule in choice?.decide(rule) == true ? rule : nil }
+    let goesBack = choice?.goesBack(by: extras.rollout, isIn: candidate != nil) ?? false
+    let newest = candidate?.version ?? small.version
+    guard newest > held.version || goesBack else { return small }
+    // Only some packs and patches exist, and none to a lower version; the whole manifest always does. The versions of the
+    // other documents are those of version.json, and so is the rule: packs and patches are written once and never updated.
+    let folders = held.version == .none || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"]
+    for folder in folders {
       let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
-      if case .offer(let offer)? = try? read(url, from: .mirror, holding: held) { return offer.with(extras) }
+      guard case .offer(var offer)? = try? read(url, from: .mirror, holding: held),
+        candidate == nil || offer.version == newest
+      else { continue }
+      offer.candidate = candidate?.seed
+      return offer.with(extras)
     }
-    return try whole(settings.mirrorURL("configure.json"), from: .mirror).with(extras)
+    let url = settings.mirrorURL(candidate == nil ? "configure.json" : "configure/\(newest).json")
+    var offer = try whole(url, from: .mirror)
+    guard candidate == nil || offer.version == newest else {
+      throw .unreadable(url: url, reason: "it is version \(offer.version)")
+    }
+    (offer.candidate, offer.goesBack) = (candidate?.seed, goesBack)
+    return offer.with(extras)
   }
 
   /// Reads the small document of a mirror, which has the newest version and those of the other documents.
@@ -109,10 +144,11 @@ struct Poller: Sendable {
   }
 
   private func whole(_ url: String, from source: PollPolicy.Source) throws(ClientError) -> Offer {
-    guard case .offer(let offer) = try read(url, from: source, holding: .none(settings.hosts)) else {
+    switch try read(url, from: source, holding: .none(settings.hosts)) {
+    case .offer(let offer), .other(let offer, _): return offer
+    case .otherDigest, .noPack:
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
-    return offer
   }
 
   private func read(
@@ -121,6 +157,10 @@ struct Poller: Sendable {
     guard let (answer, reply) = try read(url, takesPacks: takesPacks, namesDocuments: source == .origin)
     else {
       return .noPack
+    }
+    if source == .origin, let choice, let isIn = choice.other(than: answer) {
+      let version = answer.version ?? held.version
+      return .other(Offer(kind: .same, version: version, extras: answer.extras), isIn: isIn)
     }
     switch answer {
     case .upToDate(let version, let extras):
@@ -134,7 +174,9 @@ struct Poller: Sendable {
       guard held.version > .none, answer.base == held.version,
         (try? ResourceURL(answer.pack.download)) != nil
       else { return .noPack }
-      return .offer(Offer(kind: .pack, version: answer.version, extras: answer.extras, pack: answer))
+      var offer = Offer(kind: .pack, version: answer.version, extras: answer.extras, pack: answer)
+      offer.candidate = answer.extras.seed(of: answer.version)
+      return .offer(offer)
     case .whole(let answer):
       let manifest: Manifest
       do {
@@ -156,7 +198,9 @@ struct Poller: Sendable {
   ) throws(ClientError) -> Offer {
     do {
       let index = try DeviceIndex(manifest, digest: digest, hosts: settings.hosts)
-      return Offer(kind: kind, version: manifest.version, extras: extras, index: index, deltas: deltas)
+      var offer = Offer(kind: kind, version: manifest.version, extras: extras, index: index, deltas: deltas)
+      offer.candidate = extras.seed(of: manifest.version)
+      return offer
     } catch {
       throw ClientError(error)
     }

@@ -39,6 +39,10 @@ final class Session {
     case "cookies": cookies.replace(command["value"]?.string)
     case "conditions": runtime.conditions = Conditions(command)
     case "memoryShort": runtime.memoryIsShort()
+    case "describe":
+      if let version = command["appVersion"] { runtime.device?.appVersion = version.string }
+      if let groups = command["groups"]?.array { runtime.device?.groups = Set(groups.compactMap(\.string)) }
+    case "leaveCandidate": runtime.device?.leaveCandidate()
     case "prefetch": return prefetch(command, runtime)
     case "script": return script(command, runtime)
     case "state":
@@ -62,6 +66,7 @@ final class Session {
     let clock = clock
     do {
       let transport = CurlTransport(connectSeconds: 5, stallSeconds: 1)
+      try Self.plant(command["settings"] ?? .null)
       var settings = Self.settings(command["settings"] ?? .null)
       settings.fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
       let opened = try await Runtime(
@@ -83,6 +88,8 @@ final class Session {
     device.fallback = given["fallback"]?.string
     device.diskLimit = given["diskLimit"]?.integer ?? device.diskLimit
     device.meteredLimit = given["meteredLimit"]?.integer ?? device.meteredLimit
+    device.appVersion = given["appVersion"]?.string
+    device.groups = Set(given["groups"]?.array?.compactMap(\.string) ?? [])
     device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
     // Cases have no time for the pauses of an app.
     device.retryPauses = [5, 10]
@@ -93,6 +100,16 @@ final class Session {
     if let limit = given["memoryLimit"]?.integer { settings.memoryLimit = Int(limit) }
     if let deadline = given["pageDeadline"]?.integer { settings.pageDeadline = deadline }
     return settings
+  }
+
+  /// Gives a new folder the install id that a case wants.
+  private static func plant(_ settings: JSONValue) throws {
+    guard let id = settings["install"]?.string, let folder = settings["folder"]?.string,
+      try Kernel.status("\(folder)/rollout.json") == nil
+    else { return }
+    try Kernel.makeFolder(folder)
+    let document: JSONValue = ["id": .string(id)]
+    try DurableFile.write(document.canonical, to: "\(folder)/rollout.json")
   }
 
   /// One trigger, or several at once; the answer comes when all that they set going has ended, or at once.

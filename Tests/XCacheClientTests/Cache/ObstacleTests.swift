@@ -43,7 +43,9 @@ private let script = "https://m.test/a.js"
   }
 
   @Test(
-    arguments: ["index.json", "poll.json", "policy.json", "uses.json", "backlog.json", "lock"], Kind.allCases)
+    arguments: [
+      "index.json", "poll.json", "policy.json", "rollout.json", "uses.json", "backlog.json", "lock",
+    ], Kind.allCases)
   func inPlaceOfANote(name: String, kind: Kind) throws {
     // A lock that is a link is nobody's folder.
     if name == "lock", kind == .unreadable { return }

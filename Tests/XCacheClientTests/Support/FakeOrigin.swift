@@ -19,6 +19,8 @@ final class FakeOrigin: Transport {
   private struct State {
     var history: [Int64: JSONObject] = [:]
     var newest: Int64 = 0
+    /// The candidate of the open rollout, and its rule.
+    var candidate: (version: Int64, rule: String)?
     var downloads: [String: [UInt8]] = [:]
     var versions: [String: [SHA256: Entry]] = [:]
     var log: [String] = []
@@ -185,6 +187,18 @@ final class FakeOrigin: Transport {
     }
   }
 
+  /// Opens a rollout of a version, while another one is what everyone else gets; or closes it.
+  func rollOut(
+    _ candidate: Int64?, full: Int64, seed: String = "seed", share: Int = 10_000, _ members: String = ""
+  ) {
+    state.withLock { state in
+      state.newest = full
+      state.candidate = candidate.map {
+        ($0, #","rollout":{"seed":"\#(seed)","share":\#(share),"version":"\#($0)"\#(members)}"#)
+      }
+    }
+  }
+
   /// URLs asked for since the last call.
   func takeLog() -> [String] {
     state.withLock { state in
@@ -289,6 +303,11 @@ final class FakeOrigin: Transport {
     }
     guard items["app"] == "shop", items["channel"] == "online" else { return nil }
     return state.withLock { state in
+      var state = state
+      if let candidate = state.candidate {
+        state.extra += candidate.rule
+        if items["candidate"] == "1" { state.newest = candidate.version }
+      }
       let held = items["version"].flatMap { Int64($0) }.flatMap { state.history[$0] == nil ? nil : $0 }
       let isKnown = held.map { Self.digest(state.history[$0]).hex == items["digest"] } ?? false
       if state.newest == 0 || (isKnown && held == state.newest) { return Self.nothing(state) }
@@ -302,6 +321,12 @@ final class FakeOrigin: Transport {
 
   private func mirror(_ path: String) -> [UInt8]? {
     state.withLock { state in
+      var state = state
+      if let candidate = state.candidate {
+        state.extra += candidate.rule
+        if path.hasSuffix("\(candidate.version).json") { state.newest = candidate.version }
+        if path == "configure/\(candidate.version).json" { return Self.whole(state) }
+      }
       if path == "version.json" { return Self.nothing(state) }
       if path == "configure.json" { return Self.whole(state) }
       for (base, answer) in state.packs where path == "update/\(base)-\(state.newest).json" {

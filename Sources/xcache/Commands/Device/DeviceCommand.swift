@@ -48,6 +48,10 @@ enum DeviceCommand {
       ).only("run"),
       .value("preset", "FILE.zip", "the zip file that ships with the app (the origin's bundle/N.zip)").only(
         "run"),
+      .value("app-version", "VERSION", "the app's version, for rollouts that name a range of versions").only(
+        "run"),
+      .value("group", "NAME", "a group that the device is in, for rollouts that name groups; repeatable")
+        .only("run"),
       .value("disk-limit", "SIZE", "limit the size of the device's files (default: 100MB)").only("run"),
     ] + DeviceNames.options,
     run: run)
@@ -126,6 +130,16 @@ enum DeviceCommand {
       hosts: hosts.split(separator: ",").map(String.init), channel: remote.channel.text)
     device.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: arguments.source("fallback")).text
+    }
+    if let text = try arguments.value("app-version") {
+      guard AppVersion(text) != nil else {
+        throw UsageError("--app-version \(text) is not a version such as 4.2 or 4.2.0-rc.1")
+      }
+      device.appVersion = text
+    }
+    device.groups = Set(arguments.all("group"))
+    if let group = device.groups.first(where: { !RolloutRule.isGroup($0) }) {
+      throw UsageError("--group \(group) is not a name of lower-case letters, digits and hyphens, such as qa")
     }
     if let text = try arguments.value("disk-limit") {
       guard let bytes = Bytes.parse(text) else {
