@@ -81,6 +81,10 @@ static const unsigned char m0020[] = {
 #embed "../../Migrations/0020_webhook_queues.sql"
 };
 
+static const unsigned char m0021[] = {
+#embed "../../Migrations/0021_rollouts.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -102,6 +106,7 @@ static const xcache_asset migrations[] = {
     {"0018_purge_work.sql", m0018, sizeof m0018},
     {"0019_webhooks.sql", m0019, sizeof m0019},
     {"0020_webhook_queues.sql", m0020, sizeof m0020},
+    {"0021_rollouts.sql", m0021, sizeof m0021},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

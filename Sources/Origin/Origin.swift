@@ -139,7 +139,7 @@ package final class Origin: Sendable {
     store.changes.subscribe { [weak catalog, weak service] in
       guard let catalog, let service else { return }
       for channel in catalog.current.channels {
-        service.backlog.add(channel.channel.id, at: channel.version, isStale: true)
+        service.backlog.add(channel.channel.id, at: channel.channel.answeredVersions, isStale: true)
       }
     }
     metrics = RecentText { [attempts = api.attempts, metrics = options.metrics] in

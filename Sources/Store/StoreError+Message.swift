@@ -126,6 +126,18 @@ extension StoreError: CustomStringConvertible {
       channel "\(channel)" of app "\(app)" holds \(resources) \(resources == 1 ? "resource" : "resources"); unpublish its bundles first, so that devices \
       delete them
       """
+    case .rolloutOpen(let app, let channel, let candidate):
+      "a rollout is open in channel \"\(channel)\" of app \"\(app)\", with version \(candidate) as its candidate; nothing was changed. "
+        + "`xcache rollout show\(Self.options(app)) --channel \(channel)` shows it; complete or halt ends it"
+    case .noRollout(let app, let channel, nil):
+      "no rollout is open in channel \"\(channel)\" of app \"\(app)\"; publish, promote and rollback begin one with --rollout 5%"
+    case .noRollout(let app, let channel, let last?):
+      "no rollout is open in channel \"\(channel)\" of app \"\(app)\": that of version \(last.candidate) was \(last.state.rawValue) by "
+        + "\(last.changedBy), \(Timestamp.words(last.changedAt))"
+    case .otherRollout(let wanted, let open):
+      "the open rollout is that of version \(open.candidate), by \(open.changedBy), not that of version \(wanted); nothing was changed"
+    case .rolloutOfFirst:
+      "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout out"
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
     case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows the pinned ones"
     case .leased(let holders):

@@ -91,6 +91,16 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a channel that is to be removed still holds resources.
   case channelHolds(AppName, ChannelName, resources: Int)
 
+  // Rollouts.
+  /// Thrown when an act isn't possible, or not wanted, while a rollout is open; with its candidate.
+  case rolloutOpen(AppName, ChannelName, ManifestVersion)
+  /// Thrown when no rollout is open; with the last one.
+  case noRollout(AppName, ChannelName, last: Rollout?)
+  /// Thrown when the open rollout is another one than the request is about.
+  case otherRollout(wanted: ManifestVersion, open: Rollout)
+  /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
+  case rolloutOfFirst
+
   // Mirrors.
   /// Thrown when a lease has ended or never existed.
   case unknownLease(String)

@@ -12,7 +12,7 @@ enum XCache {
       "Release",
       [
         CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
-        RollbackCommand.command,
+        RollbackCommand.command, RolloutCommand.command,
         PromoteCommand.command, PurgeCommand.command, WebCommand.command,
       ]
     ),

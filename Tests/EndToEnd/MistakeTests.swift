@@ -155,6 +155,11 @@ import Testing
         ["channel", "freeze", "--app", "shop", "--channel", "frozen", "--reason", "the sale"],
         ["channel", "create", "--app", "shop", "--channel", "hosts"],
         ["channel", "set", "--app", "shop", "--channel", "hosts", "--hosts", "m.example.org"],
+        ["promote", "--app", "shop", "--from", "online", "--to", "rolling", "--create"],
+        [
+          "promote", "--app", "shop", "--from", "online", "--to", "rolling", "--version", "1", "--rollout",
+          "5%",
+        ],
       ] {
         let outcome = try Outcome(try site.start(words))
         try #require(outcome.exitCode == 0, "\(outcome.errors)")

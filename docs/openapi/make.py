@@ -74,6 +74,7 @@ ANSWERS = {
     ("post", "*/releases"): "ReleaseAnswer", ("post", "*/preparations"): "PreparationAnswer",
     ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
     ("get", "*/entry"): ENTRY,
+    **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},
 }
 BODIES = {("post", "*/releases"): "ReleaseRequest", ("post", "*/preparations"): "ReleaseRequest",
           ("post", "blobs/missing"): "MissingBlobsRequest"}

@@ -128,7 +128,7 @@ SCHEMAS = {
         "type": "object", "required": ["data", "timestamp", "type"], "properties": {
             "timestamp": {"type": "string", "format": "date-time", "description": "when it happened"},
             "type": {"type": "string", "description": "receivers ignore types that they don't know", "examples": [
-                "release", "rollback", "kill", "resume", "bypass", "freeze", "thaw", "purge", "mirror-late", "test"]},
+                "release", "rollback", "rollout", "halt", "kill", "resume", "bypass", "freeze", "thaw", "purge", "mirror-late", "test"]},
             "data": {"type": "object", "properties": {
                 "app": {"type": "string"}, "channel": {"type": "string"},
                 "author": {"type": "string", "description": "the token that did it"},
@@ -141,6 +141,11 @@ SCHEMAS = {
                 "bundle": {"type": "string"}, "bundles": {"type": "array", "items": {"type": "string"}, "maxItems": 50},
                 "changes": {"type": "object", "properties": {"added": NUMBER, "changed": NUMBER, "removed": NUMBER}},
                 "publicURL": HTTP, "policy": VERSION,
+                "act": {"enum": ["set", "pause", "resume", "complete"], "description": "of a rollout"},
+                "candidate": {**VERSION, "description": "of a rollout that was halted"},
+                "is": {"type": "object", "description": "the share of 10,000, groups, app versions and pause of a rollout, now"},
+                "was": {"type": "object", "description": "the same, before"},
+                "rollout": {"type": "object", "description": "what a release did to the channel's rollouts"},
                 "until": {"type": "string", "description": "when the kill switch ends by itself"},
                 "added": {"type": "array", "items": {"type": "string"}}, "removed": {"type": "array", "items": {"type": "string"}},
                 "sha256": SHA256, "channels": {"type": "array", "maxItems": 50, "items": {

@@ -18,19 +18,33 @@ struct ChannelCheck {
     var listed: [String: MirrorIndex.File] = [:]
     for (path, file) in channel.files { listed[path] = file }
     let newest = try manifest("configure.json", channel.version)
+    let candidate = try candidate()
+    if let candidate { checkDownloads(candidate, "configure/\(candidate.version).json", listed) }
     if let newest, newest.map.digest != channel.digest {
       add("configure.json", .document("its digest isn't the one that mirror.json names"))
     }
     for version in channel.versions {
       guard let manifest = try manifest("configure/\(version).json", version) else { continue }
       checkDownloads(manifest, "configure/\(version).json", listed)
+      if let candidate {
+        try checkPatch(from: manifest, to: candidate, candidate.version, listed)
+        try checkUpdate(from: manifest, to: candidate, (candidate.version, candidate.map.digest), listed)
+      }
       if version != channel.version {
-        try checkPatch(from: manifest, to: newest, listed)
-        try checkUpdate(from: manifest, to: newest, listed)
+        try checkPatch(from: manifest, to: newest, channel.version, listed)
+        try checkUpdate(from: manifest, to: newest, (channel.version, channel.digest), listed)
       }
     }
     if let newest { checkDownloads(newest, "configure.json", listed) }
     try checkVersion()
+  }
+
+  /// The manifest of the candidate that `version.json` names; nil if no rollout is open, or it can't be read.
+  private mutating func candidate() throws(MirrorError) -> Manifest? {
+    guard let bytes = try? reader.read("\(channel.folder)/version.json"),
+      let rollout = (try? ConfigureAnswer.parse(bytes))?.extras.rollout
+    else { return nil }
+    return try manifest("configure/\(rollout.version).json", rollout.version)
   }
 
   private mutating func add(_ name: String, _ kind: Divergence.Kind) {
@@ -93,12 +107,12 @@ struct ChannelCheck {
     }
   }
 
+  /// - Parameter version: the version of `newest`, which is nil if it can't be read.
   private mutating func checkPatch(
-    from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
-  )
-    throws(MirrorError)
-  {
-    let name = "patch/\(base.version)-\(channel.version).json"
+    from base: Manifest, to newest: Manifest?, _ version: ManifestVersion,
+    _ listed: [String: MirrorIndex.File]
+  ) throws(MirrorError) {
+    let name = "patch/\(base.version)-\(version).json"
     guard let answer = try answer(name) else { return }
     guard case .patch(let patch) = answer else { return add(name, .document("it is not a patch")) }
     for offer in patch.deltas
@@ -107,7 +121,11 @@ struct ChannelCheck {
     }
     do {
       if let newest, try base.applying(patch) != newest {
-        add(name, .document("it doesn't lead to configure.json's manifest"))
+        add(
+          name,
+          .document(
+            "it doesn't lead to \(version == channel.version ? "configure.json" : "configure/\(version).json")'s manifest"
+          ))
       }
     } catch {
       add(name, .document(error.description))
@@ -116,12 +134,13 @@ struct ChannelCheck {
 
   /// Not every step has a pack; one that is listed must lead to the same result as its patch.
   private mutating func checkUpdate(
-    from base: Manifest, to newest: Manifest?, _ listed: [String: MirrorIndex.File]
+    from base: Manifest, to newest: Manifest?, _ end: (version: ManifestVersion, digest: SHA256),
+    _ listed: [String: MirrorIndex.File]
   ) throws(MirrorError) {
-    let name = "update/\(base.version)-\(channel.version).json"
+    let name = "update/\(base.version)-\(end.version).json"
     guard listed["\(channel.folder)/\(name)"] != nil, let answer = try answer(name) else { return }
     guard case .pack(let update) = answer else { return add(name, .document("it names no pack")) }
-    guard update.base == base.version, update.version == channel.version, update.digest == channel.digest
+    guard update.base == base.version, update.version == end.version, update.digest == end.digest
     else { return add(name, .document("it is about other versions than its name says")) }
     guard let path = PackPath(download: update.pack.download), let file = listed[path.text],
       file.size == update.pack.size, file.sha256.hex.hasPrefix(path.mark)

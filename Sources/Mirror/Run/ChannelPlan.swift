@@ -62,6 +62,8 @@ struct ChannelPlan: Sendable {
     var all = facts.object ?? JSONObject()
     if let reports = state.extras.reports { all["reports"] = .integer(reports) }
     if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
+    if let rollout = state.extras.rollout { all["rollout"] = rollout.json }
+    if let digest = state.candidateDigest { all["candidate"] = .string(digest.hex) }
     return .object(all)
   }
 
@@ -79,8 +81,8 @@ struct ChannelPlan: Sendable {
     -> [(path: String, bytes: [UInt8])]
   {
     var patches: [(path: String, bytes: [UInt8])] = []
-    for base in state.versions.dropLast() {
-      let patch = MirrorDocument.patch(from: base, to: state.version)
+    for (base, version) in state.steps {
+      let patch = MirrorDocument.patch(from: base, to: version)
       patches.append((patch.path, try source.document(patch, of: state)))
     }
     return patches
@@ -91,8 +93,8 @@ struct ChannelPlan: Sendable {
     -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
   {
     var updates: [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] = []
-    for base in state.versions.dropLast() {
-      let update = MirrorDocument.update(from: base, to: state.version)
+    for (base, version) in state.steps {
+      let update = MirrorDocument.update(from: base, to: version)
       let bytes: [UInt8]
       do throws(MirrorError) {
         bytes = try source.document(update, of: state)
@@ -152,7 +154,9 @@ struct ChannelPlan: Sendable {
     }
     return state.scripts.map { made(.script($0), .versioned, isFixed: true) }
       + state.versions.map { made(.release($0), .versioned, isFixed: true) }
-      + state.versions.map { made(.whole($0), .versioned, isFixed: true) }
+      + (state.versions + [state.candidate].compactMap(\.self)).map {
+        made(.whole($0), .versioned, isFixed: true)
+      }
       + patches.map { patch in document(patch.path, .versioned) { patch.bytes } }
       + [
         document("configure.json", .current) { () throws(MirrorError) in try newest.current() },

@@ -30,14 +30,16 @@ package final class DataSource: MirrorSource {
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     try MirrorError.store { () throws(StoreError) in
       var states: [MirroredChannelState] = []
-      for info in try store.channels() {
+      for newest in try store.channels() {
+        let info = newest.full
         guard info.version > .none, let digest = info.digest else { continue }
-        infos.withLock { $0[info.name, default: [:]][info.app] = info }
+        infos.withLock { $0[info.name, default: [:]][info.app] = newest }
         states.append(
           MirroredChannelState(
             app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
             version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
-            extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
+            extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info),
+            candidateDigest: newest.rollout == nil ? nil : newest.digest))
       }
       return states
     }
@@ -47,7 +49,7 @@ package final class DataSource: MirrorSource {
     let info = info(channel)
     return try MirrorError.store { () throws(StoreError) in
       try store.mirroredResources(
-        of: info, from: channel.versions.first ?? channel.version, through: channel.version)
+        of: info, from: channel.versions.first ?? channel.version, through: channel.highest)
     }
   }
 

@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// The state of a channel to be mirrored: one version, fixed for the whole run.
+/// The state of a channel to be mirrored: one version, and the candidate if a rollout is open, fixed for the whole run.
 package struct MirroredChannelState: Hashable, Sendable {
   package let app: AppName
   package let appID: Int64
@@ -15,6 +15,17 @@ package struct MirroredChannelState: Hashable, Sendable {
   package let extras: AnswerExtras
   /// The scripts that the policy names.
   package let scripts: [SHA256]
+  /// The digest of the candidate's resourcemap; nil if no rollout is open.
+  package var candidateDigest: SHA256?
+
+  /// The candidate that the rule in `extras` names.
+  package var candidate: ManifestVersion? { candidateDigest == nil ? nil : extras.rollout?.version }
+  /// The highest version that the mirror has.
+  package var highest: ManifestVersion { candidate ?? version }
+  /// The steps that have a patch: from each kept version to the newest, and to the candidate.
+  package var steps: [(from: ManifestVersion, to: ManifestVersion)] {
+    versions.dropLast().map { ($0, version) } + (candidate.map { to in versions.map { ($0, to) } } ?? [])
+  }
 
   package var name: MirroredChannel { MirroredChannel(app, channel) }
   /// The folder of the channel's documents, such as `xcache/shop`.

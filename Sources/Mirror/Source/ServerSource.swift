@@ -69,7 +69,7 @@ package final class ServerSource: MirrorSource {
 
   package func resources(of channel: MirroredChannelState) throws(MirrorError) -> [MirroredResource] {
     let first = channel.versions.first ?? channel.version
-    let path = "\(path(channel))/resources?from=\(first)&version=\(channel.version)"
+    let path = "\(path(channel))/resources?from=\(first)&version=\(channel.highest)"
     let bytes = try bytes(path)
     do {
       return try MirroredResource.list(bytes)
@@ -190,8 +190,9 @@ extension MirroredChannelState {
       versions: channel.versions,
       extras: AnswerExtras(
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
-        reports: channel.reports, rollback: channel.rollback),
-      scripts: channel.scripts)
+        reports: channel.reports, rollback: channel.rollback,
+        rollout: channel.rollout.flatMap { try? RolloutRule(reading: $0) }),
+      scripts: channel.scripts, candidateDigest: channel.candidateDigest)
   }
 }
 

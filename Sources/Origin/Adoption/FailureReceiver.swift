@@ -39,7 +39,7 @@ final class FailureReceiver: BodyReceiver {
       HumanText.problem(of: $0, .line(bytes: 2048)) == nil ? $0 : nil
     }
     origin.adoption.record(
-      reason, version: version > channel.version.number ? PollCount.other : version,
+      reason, version: version > channel.highest.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
     return Self.accepted
   }
@@ -48,7 +48,7 @@ final class FailureReceiver: BodyReceiver {
     do throws(JSONError) {
       let batch = try DeviceBatch(json: document)
       // Counts for versions that don't exist are ignored.
-      if batch.version > .none, batch.version <= channel.version {
+      if batch.version > .none, batch.version <= channel.highest {
         origin.adoption.record(batch, of: channel.channel.id)
       }
       return Self.accepted

@@ -10,12 +10,12 @@ final class PollCounter: Sendable {
   private let tables = (PollTable(), PollTable())
   private let active = Atomic<Int>(0)
 
-  /// Returns the version that a poll counts for. Numbers above the newest aren't kept, so that invented ones can't fill a
-  /// table.
+  /// Returns the version that a poll counts for. Numbers above the newest, which may be a candidate's, aren't kept, so that
+  /// invented ones can't fill a table.
   static func version(_ reported: PollQuery.Version, of channel: ChannelCatalog) -> Int64 {
     switch reported {
     case .absent: PollCount.none
-    case .number(let version) where version >= 0 && version <= channel.version.number: version
+    case .number(let version) where version >= 0 && version <= channel.highest.number: version
     case .number, .unknown: PollCount.other
     }
   }

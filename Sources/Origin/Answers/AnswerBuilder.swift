@@ -84,7 +84,7 @@ final class AnswerBuilder: Sendable {
   }
 
   private func newest(_ channel: ChannelCatalog) -> ChannelCatalog {
-    catalog.current.channel(id: channel.channel.id) ?? channel
+    catalog.current.successor(of: channel) ?? channel
   }
 
   /// - Returns: false if too many patches are pending; then `completion` isn't called.
@@ -136,10 +136,11 @@ final class AnswerBuilder: Sendable {
   func refreshPatches(of channelID: Int64) throws(StoreError) {
     patches.update { $0.renew(channelID) }
     for base in patches.current.pins(of: channelID) {
-      guard let channel = catalog.current.channel(id: channelID), base < channel.version else { continue }
-      let renewal = patches.current.renewal(of: channelID)
-      let patch = try patch(to: channel, from: base)
-      patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+      for channel in catalog.current.channel(id: channelID)?.answered ?? [] where base < channel.version {
+        let renewal = patches.current.renewal(of: channelID)
+        let patch = try patch(to: channel, from: base)
+        patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+      }
     }
   }
 
@@ -200,7 +201,9 @@ final class AnswerBuilder: Sendable {
   ///   - isPolled: returns whether a channel was polled since then.
   func forgetUnpolled(since moment: UInt64, _ isPolled: (Int64) -> Bool) {
     for channel in catalog.current.channels where !isPolled(channel.channel.id) {
-      guard channel.held.drop(keptBefore: moment) else { continue }
+      var isDropped = false
+      for state in channel.answered where state.held.drop(keptBefore: moment) { isDropped = true }
+      guard isDropped else { continue }
       patches.update { $0.forget(channel.channel.id) }
     }
   }

@@ -56,20 +56,24 @@ final class AnswerRenderer: Sendable {
   func render(_ id: Int64) {
     guard let channel = catalog.current.channel(id: id), channel.version != .none else { return }
     do throws(StoreError) {
-      let bases = try service.backlogBases(of: channel.channel)
+      // With a candidate, devices of either version are among those of older ones.
+      let bases = try service.backlogBases(of: channel.newest.channel)
       builder.patches.update { $0.pin(bases, of: id) }
     } catch {
       log("error: can't read which versions the devices of \(channel.channel.app) have: \(error)")
     }
+    for state in channel.answered { render(state) }
+  }
+
+  private func render(_ channel: ChannelCatalog) {
     do throws(StoreError) {
       _ = try builder.whole(of: channel)
     } catch {
       log("error: the manifest of \(channel.channel.app) \(channel.channel.name) can't be read: \(error)")
       return
     }
-    for base in builder.patches.current.pins(of: id) {
-      guard !queue.isStopped, let now = catalog.current.channel(id: id), now.version == channel.version,
-        now.extras == channel.extras
+    for base in builder.patches.current.pins(of: channel.channel.id) where base < channel.version {
+      guard !queue.isStopped, let now = catalog.current.successor(of: channel), now.answers(as: channel)
       else { return }
       builder.yieldToRequests { !queue.isStopped }
       builder.preparePatch(to: now, from: base)

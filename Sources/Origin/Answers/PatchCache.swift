@@ -31,11 +31,16 @@ struct PatchCache: Sendable {
     fileprivate var used: UInt64 { lastUse.load(ordering: .relaxed) }
   }
 
+  /// A channel has one slot, and another one while a candidate is open (`ChannelCatalog.slot`).
   private struct Key: Hashable {
-    let channel: Int64
+    let slot: Int64
     let base: Int64
+
+    /// The channel's id.
+    var channel: Int64 { slot < 0 ? ~slot : slot }
   }
 
+  /// By slot.
   private var pinned: [Int64: [Int64: Entry]] = [:]
   private var unpinned: [Key: Entry] = [:]
   /// The bases of each channel whose answers are pinned once they are made.
@@ -58,8 +63,8 @@ struct PatchCache: Sendable {
 
   /// Returns what is known about a base for a channel's current state.
   func answer(from base: Int64, to channel: ChannelCatalog) -> Entry? {
-    let id = channel.channel.id
-    guard let entry = pinned[id]?[base] ?? unpinned[Key(channel: id, base: base)],
+    let slot = channel.slot
+    guard let entry = pinned[slot]?[base] ?? unpinned[Key(slot: slot, base: base)],
       entry.version == channel.version, entry.extras == channel.extras
     else { return nil }
     entry.touch(now)
@@ -83,7 +88,7 @@ struct PatchCache: Sendable {
   mutating func insert(_ patch: RenderedPatch?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
     let id = channel.channel.id
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
-    let key = Key(channel: id, base: base)
+    let key = Key(slot: channel.slot, base: base)
     // This answer was made before the release that the existing one leads to.
     if let existing = self[key], existing.version > channel.version { return }
     now += 1
@@ -91,7 +96,7 @@ struct PatchCache: Sendable {
     drop(key)
     let entry = Entry(patch, to: channel, now: now)
     if isPinned(base, of: id), cost.pinned + entry.cost <= budget {
-      pinned[id, default: [:]][base] = entry
+      pinned[channel.slot, default: [:]][base] = entry
       cost.pinned += entry.cost
     } else {
       unpinned[key] = entry
@@ -115,9 +120,12 @@ struct PatchCache: Sendable {
     rearrange(channel)
   }
 
-  /// Drops answers that lead to older versions of a channel.
-  mutating func forget(_ channel: Int64, before version: ManifestVersion) {
-    for key in keys(of: channel) where (self[key]?.version ?? version) < version { drop(key) }
+  /// Drops answers that lead to other versions of a channel than it answers with now.
+  mutating func forget(_ channel: ChannelCatalog) {
+    for key in keys(of: channel.channel.id) {
+      let state = channel.answered.first { $0.slot == key.slot }
+      if self[key]?.version != state?.version { drop(key) }
+    }
   }
 
   /// Drops the answers of a channel that nobody polls; its pins stay for when devices return.
@@ -144,15 +152,15 @@ struct PatchCache: Sendable {
     for key in keys(of: channel) where unpinned[key] != nil { drop(key) }
   }
 
-  private subscript(key: Key) -> Entry? { pinned[key.channel]?[key.base] ?? unpinned[key] }
+  private subscript(key: Key) -> Entry? { pinned[key.slot]?[key.base] ?? unpinned[key] }
 
   private func keys(of channel: Int64) -> [Key] {
-    (pinned[channel] ?? [:]).keys.map { Key(channel: channel, base: $0) }
+    [channel, ~channel].flatMap { slot in (pinned[slot] ?? [:]).keys.map { Key(slot: slot, base: $0) } }
       + unpinned.keys.filter { $0.channel == channel }
   }
 
   private mutating func drop(_ key: Key) {
-    if let entry = pinned[key.channel]?.removeValue(forKey: key.base) { cost.pinned -= entry.cost }
+    if let entry = pinned[key.slot]?.removeValue(forKey: key.base) { cost.pinned -= entry.cost }
     if let entry = unpinned.removeValue(forKey: key) { cost.unpinned -= entry.cost }
   }
 
@@ -164,7 +172,7 @@ struct PatchCache: Sendable {
       }
       drop(key)
       if isPinned(key.base, of: channel), cost.pinned + entry.cost <= budget {
-        pinned[channel, default: [:]][key.base] = entry
+        pinned[key.slot, default: [:]][key.base] = entry
         cost.pinned += entry.cost
       } else {
         unpinned[key] = entry

@@ -94,6 +94,7 @@ extension AnswerExtras {
     let parts = [
       policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
       reports.map { "s\($0)" }, rollback.map { "r\($0)" },
+      rollout.map { "o\(SHA256.of($0.json.canonical).hex.prefix(16))" },
     ]
     return parts.compactMap { $0 }.map { "-\($0)" }.joined()
   }

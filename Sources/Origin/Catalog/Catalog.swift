@@ -28,7 +28,7 @@ struct Catalog: Sendable {
     if defaultApp == nil { setDefault(channel.channel.app) }
     serve(channel.channel.publicURL)
     if let place = placesByID[channel.channel.id] {
-      channels[place].held.retire()
+      for state in channels[place].answered { state.held.retire() }
       channels[place] = channel
       return
     }
@@ -55,6 +55,17 @@ struct Catalog: Sendable {
   }
 
   func channel(id: Int64) -> ChannelCatalog? { placesByID[id].map { channels[$0] } }
+
+  /// The current state in the place of another one: of the candidate in that of a candidate, as long as one is open.
+  func successor(of state: ChannelCatalog) -> ChannelCatalog? {
+    let channel = channel(id: state.channel.id)
+    return state.isCandidate ? channel?.newest : channel
+  }
+
+  /// Whether polls of a channel are answered with a version.
+  func answers(_ id: Int64, with version: ManifestVersion) -> Bool {
+    channel(id: id)?.answered.contains { $0.version == version } ?? false
+  }
 
   func channel(_ app: AppName, _ name: ChannelName) -> ChannelCatalog? {
     channel(app: Array(app.text.utf8).span.bytes, channel: Array(name.text.utf8).span.bytes)

@@ -4,6 +4,8 @@ import Store
 
 /// A channel's current state: all that a poll with nothing new needs, and other answers as far as they are in memory.
 ///
+/// While a rollout is open, this is the state of the full version, and `candidate` that of the other one.
+///
 /// A class, though apart from `held` it is a value: every poll passes it on, and passing one reference is cheaper than
 /// passing its parts.
 final class ChannelCatalog: Sendable {
@@ -15,16 +17,37 @@ final class ChannelCatalog: Sendable {
   /// What every answer carries besides its news.
   let extras: AnswerExtras
   let held: ResidentManifest
+  /// The state that devices in the open rollout follow; nil if none is open.
+  let candidate: ChannelCatalog?
+  /// Whether this is a candidate's state.
+  let isCandidate: Bool
 
   private let app: [UInt8]
   private let name: [UInt8]
 
-  /// Creates a channel's state; `map` is its manifest, if that is in memory already.
-  init(channel: ChannelInfo, map: ManifestMap? = nil, documents: ChannelDocuments) {
+  /// Creates a channel's state; `map` is the manifest of its newest version, if that is in memory already, and `full` that of the
+  /// full version beside an open candidate.
+  convenience init(
+    channel: ChannelInfo, map: ManifestMap? = nil, full: ManifestMap? = nil, documents: ChannelDocuments
+  ) {
+    if channel.rollout == nil {
+      self.init(one: channel, map, documents, isCandidate: false, candidate: nil)
+    } else {
+      let candidate = ChannelCatalog(one: channel, map, documents, isCandidate: true, candidate: nil)
+      self.init(one: channel.full, full, documents, isCandidate: false, candidate: candidate)
+    }
+  }
+
+  private init(
+    one channel: ChannelInfo, _ map: ManifestMap?, _ documents: ChannelDocuments, isCandidate: Bool,
+    candidate: ChannelCatalog?
+  ) {
     self.channel = channel
+    self.candidate = candidate
+    self.isCandidate = isCandidate
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
     self.documents = documents
-    extras = documents.extras.with(rollback: channel.rollback)
+    extras = documents.extras.with(rollback: channel.rollback).with(rollout: channel.rollout?.rule)
     nothingNew = .json(Documents.nothingNew(channel.version, extras: extras))
     held = ResidentManifest(map)
     app = Array(channel.app.text.utf8)
@@ -33,12 +56,48 @@ final class ChannelCatalog: Sendable {
 
   var version: ManifestVersion { channel.version }
 
-  /// Returns the same manifest with other documents. Of the answers that carry the old ones, only the whole manifest is
+  /// The state of the newest version, which is the candidate's while a rollout is open.
+  var newest: ChannelCatalog { candidate ?? self }
+
+  /// The highest version of the channel.
+  var highest: ManifestVersion { channel.rollout?.candidate ?? version }
+
+  /// Both states, or the only one.
+  var answered: [ChannelCatalog] { candidate.map { [self, $0] } ?? [self] }
+
+  /// The state from which a poll is answered. If no rollout is open, `candidate=1` changes nothing.
+  func answering(_ query: borrowing PollQuery) -> ChannelCatalog {
+    query.wantsCandidate ? newest : self
+  }
+
+  /// Tells the answers of the full version from those of the candidate, where both are kept.
+  var slot: Int64 { isCandidate ? ~channel.id : channel.id }
+
+  /// Returns the same manifests with other documents. Of the answers that carry the old ones, only the whole manifest is
   /// made again, without coding its map again.
-  func with(_ documents: ChannelDocuments) -> ChannelCatalog {
-    let next = ChannelCatalog(channel: channel, map: held.map, documents: documents)
-    if let whole = held.whole { next.held.keep(whole: whole.with(next.extras)) }
+  func with(_ documents: ChannelDocuments) -> ChannelCatalog { with(newest.channel, documents) }
+
+  /// Returns the same manifests for another state of the channel, with other rules or documents. A version that isn't answered any
+  /// more is left out.
+  func with(_ info: ChannelInfo, _ documents: ChannelDocuments) -> ChannelCatalog {
+    let next = ChannelCatalog(
+      channel: info, map: held(at: info.version)?.map, full: held(at: info.full.version)?.map,
+      documents: documents)
+    for state in next.answered {
+      if let held = held(at: state.version) { state.keep(held) }
+    }
     return next
+  }
+
+  /// What is in memory of one of the two versions.
+  func held(at version: ManifestVersion) -> ResidentManifest? {
+    answered.first { $0.version == version }?.held
+  }
+
+  /// Keeps what is in memory of the same version, with this state's extras.
+  private func keep(_ other: ResidentManifest) {
+    if let whole = other.whole { held.keep(whole: whole.with(extras)) }
+    if let info = other.info { held.keep(info: info) }
   }
 
   /// Whether answers made for `other` are correct for this one, too.

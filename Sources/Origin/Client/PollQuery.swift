@@ -13,6 +13,8 @@ struct PollQuery: Sendable {
   private(set) var acceptsPatch = false
   /// Whether the device understands packs.
   private(set) var acceptsPack = false
+  /// Whether the device follows the candidate of a rollout, if one is open.
+  private(set) var wantsCandidate = false
   /// Whether this is `xcache preview`: no device, so it isn't counted as a poll.
   private(set) var isPreview = false
 
@@ -58,6 +60,8 @@ struct PollQuery: Sendable {
         acceptsPatch = acceptsPatch || item.value.equals("1")
       } else if item.name.equals("pack") {
         acceptsPack = acceptsPack || item.value.equals("1")
+      } else if item.name.equals("candidate") {
+        wantsCandidate = wantsCandidate || item.value.equals("1")
       } else if item.name.equals("preview") {
         isPreview = isPreview || item.value.equals("1")
       }

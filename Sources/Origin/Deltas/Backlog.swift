@@ -17,7 +17,8 @@ final class Backlog: Sendable {
   }
 
   private struct State {
-    var progress: [Int64: Progress] = [:]
+    /// By channel and the version that the deltas lead to.
+    var progress: [Int64: [ManifestVersion: Progress]] = [:]
     var isRunning = false
     var stale: Set<Int64> = []
   }
@@ -25,10 +26,12 @@ final class Backlog: Sendable {
   private let state = Locked(State())
   private let queue = WorkQueue<Int64>()
 
-  /// Adds a channel after a release or at startup. `isStale` means that deltas or packs offered to devices may be gone.
-  func add(_ channel: Int64, at version: ManifestVersion, isStale: Bool = false) {
+  /// Adds a channel after a release or at startup, with the versions that polls are answered with. `isStale` means that deltas or
+  /// packs offered to devices may be gone.
+  func add(_ channel: Int64, at versions: Set<ManifestVersion>, isStale: Bool = false) {
     state.withLock { state in
-      state.progress[channel] = Progress(version: version)
+      state.progress[channel] = Dictionary(
+        versions.map { ($0, Progress(version: $0)) }, uniquingKeysWith: { $1 })
       if isStale { state.stale.insert(channel) }
     }
     queue.addOnce(channel)
@@ -46,8 +49,10 @@ final class Backlog: Sendable {
   /// Whether deltas that lead to a version are being made. What failed isn't waited for: its end is unknown.
   func isBusy(_ channel: Int64, at version: ManifestVersion) -> Bool {
     state.withLock { state in
-      guard state.isRunning, !queue.isStopped, let progress = state.progress[channel] else { return false }
-      return progress.version == version && (progress.pending ?? 1) > progress.failing
+      guard state.isRunning, !queue.isStopped, let progress = state.progress[channel]?[version] else {
+        return false
+      }
+      return (progress.pending ?? 1) > progress.failing
     }
   }
 
@@ -71,14 +76,26 @@ final class Backlog: Sendable {
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
     state.withLock { state in
-      guard var progress = state.progress[channel], progress.version == version else { return }
+      guard var progress = state.progress[channel]?[version] else { return }
       change(&progress)
-      state.progress[channel] = progress
+      state.progress[channel]?[version] = progress
     }
   }
 
-  func progress(of channel: Int64) -> Progress? { state.withLock { $0.progress[channel] } }
+  /// The progress of a channel. Beside an open candidate, that of both versions together.
+  func progress(of channel: Int64) -> Progress? {
+    let all = state.withLock { $0.progress[channel].map { Array($0.values) } ?? [] }
+    guard var progress = all.max(by: { $0.version < $1.version }) else { return nil }
+    for other in all where other.version != progress.version {
+      progress.pending = progress.pending.flatMap { count in other.pending.map { count + $0 } }
+      progress.failing += other.failing
+      progress.fault = progress.fault ?? other.fault
+    }
+    return progress
+  }
 
   /// The number of versions left in all channels; a channel whose number isn't known counts as one.
-  var pending: Int { state.withLock { $0.progress.values.reduce(0) { $0 + ($1.pending ?? 1) } } }
+  var pending: Int {
+    state.withLock { $0.progress.values.reduce(0) { $1.values.reduce($0) { $0 + ($1.pending ?? 1) } } }
+  }
 }

@@ -21,20 +21,24 @@ struct BacklogWorker: Sendable {
 
   private func run() {
     service.backlog.begin()
-    for channel in catalog.current.channels { service.backlog.add(channel.channel.id, at: channel.version) }
+    for channel in catalog.current.channels {
+      service.backlog.add(channel.channel.id, at: channel.channel.answeredVersions)
+    }
     var work = BacklogState()
     while true {
       switch service.backlog.next(within: .seconds(min(work.later.pause, Self.maxPause))) {
       case .end: return
       case .pause: break
       case .channel(let id):
-        guard let channel = catalog.current.channel(id: id)?.channel else { break }
-        do throws(StoreError) {
-          if try advance(channel, &work) { service.backlog.requeue(id) }
-        } catch {
-          // Not even what is left is known.
-          postpone(channel, .none, .error(error.description), &work)
-          tell(channel, left: 0, work)
+        // The full version first, because most devices want it.
+        for channel in catalog.current.channel(id: id)?.answered.map(\.channel) ?? [] {
+          do throws(StoreError) {
+            if try advance(channel, &work) { service.backlog.requeue(id) }
+          } catch {
+            // Not even what is left is known.
+            postpone(channel, .none, .error(error.description), &work)
+            tell(channel, left: 0, work)
+          }
         }
       }
       service.dropDrafts()
@@ -67,7 +71,7 @@ struct BacklogWorker: Sendable {
     work.later.succeeded(channel, .none)
     tell(channel, left: left.count, work)
     guard let base = left.first, !service.isStopping else {
-      service.dropPackDrafts(of: channel.id, before: channel.version)
+      dropDrafts(of: channel)
       return false
     }
     do throws(StoreError) {
@@ -79,8 +83,15 @@ struct BacklogWorker: Sendable {
       }
     }
     tell(channel, left: left.count - 1, work)
-    if left.count == 1 { service.dropPackDrafts(of: channel.id, before: channel.version) }
-    return left.count > 1 || catalog.current.channel(id: channel.id)?.version != channel.version
+    if left.count == 1 { dropDrafts(of: channel) }
+    return left.count > 1 || !catalog.current.answers(channel.id, with: channel.version)
+  }
+
+  /// The candidate comes after the full version, and may need the same ones.
+  private func dropDrafts(of channel: ChannelInfo) {
+    if channel.rollout.map({ $0.candidate == channel.version }) ?? true {
+      service.dropPackDrafts(of: channel.id, before: channel.version)
+    }
   }
 
   private func refreshIfStale(_ channel: ChannelInfo) throws(StoreError) {
@@ -190,7 +201,7 @@ struct BacklogWorker: Sendable {
   private func shouldContinue(_ channel: ChannelInfo) -> @Sendable () -> Bool {
     let (id, version) = (channel.id, channel.version)
     return { [service, catalog] in
-      service.awaitPreparations() && catalog.current.channel(id: id)?.version == version
+      service.awaitPreparations() && catalog.current.answers(id, with: version)
     }
   }
 

@@ -24,6 +24,8 @@ struct PostponedBases: Sendable {
 
   private struct Key: Hashable {
     let channel: Int64
+    /// The version that they lead to: beside an open candidate, a channel has two.
+    let version: ManifestVersion
     let base: ManifestVersion
   }
 
@@ -64,7 +66,7 @@ struct PostponedBases: Sendable {
 
   /// Postpones a base; 0 stands for all of a channel's.
   mutating func note(_ channel: ChannelInfo, _ base: ManifestVersion, _ reason: Reason) {
-    let key = Key(channel: channel.id, base: base)
+    let key = Key(channel: channel.id, version: channel.version, base: base)
     items[key] = Item(version: channel.version, reason: reason)
     switch reason {
     case .space: break
@@ -86,13 +88,13 @@ struct PostponedBases: Sendable {
 
   /// Forgets that a base failed, after it was done.
   mutating func succeeded(_ channel: ChannelInfo, _ base: ManifestVersion) {
-    let key = Key(channel: channel.id, base: base)
+    let key = Key(channel: channel.id, version: channel.version, base: base)
     (items[key], failures[key]) = (nil, nil)
   }
 
   /// Whether a base is postponed.
   func holds(_ channel: ChannelInfo, _ base: ManifestVersion) -> Bool {
-    items[Key(channel: channel.id, base: base)]?.version == channel.version
+    items[Key(channel: channel.id, version: channel.version, base: base)]?.version == channel.version
   }
 
   /// How many of a channel's bases wait for another attempt, and why the newest of them does.

@@ -65,7 +65,7 @@ struct FleetState: Sendable {
   // MARK: - A channel
 
   private func channel(_ item: ChannelHealth) -> FleetOverview.Channel {
-    let info = item.channel
+    let info = item.channel.full
     let policy = item.extras.policy?.policy.current(at: Instant(milliseconds: now)) ?? .none
     var kill: FleetOverview.KillSwitch?
     if !policy.intercept, let record = item.killed {
@@ -88,7 +88,8 @@ struct FleetState: Sendable {
     return FleetOverview.Channel(
       summary, author: item.author, kill: kill, bypasses: policy.bypass.count,
       adoption: .init(
-        minutes: minutes, polls: polls.values.reduce(0, +), newest: polls[info.version.number] ?? 0),
+        minutes: minutes, polls: polls.values.reduce(0, +),
+        newest: info.answeredVersions.reduce(0) { $0 + (polls[$1.number] ?? 0) }),
       failures: .init(hour: item.failures, day: item.failuresOfDay),
       mirror: copies.min { ($0.version, $0.at) < ($1.version, $1.at) },
       damaged: damaged.count { $0.app == info.app.text && $0.channel == info.name.text },

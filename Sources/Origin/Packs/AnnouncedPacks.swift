@@ -30,19 +30,28 @@ final class AnnouncedPacks: Sendable {
     }
   }
 
-  /// By channel and base.
-  private let items = Locked<[Int64: [ManifestVersion: Item]]>([:])
+  /// The versions that a pack connects.
+  private struct Ends: Hashable {
+    let base: ManifestVersion
+    let version: ManifestVersion
+  }
+
+  /// By channel.
+  private let items = Locked<[Int64: [Ends: Item]]>([:])
 
   /// Records that an answer names a pack from now on.
   func note(_ pack: StoredPack, of channel: ChannelInfo, in store: Store) {
     // If this fails, the file is checked next time.
     let mark = try? Mark(store.derived.packFile(pack, of: channel))
-    items.withLock { $0[channel.id, default: [:]][pack.base] = Item(pack: pack, file: mark) }
+    let ends = Ends(base: pack.base, version: pack.version)
+    items.withLock { $0[channel.id, default: [:]][ends] = Item(pack: pack, file: mark) }
   }
 
   /// Records that the answers from these versions no longer name packs.
   func forget(_ channel: Int64, from bases: Set<ManifestVersion>) {
-    items.withLock { items in for base in bases { items[channel]?[base] = nil } }
+    items.withLock { items in
+      items[channel]?.keys.filter { bases.contains($0.base) }.forEach { items[channel]?[$0] = nil }
+    }
   }
 
   /// Checks the files of all packs that are named. One that has changed is read back, and dropped if it is damaged.
@@ -53,19 +62,22 @@ final class AnnouncedPacks: Sendable {
     var channels: Set<Int64> = []
     var isChanged = false
     for (id, packs) in items.withLock({ $0 }) {
-      let channel = catalog.channel(id: id)?.channel
-      for (base, item) in packs {
-        guard let channel, item.pack.version >= channel.version else {
-          drop(item, id, base)
+      let channel = catalog.channel(id: id)?.newest.channel
+      for (ends, item) in packs {
+        let base = ends.base
+        guard let channel,
+          item.pack.version > channel.version || channel.answeredVersions.contains(item.pack.version)
+        else {
+          drop(item, id, ends)
           continue
         }
         // A release that is about to become visible.
-        guard item.pack.version == channel.version else { continue }
+        if item.pack.version > channel.version { continue }
         let path = store.derived.packFile(item.pack, of: channel)
         let now = try Self.mark(path)
         if let now, now == item.file { continue }
         isChanged = true
-        drop(item, id, base)
+        drop(item, id, ends)
         if now != nil, try store.derived.isWhole(item.pack, of: channel.id) {
           note(item.pack, of: channel, in: store)
           continue
@@ -74,7 +86,7 @@ final class AnnouncedPacks: Sendable {
         // gc removes the packs of versions that it drops.
         guard try store.digest(channel, at: base) != nil else { continue }
         log(
-          "error: the pack of \(channel.app) \(channel.name) from \(base) to \(channel.version) "
+          "error: the pack of \(channel.app) \(channel.name) from \(base) to \(ends.version) "
             + (now == nil ? "is gone, perhaps because it was found damaged" : "was damaged")
             + "; it is made again")
       }
@@ -83,9 +95,9 @@ final class AnnouncedPacks: Sendable {
   }
 
   /// Forgets a pack, unless it has been named again.
-  private func drop(_ item: Item, _ channel: Int64, _ base: ManifestVersion) {
+  private func drop(_ item: Item, _ channel: Int64, _ ends: Ends) {
     items.withLock { items in
-      if items[channel]?[base] == item { items[channel]?[base] = nil }
+      if items[channel]?[ends] == item { items[channel]?[ends] = nil }
       if items[channel]?.isEmpty == true { items[channel] = nil }
     }
   }

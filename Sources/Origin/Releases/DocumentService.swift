@@ -33,11 +33,23 @@ final class DocumentService: Sendable {
   /// numbers, too: the former is reassembled from its coded map, the latter are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
-    let next = before.with(ChannelDocuments(state))
-    if next.held.whole == nil, let map = next.held.map, map.byteCount <= ReleaseService.maxCodedInCommit {
-      next.held.keep(whole: WholeManifest(next.channel, map, next.extras))
+    show(before.with(ChannelDocuments(state)))
+  }
+
+  /// Updates the catalog after an act that changed the rule of a rollout, or ended it by completing it.
+  func show(_ channel: ChannelInfo) {
+    guard let before = catalog.current.channel(id: channel.id) else { return }
+    show(before.with(channel, before.documents))
+  }
+
+  private func show(_ next: ChannelCatalog) {
+    for state in next.answered {
+      guard state.held.whole == nil, let map = state.held.map,
+        map.byteCount <= ReleaseService.maxCodedInCommit
+      else { continue }
+      state.held.keep(whole: WholeManifest(state.channel, map, state.extras))
     }
     catalog.update { $0.put(next) }
-    renderer.add(channel.id)
+    renderer.add(next.channel.id)
   }
 }

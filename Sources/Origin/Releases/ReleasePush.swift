@@ -46,22 +46,22 @@ package struct ReleasePush: Sendable {
   ///   - limiting: runs a push, or throws if there are too many.
   ///   - begins: called with what is about to be pushed.
   ///   - after: called with what was pushed, before the next attempt.
-  /// - Returns: the outcome, and the release as it was made; nil if there was nothing to make.
+  /// - Returns: the outcome, and the versions as they were made; none if there was nothing to make.
   /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
   func pushing<Outcome>(
     before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
       Outcome,
     limiting: @escaping (() throws(StoreError) -> Void) throws(StoreError) -> Void,
     begins: (PreparedRelease) -> Void = { _ in }, after: (PreparedRelease) -> Void = { _ in }
-  ) throws(StoreError) -> (Outcome, PreparedRelease?) {
+  ) throws(StoreError) -> (Outcome, [PreparedRelease]) {
     var pushed: Set<String> = []
     for _ in 0..<Self.rounds {
       var wanted: PreparedRelease?
-      var made: PreparedRelease?
+      var made: [PreparedRelease] = []
       do {
         let outcome = try commit { (prepared) throws(StoreError) in
           if try names(prepared).isSubset(of: pushed) {
-            made = prepared
+            made.append(prepared)
             return
           }
           wanted = prepared

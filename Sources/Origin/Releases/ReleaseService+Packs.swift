@@ -80,7 +80,7 @@ extension ReleaseService {
 
   /// Makes the pack from the version that a release is about to replace; nil if there is none.
   private func pack(of prepared: PreparedRelease) -> (StoredPack, ChannelInfo)? {
-    guard let before = catalog.current.channel(id: prepared.channel.id),
+    guard let before = catalog.current.channel(id: prepared.channel.id)?.newest,
       before.version == prepared.channel.version, before.version != .none,
       let digest = try? map(after: prepared).digest
     else { return nil }

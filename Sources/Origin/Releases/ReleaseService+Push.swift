@@ -10,7 +10,7 @@ extension ReleaseService {
     guard let push else { return try commitWithPack(commit) }
     do throws(StoreError) {
       let (outcome, made) = try pushing(push, commit)
-      if let made {
+      for made in made {
         notePushed(made)
         unannounced.remove(made)
       }
@@ -24,7 +24,7 @@ extension ReleaseService {
   private func pushing<Outcome>(
     _ push: ReleasePush,
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
-  ) throws(StoreError) -> (Outcome, PreparedRelease?) {
+  ) throws(StoreError) -> (Outcome, [PreparedRelease]) {
     try push.pushing(
       before: { (check) throws(StoreError) in
         try commitWithPack { (packCheck) throws(StoreError) in

@@ -146,7 +146,36 @@ final class ReleaseService: Sendable {
     }
   }
 
-  /// An act of the store that makes a release: it calls `digest` inside its transaction and `committed` right after it.
+  /// Changes the open rollout of a channel, or completes it; once this returns, every new poll gets the new rule.
+  func changeRollout(_ input: RolloutInput, record: AnswerRecord<RolloutOutcome>? = nil) throws(StoreError)
+    -> RolloutOutcome
+  {
+    try store.changeRollout(input, committed: showRollout, record: record)
+  }
+
+  /// Updates the catalog after an act that changed the rule of a rollout, or completed it.
+  private func showRollout(_ info: ChannelInfo) {
+    documents.show(info)
+    guard info.rollout == nil, let channel = catalog.current.channel(id: info.id) else { return }
+    builder.patches.update { $0.forget(channel) }
+    deltas.backlog.add(info.id, at: info.answeredVersions)
+  }
+
+  /// Halts the open rollout of a channel; once this returns, every new poll of those that have the candidate takes them back.
+  func haltRollout(
+    _ names: (app: AppName, channel: ChannelName), _ candidate: ManifestVersion?, reason: String,
+    by actor: Actor, caller: AccessToken, record: AnswerRecord<ReleaseOutcome>? = nil
+  ) throws(StoreError) -> ReleaseOutcome {
+    let scope = StagedReleases.Scope(app: names.app, channel: names.channel, bundles: nil)
+    return try commit(scope, by: caller, isDryRun: false, version: \.version) {
+      [store] (digest, committed) throws(StoreError) in
+      try store.haltRollout(
+        names.app, names.channel, candidate, by: actor, reason: reason, digest: digest, committed: committed,
+        record: record)
+    }
+  }
+
+  /// An act of the store that makes a release: it calls `digest` for each version inside its transaction and `committed` right after it.
   typealias StoreAct<Outcome> =
     @Sendable (
       _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
@@ -160,51 +189,73 @@ final class ReleaseService: Sendable {
   ) throws(StoreError) -> Outcome {
     // Reads a manifest that isn't in memory before the act, for which others wait.
     if !isDryRun, let channel = catalog.current.channel(scope.app, scope.channel) {
-      _ = try builder.map(of: channel)
+      for state in channel.answered { _ = try builder.map(of: state) }
     }
     return try commitOrStage(scope, by: caller, isDryRun: isDryRun, version: version) {
       (checkWanted) throws(StoreError) in
       // Written by `digest`, read by `committed`, in that order: the store finishes the former before it calls the latter.
-      var next = ManifestMap.empty
+      var made: [ManifestVersion: ManifestMap] = [:]
       return try self.commitWithPush { (check) throws(StoreError) in
         try act(
           { (prepared) throws(StoreError) in
             try checkWanted()
             // Guarantee 6: what the release names is available at the public URL before anybody is told of it.
             try check(prepared)
-            next = try self.map(after: prepared)
+            let next = try self.map(after: prepared, made)
+            made[prepared.version] = next
             return next.digest
           },
           {
             self.staged.drop(scope)
-            self.show($0, next)
+            self.show($0, made)
           })
       }
     }
   }
 
   /// Returns the manifest that a release leads to.
-  func map(after prepared: PreparedRelease) throws(StoreError) -> ManifestMap {
+  /// - Parameter made: the manifests of versions that the same act makes before it.
+  func map(after prepared: PreparedRelease, _ made: [ManifestVersion: ManifestMap] = [:]) throws(StoreError)
+    -> ManifestMap
+  {
     var map = ManifestMap.empty
-    if let channel = catalog.current.channel(id: prepared.channel.id) { map = try builder.map(of: channel) }
+    if let known = made[prepared.channel.version] {
+      map = known
+    } else if let channel = catalog.current.channel(id: prepared.channel.id) {
+      map = try builder.map(of: channel.newest)
+    }
     return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
   }
 
   /// Updates the catalog. The patch from the version before is made here, since the whole fleet asks for it at once.
-  func show(_ outcome: ReleaseOutcome, _ map: ManifestMap) {
+  /// - Parameter made: the manifests of the versions that were made.
+  func show(_ outcome: ReleaseOutcome, _ made: [ManifestVersion: ManifestMap]) {
     guard let info = outcome.channel else { return }
     guard outcome.changed else {
-      // Only the prefetch config changed.
+      // Only the prefetch config changed, or a rollout was completed.
+      if outcome.rollout != nil { showRollout(info) }
       if let extras = outcome.extras { documents.show(info, extras) }
       return
     }
     let before = catalog.current.channel(id: info.id)
     let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
-    let channel = ChannelCatalog(channel: info, map: map, documents: said)
-    if map.byteCount <= Self.maxCodedInCommit {
-      channel.held.keep(whole: WholeManifest(info, map, channel.extras))
+    func map(_ version: ManifestVersion) -> ManifestMap? {
+      made[version] ?? before?.held(at: version)?.map
     }
-    if let before, let digest = before.channel.digest, before.version != .none {
+    let next = ChannelCatalog(
+      channel: info, map: map(info.version), full: map(info.full.version), documents: said)
+    for state in next.answered {
+      if let whole = before?.held(at: state.version)?.whole {
+        state.held.keep(whole: whole.with(state.extras))
+      } else if let map = state.held.map, map.byteCount <= Self.maxCodedInCommit {
+        state.held.keep(whole: WholeManifest(state.channel, map, state.extras))
+      }
+    }
+    // What leads elsewhere after an act on two versions is rendered when it is asked for, or in the background.
+    if let before = before?.newest,
+      let channel = next.answered.first(where: { $0.version == outcome.version }),
+      before.version == outcome.previous, let digest = before.channel.digest, before.version != .none
+    {
       builder.patches.update { $0.pin(before.version, of: info.id) }
       let patch = RenderedPatch(
         channel, from: before.version, digest: digest,
@@ -223,9 +274,12 @@ final class ReleaseService: Sendable {
         }
       }
     }
-    catalog.update { $0.put(channel) }
-    builder.patches.update { $0.forget(info.id, before: info.version) }
-    deltas.backlog.add(info.id, at: info.version)
+    if let full = before?.version, full != outcome.previous {
+      builder.patches.update { $0.pin(full, of: info.id) }
+    }
+    catalog.update { $0.put(next) }
+    builder.patches.update { $0.forget(next) }
+    deltas.backlog.add(info.id, at: info.answeredVersions)
     renderer.add(info.id)
   }
 }

@@ -98,7 +98,8 @@ final class OriginHandler: Handler {
       guard let channel = catalog.current.channel(app: name, space: space) else {
         return .now(Self.noApp(name.text, channel: space.text))
       }
-      return poll(channel, Self.query(request), request)
+      let query = Self.query(request)
+      return poll(channel.answering(query), query, request)
     }
   }
 
@@ -116,7 +117,7 @@ final class OriginHandler: Handler {
       // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
       // under the new edition and served to polls until the next change.
       let (catalogEdition, patchEdition) = (catalog.currentEdition, patches.currentEdition)
-      guard let channel = catalog.current.channel(query) else {
+      guard let channel = catalog.current.channel(query)?.answering(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
       if let text = request.query,

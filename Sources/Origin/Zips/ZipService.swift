@@ -97,9 +97,9 @@ final class ZipService: Sendable {
   private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
     -> Bool
   {
-    if zip.base != nil, zip.version != channel.version { return false }
+    if zip.base != nil, !channel.answeredVersions.contains(zip.version) { return false }
     let version = zip.base ?? zip.version
-    if isTrusted || version == channel.version { return true }
+    if isTrusted || channel.answeredVersions.contains(version) { return true }
     return try options.bases(channel).contains(version)
   }
 

@@ -5,7 +5,7 @@ import System
 package struct ChannelOverview: Codable, Sendable {
   package let app: AppName
   package let channel: ChannelName
-  /// The newest release, or 0 if there is none yet.
+  /// The newest release that all devices follow, or 0 if there is none yet. A candidate is in `rollout`.
   package let version: ManifestVersion
   /// When that release was made, and the SHA-256 of its canonical resourcemap.
   @OrNull package var at: Moment?
@@ -42,6 +42,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var isDiskFull: Bool?
   /// Releases that wait until their files can be pushed, oldest first; nil from an older origin.
   @OrNull package var staged: [StagedRelease]?
+  /// The open rollout; nil if none is, or from an older origin.
+  @OrNull package var rollout: RolloutInfo?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
@@ -143,7 +145,7 @@ package struct ChannelOverview: Codable, Sendable {
     _ summary: ChannelSummary, digest: SHA256?, bundles: [Bundle], isDefaultApp: Bool, origin: String,
     damaged: [SHA256], damagedURLs: [DamagedURL], scrub: Scrub, deltas: DeltaProgress?, interval: Int?,
     reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?,
-    isDiskFull: Bool, staged: [StagedRelease]
+    isDiskFull: Bool, staged: [StagedRelease], rollout: RolloutInfo? = nil
   ) {
     app = summary.app
     channel = summary.channel
@@ -169,6 +171,7 @@ package struct ChannelOverview: Codable, Sendable {
     self.prefetch = prefetch
     self.isDiskFull = isDiskFull
     self.staged = staged
+    self.rollout = rollout
   }
 }
 

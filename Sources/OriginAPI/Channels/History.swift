@@ -26,6 +26,8 @@ package struct ReleaseInfo: Codable, Sendable {
   @OrNull package var source: Source?
   /// Why it was made although the channel was frozen, and who had frozen it.
   @OrNull package var breakGlass: EmergencyOverride?
+  /// The rollout whose candidate it is, or was; nil if it went to all devices at once, and from an older origin.
+  package var rollout: RolloutInfo?
   /// What it costs devices that have the version before; nil in lists, for the oldest version kept, and from an older
   /// origin.
   package var cost: TransferCost?

@@ -63,6 +63,9 @@ package struct MirrorOverview: Codable, Sendable {
     @OrNull package var rollback: ManifestVersion?
     /// The scripts that the policy names.
     package let scripts: [SHA256]
+    /// The rule of the open rollout, as in answers, and the digest of its candidate; nil if none is open, and from older origins.
+    package var rollout: JSONValue?
+    package var candidateDigest: SHA256?
 
     package init(
       app: AppName, appID: UInt64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,
@@ -81,6 +84,7 @@ package struct MirrorOverview: Codable, Sendable {
       prefetch = extras.prefetch
       reports = extras.reports
       rollback = extras.rollback
+      rollout = extras.rollout?.json
     }
   }
 }

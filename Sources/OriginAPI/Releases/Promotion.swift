@@ -14,6 +14,8 @@ package struct PromotionRequest: ReleaseMembers {
   package var message: String?
   package var ifVersion: String?
   package var breakGlass: String?
+  package var rollout: RolloutTerms?
+  package var ifNoRollout: Bool?
   /// False to refuse the promotion if the channel doesn't exist; else it is created, if the token may do so.
   package var create: Bool?
   package var now: Bool?

@@ -66,6 +66,8 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   @OrNull package var receipt: String?
   /// In a dry run: the freeze that would block the release; nil if none would, or from an older origin.
   package var freeze: FreezeInfo?
+  /// What it did, or would do, to the rollouts of the channel; nil: nothing.
+  package var rollout: RolloutChangeInfo?
   /// In a dry run of an act that sends no files: the files that would change, and what devices would download.
   package var forecast: ReleaseForecast?
 
@@ -95,7 +97,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case isChanged = "changed"
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
-    case createdChannel, missing, deltasStored, receipt, freeze, forecast
+    case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout
   }
 }
 

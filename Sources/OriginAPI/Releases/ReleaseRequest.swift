@@ -91,6 +91,10 @@ package protocol ReleaseMembers: Codable, Sendable {
   var ifVersion: String? { get set }
   /// Why it is released although the channel is frozen.
   var breakGlass: String? { get set }
+  /// Whom it goes to first; nil: to all.
+  var rollout: RolloutTerms? { get set }
+  /// True to refuse the release if it would end an open rollout, or change what its candidate is made on.
+  var ifNoRollout: Bool? { get set }
 }
 
 /// The members of a release request other than its bundles.
@@ -103,6 +107,8 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
   package var dryRun: Bool?
   @OrNull package var ifVersion: String?
   package var breakGlass: String?
+  package var rollout: RolloutTerms?
+  package var ifNoRollout: Bool?
   /// False to refuse the release if its channel, or its app, doesn't exist; else it is created, if the token may do so.
   package var create: Bool?
   /// The URLs whose files are released although they look like secrets.

@@ -15,6 +15,8 @@ package struct RollbackRequest: ReleaseMembers {
   package var message: String?
   package var ifVersion: String?
   package var breakGlass: String?
+  package var rollout: RolloutTerms?
+  package var ifNoRollout: Bool?
   package var now: Bool?
   package var dryRun: Bool?
 

@@ -57,9 +57,10 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in
       try db.first(
         """
-        SELECT id, hash FROM audit WHERE app = ? AND channel = ? AND at >= ? AND act = ?
+        SELECT id, hash FROM audit WHERE app = ? AND channel = ? AND at >= ? AND act IN (?, ?)
           AND json_extract(result, '$.version') = ? ORDER BY at LIMIT 1
-        """, channel.app.text, channel.name.text, release.at, release.kind.rawValue, release.version.text
+        """, channel.app.text, channel.name.text, release.at, release.kind.rawValue,
+        release.kind == .rollback ? "rollout.halt" : release.kind.rawValue, release.version.text
       ) { AuditHead(row: $0.get(0), hash: $0.hash(1)) }
     }
   }

@@ -31,7 +31,7 @@ extension Store {
         places[channel.id] = all.count
         let author = try db.value(
           String.self, "SELECT author FROM release WHERE channel_id = ? AND version = ?", channel.id,
-          channel.version.number)
+          channel.full.version.number)
         let extras = try db.extras(of: channel.id)
         let isOff = extras.policy?.policy.intercept == false
         all.append(

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// A channel and its newest version.
+/// A channel and its newest version. While a rollout is open, that is the candidate; what most devices follow is `full`.
 package struct ChannelInfo: Hashable, Sendable {
   /// The row's id, which stays for the life of the database.
   package let id: Int64
@@ -29,9 +29,32 @@ package struct ChannelInfo: Hashable, Sendable {
   package let hosts: HostList?
   let publicURLID: Int64
   let leastNext: Int64
+  /// The open rollout, whose candidate is the newest version; nil if none is open.
+  package private(set) var rollout: Rollout?
+  /// The state of the full version beside the candidate; nil if no rollout is open.
+  private(set) var fullState: FullState?
 
   /// The version that the next release gets.
   package var nextVersion: ManifestVersion { ManifestVersion(max(version.number + 1, leastNext)) }
+
+  /// The channel as most devices have it: at its full version, which is the newest one unless a rollout is open.
+  package var full: ChannelInfo {
+    guard let fullState else { return self }
+    var channel = ChannelInfo(
+      id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: fullState.version,
+      at: fullState.at, digest: fullState.digest, resources: fullState.resources, bytes: fullState.bytes,
+      rollback: fullState.rollback, hosts: hosts, publicURLID: publicURLID, leastNext: leastNext)
+    (channel.rollout, channel.fullState) = (rollout, fullState)
+    return channel
+  }
+
+  /// The versions that polls are answered with: the full one, and the candidate if a rollout is open.
+  package var answeredVersions: Set<ManifestVersion> { [version, full.version] }
+
+  /// The channel at one of the versions that polls are answered with; nil for another one.
+  package func answered(_ version: ManifestVersion) -> ChannelInfo? {
+    version == self.version ? self : version == full.version ? full : nil
+  }
 
   /// The channel at a version that is about to be made.
   package func at(_ version: ManifestVersion, digest: SHA256) -> ChannelInfo {
@@ -44,7 +67,7 @@ package struct ChannelInfo: Hashable, Sendable {
   {
     ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
-      digest: digest, resources: resources, bytes: bytes, rollback: rollback, hosts: hosts,
+      digest: digest, resources: resources, bytes: bytes, rollback: full.rollback, hosts: hosts,
       publicURLID: publicURLID, leastNext: leastNext)
   }
 
@@ -53,7 +76,7 @@ package struct ChannelInfo: Hashable, Sendable {
     ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
       digest: digest,
-      resources: resources, bytes: bytes, rollback: rollback, hosts: hosts, publicURLID: publicURLID,
+      resources: resources, bytes: bytes, rollback: full.rollback, hosts: hosts, publicURLID: publicURLID,
       leastNext: leastNext)
   }
 
@@ -62,6 +85,29 @@ package struct ChannelInfo: Hashable, Sendable {
     var channel = self
     channel.rollback = version
     return channel
+  }
+
+  /// The channel with an open rollout of its newest version, beside this state of the full one.
+  func with(_ rollout: Rollout, beside full: FullState) -> ChannelInfo {
+    var channel = self
+    (channel.rollout, channel.fullState) = (rollout, full)
+    return channel
+  }
+
+  /// The channel with another state of its open rollout; nil ends it, and the newest version is the full one.
+  func with(_ rollout: Rollout?) -> ChannelInfo {
+    var channel = self
+    (channel.rollout, channel.fullState) = (rollout, rollout == nil ? nil : fullState)
+    return channel
+  }
+
+  /// The state of the full version, for the channel of a candidate that is made on it.
+  var stateOfFull: FullState? {
+    let full = full
+    guard let at = full.at, let digest = full.digest, full.version != .none else { return nil }
+    return FullState(
+      version: full.version, at: at, digest: digest, resources: full.resources, bytes: full.bytes,
+      rollback: full.rollback)
   }
 }
 
@@ -81,17 +127,39 @@ package struct BundleInfo: Hashable, Sendable {
 extension Database {
   /// A channel that wasn't removed; the app's name is compared ignoring case.
   func channel(_ app: AppName, _ name: ChannelName) throws(StoreError) -> ChannelInfo? {
-    try first(
+    let channel = try first(
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
-        c.rolled_back, c.hosts
+        c.rolled_back, c.hosts,
+        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open')
       FROM app AS a
       JOIN channel AS c ON c.app_id = a.id AND c.name = ?2 AND c.removed_at IS NULL
       JOIN public_url AS p ON p.id = c.public_url_id
       LEFT JOIN release AS r ON r.channel_id = c.id
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
       WHERE a.name = ?1
-      """, app.text, name.text, read: ChannelInfo.init)
+      """, app.text, name.text, read: ReadChannel.init)
+    return try channel.map { (read) throws(StoreError) in try complete(read) }
+  }
+
+  /// A channel's row, and whether a rollout is open in it.
+  private struct ReadChannel {
+    let info: ChannelInfo
+    let hasRollout: Bool
+
+    init(_ row: Statement) throws(StoreError) {
+      info = try ChannelInfo(row)
+      hasRollout = !row.isNull(14)
+    }
+  }
+
+  private func complete(_ read: ReadChannel) throws(StoreError) -> ChannelInfo {
+    let channel = read.info
+    guard read.hasRollout, let rollout = try openRollout(of: channel.id) else { return channel }
+    let full = try fullState(of: rollout, in: channel.id, rollback: channel.rollback)
+    let kind = try ReleaseRow.find(rollout.candidate, of: channel.id, in: self)?.kind
+    // That the candidate is a rollback matters to those who take it only.
+    return (kind == .rollback ? channel.rolledBack() : channel).with(rollout, beside: full)
   }
 
   /// - Throws: `unknownApp`, `unknownChannel`, `appNameTaken`.
@@ -105,10 +173,11 @@ extension Database {
   /// All channels of all apps, oldest first.
   /// - Parameter removed: whether to return the removed channels instead, whose rows still exist.
   func channels(removed: Bool = false) throws(StoreError) -> [ChannelInfo] {
-    try all(
+    let channels = try all(
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
-        c.rolled_back, c.hosts
+        c.rolled_back, c.hosts,
+        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open')
       FROM channel AS c
       JOIN app AS a ON a.id = c.app_id
       JOIN public_url AS p ON p.id = c.public_url_id
@@ -116,7 +185,11 @@ extension Database {
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
       WHERE (c.removed_at IS NOT NULL) = ?
       ORDER BY a.id, c.id
-      """, removed ? 1 : 0, read: ChannelInfo.init)
+      """, removed ? 1 : 0, read: ReadChannel.init)
+    var infos: [ChannelInfo] = []
+    infos.reserveCapacity(channels.count)
+    for channel in channels { infos.append(try complete(channel)) }
+    return infos
   }
 
   func isRemoved(_ channel: Int64) throws(StoreError) -> Bool {

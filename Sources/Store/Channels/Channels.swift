@@ -95,6 +95,7 @@ extension Store {
     try connections.transaction(keeping: record, now: clock(), then: { committed($0) }) {
       (db) throws(StoreError) in
       let channel = try db.required(app, name)
+      if let rollout = channel.rollout { throw .rolloutOpen(app, name, rollout.candidate) }
       guard channel.resources == 0 else { throw .channelHolds(app, name, resources: channel.resources) }
       try db.thaw(channel.id)
       try ChannelRow.remove(channel.id, now: clock(), in: db)

@@ -7,7 +7,19 @@ struct Invariant: Sendable {
   let message: String
   let breaches: StaticString
 
-  static let all: [Invariant] = entries + counters
+  static let all: [Invariant] = entries + counters + rollouts
+
+  private static let rollouts: [Invariant] = [
+    Invariant(
+      code: "rollout-versions",
+      message: "an open rollout's candidate isn't the newest version, or its full version isn't kept",
+      breaches: """
+        SELECT 'version ' || o.version FROM rollout AS o
+        WHERE o.state = 'open' AND (
+          o.version <> (SELECT max(version) FROM release WHERE channel_id = o.channel_id)
+          OR NOT EXISTS (SELECT 1 FROM release WHERE channel_id = o.channel_id AND version = o.full_version)) LIMIT 5
+        """)
+  ]
 
   private static let entries: [Invariant] = [
     Invariant(

@@ -72,7 +72,8 @@ extension Store {
     switch document {
     case .whole(let version): return try wholeDocument(channel, at: version)
     case .patch(let base, let version):
-      return try patchDocument(channel, from: base, to: version, extras: answerExtras(of: channel))
+      let extras = try answerExtras(of: channel.answered(version) ?? channel.full)
+      return try patchDocument(channel, from: base, to: version, extras: extras)
     case .update(let base, let version): return try updateDocument(channel, from: base, to: version)
     case .release(let version): return try releaseDocument(channel, at: version)
     case .info(let version): return try infoDocument(channel, at: version)
@@ -92,7 +93,7 @@ extension Store {
 
   /// The extra members that every answer of a channel has.
   package func answerExtras(of channel: ChannelInfo) throws(StoreError) -> AnswerExtras {
-    try extras(of: channel).answerExtras.with(rollback: channel.rollback)
+    try extras(of: channel).answerExtras.with(rollback: channel.rollback).with(rollout: channel.rollout?.rule)
   }
 
   /// The scripts that a channel's policy names.
@@ -141,7 +142,7 @@ package struct MirroredResource: Hashable, Sendable {
 // The contents of a mirror. Each call reads one snapshot of the database. The content of a version never changes, so
 // successive calls agree.
 extension Store {
-  /// The newest version of a channel and the `keep` releases before it, oldest first; empty if there is no release.
+  /// The version of a channel and the `keep` releases before it, oldest first; empty if there is no release.
   package func keptVersions(of channel: ChannelInfo, keep: Int) throws(StoreError) -> [ManifestVersion] {
     try connections.reading { (db) throws(StoreError) in
       try db.newestVersions(of: channel.id, below: channel.version.number + 1, limit: keep + 1).reversed()
@@ -219,6 +220,6 @@ extension Store {
     return Documents.pack(
       PackAnswer(
         base: base, version: version, digest: digest, pack: pack.offer(of: channel),
-        extras: try answerExtras(of: channel)))
+        extras: try answerExtras(of: channel.answered(version) ?? channel.full)))
   }
 }

@@ -88,7 +88,9 @@ extension Store {
     files += try derived.pushedDeltas()
     let channels = try channels()
     for (id, pack) in try derived.packs() where pack.isPushed {
-      guard let channel = channels.first(where: { $0.id == id }), channel.version == pack.version else {
+      guard let channel = channels.first(where: { $0.id == id }),
+        channel.answeredVersions.contains(pack.version)
+      else {
         continue
       }
       files.append((pack.path(of: channel).text, pack.size))

@@ -20,8 +20,9 @@ extension Store {
       let raised = try db.raisedNumbers(of: channel)
       if !raised.members.isEmpty { document["leastDocuments"] = .object(raised) }
       document["bundles"] = .array(try db.bundleMembers(of: channel, version))
-      // Only for the newest version; older counters are lower.
-      document["counters"] = .object(version == channel.version ? try db.counters(of: channel) : JSONObject())
+      // Only for the version that all devices follow; older counters are lower.
+      document["counters"] = .object(
+        version == channel.full.version ? try db.counters(of: channel, at: version) : JSONObject())
       return JSONValue.object(document).canonical
     }
   }
@@ -72,16 +73,19 @@ extension Database {
       resources: isKnown ? bundle.resources : 0, bytes: isKnown ? bundle.bytes : 0)
   }
 
-  /// The number of resource versions that each URL has had, where it is higher than that of its live entry.
-  fileprivate func counters(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
+  /// The number of resource versions that each URL has had, where it is higher than that of its entry at a version.
+  fileprivate func counters(of channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> JSONObject
+  {
     JSONObject(
       try all(
         """
         SELECT u.text, u.versions FROM url AS u
         WHERE u.channel_id = ?1 AND u.versions > coalesce((SELECT r.version FROM entry AS e
-          JOIN resource AS r ON r.id = e.resource_id WHERE e.url_id = u.id AND e.until IS NULL LIMIT 1), 0)
+          JOIN resource AS r ON r.id = e.resource_id WHERE e.url_id = u.id AND e.since <= ?2
+            AND (e.until IS NULL OR e.until > ?2) LIMIT 1), 0)
         ORDER BY u.text
-        """, channel.id
+        """, channel.id, version.number
       ) { row in
         JSONObject.Member(key: row.get(0, as: String.self), value: .integer(row.get(1, as: Int64.self)))
       })

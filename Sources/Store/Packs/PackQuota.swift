@@ -36,12 +36,12 @@ extension Store {
 
   /// The packs to newest versions, and those to versions that were replaced.
   private func packsByUse(replacing channel: Int64?) throws(StoreError) -> (newest: Packs, replaced: Packs) {
-    var newest: [Int64: ManifestVersion] = [:]
-    for other in try channels() where other.id != channel { newest[other.id] = other.version }
+    var newest: [Int64: Set<ManifestVersion>] = [:]
+    for other in try channels() where other.id != channel { newest[other.id] = other.answeredVersions }
     let packs = try derived.packs()
     return (
-      packs.filter { newest[$0.channel] == $0.pack.version },
-      packs.filter { newest[$0.channel] != $0.pack.version }
+      packs.filter { newest[$0.channel]?.contains($0.pack.version) == true },
+      packs.filter { newest[$0.channel]?.contains($0.pack.version) != true }
     )
   }
 
@@ -108,13 +108,13 @@ extension DerivedStore {
     try StoreError.disk { () throws(SystemError) in try removeFile(path) }
   }
 
-  /// Deletes the records of packs that weren't worth storing, except those to channels' newest versions.
-  func forgetRefusals(exceptOf newest: [Int64: Int64]) throws(StoreError) {
+  /// Deletes the records of packs that weren't worth storing, except those to the versions that channels answer with.
+  func forgetRefusals(exceptOf newest: [Int64: Set<Int64>]) throws(StoreError) {
     try transaction { (db) throws(StoreError) in
       let rows = try db.all("SELECT DISTINCT channel_id, version FROM pack WHERE sha256 IS NULL") { row in
         (channel: row.get(0, as: Int64.self), version: row.get(1, as: Int64.self))
       }
-      for row in rows where newest[row.channel] != row.version {
+      for row in rows where newest[row.channel]?.contains(row.version) != true {
         try db.run(
           "DELETE FROM pack WHERE channel_id = ? AND version = ? AND sha256 IS NULL", row.channel, row.version
         )

@@ -58,6 +58,8 @@ extension Store {
       try db.run("UPDATE channel SET public_url_id = ? WHERE id = ?", channel.publicURLID, channel.id)
       var outcome = plan.outcome(channel, digest: nil, now: clock())
       if plan.makesRelease {
+        // It changes every entry, of both versions.
+        if let rollout = channel.rollout { throw .rolloutOpen(channel.app, channel.name, rollout.candidate) }
         let at = outcome.at
         let prepared = PreparedRelease(
           channel: channel, version: outcome.version, at: at, changes: plan.changes)

@@ -8,10 +8,10 @@ extension Store {
   /// - Parameters:
   ///   - request: the release to make.
   ///   - digest: Returns the SHA-256 of the resourcemap that the changes result in; nil to compute it from the
-  ///     database. Called at most once, on the committing thread or one that it waits for, while no other release can
+  ///     database. Called at most once for each version, in their order (a candidate that is made again is a second one), on the committing thread or one that it waits for, while no other release can
   ///     commit; it may read from the store, but not write to it.
   ///   - committed: Called after the commit, before any other release can begin, to update a catalog. Not called if
-  ///     nothing changed.
+  ///     nothing changed, not even the state of a rollout.
   ///   - record: Keeps the answer for retries, with the release. Nothing is kept if the channel already is as
   ///     requested: a retry finds the same, or does what is left to do.
   /// - Throws: the refusals of `StoreError`, with nothing changed.
@@ -21,9 +21,9 @@ extension Store {
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     let (draft, edition) = try plan(request)
-    guard draft.isChange || request.prefetch != nil else { return .unchanged(draft) }
+    guard draft.acts || request.prefetch != nil else { return .unchanged(draft) }
     // A dry run reports the freeze in its outcome.
-    if draft.isChange, !request.dryRun, let channel = draft.channel { try checkFreeze(of: channel, request) }
+    if draft.acts, !request.dryRun, let channel = draft.channel { try checkFreeze(of: channel, request) }
     let survey = try blobs.survey(draft.contents)
     if request.dryRun {
       blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
@@ -32,8 +32,8 @@ extension Store {
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
     try blobs.place(survey.waiting)
     let outcome = try connections.transaction(
-      keeping: record, now: clock(), isUrgent: draft.contents.isEmpty,
-      then: { if $0.changed || $0.extras != nil { committed($0) } }
+      keeping: record, now: clock(), isUrgent: draft.contents.isEmpty, goesFirst: request.act == .halt,
+      then: { if $0.isToShow { committed($0) } }
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then plan again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
@@ -54,33 +54,58 @@ extension Store {
     return (plan, edition)
   }
 
-  private func write(
+  /// Makes a planned release inside the transaction that its caller began.
+  func write(
     _ plan: ReleasePlan, of request: ReleaseInput, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
-    guard plan.isChange else {
+    guard plan.acts else {
       var outcome = ReleaseOutcome.unchanged(plan)
       if let channel = plan.channel { try follow(request, channel, in: db, &outcome) }
       return outcome
     }
     let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
-    if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+    if let freeze, request.breakGlass == nil, request.act != .halt {
+      throw .frozen(request.app, request.channel, freeze)
+    }
+    let actor = Actor(name: request.author, address: request.address)
+    if plan.effect == .completes, let channel = plan.channel {
+      var outcome = ReleaseOutcome.unchanged(plan)
+      let completed = try db.complete(channel, by: actor, breakGlass: request.breakGlass, now: clock())
+      (outcome.channel, outcome.rollout, outcome.receipt) = (
+        completed.channel, completed.change, completed.receipt
+      )
+      try follow(request, completed.channel, in: db, &outcome)
+      return outcome
+    }
+    let ended = try db.end(plan, of: request, now: clock())
+    if plan.effect != .none { try step("rollout") }
+    var outcome = try makeVersion(plan, of: request, in: db, digest: digest)
+    if let channel = outcome.channel {
+      if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
+      try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
+      let (now, open) = try openRollout(after: outcome, ended, plan, request, in: db, digest: digest)
+      outcome.channel = now
+      if ended != nil || open != nil { outcome.rollout = RolloutChange(ended: ended, open: open) }
+      try follow(request, now, in: db, &outcome)
+    }
+    outcome.receipt = try db.audit(request.act(outcome), by: actor, now: clock())
+    return outcome
+  }
+
+  /// Writes the rows of one version.
+  func makeVersion(
+    _ plan: ReleasePlan, of request: ReleaseInput, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+  ) throws(StoreError) -> ReleaseOutcome {
     var writer = try ReleaseWriter(plan, of: request, in: db, blobs: blobs, now: clock())
-    var outcome = try writer.write { (prepared, rows) throws(StoreError) in
+    return try writer.write { (prepared, rows) throws(StoreError) in
       guard let digest else {
         try rows()
         return try db.digest(of: prepared)
       }
       return try Self.digest(prepared, digest, beside: rows)
     }
-    if let channel = outcome.channel {
-      if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
-      try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
-      try follow(request, channel, in: db, &outcome)
-    }
-    outcome.receipt = try db.audit(
-      request.act(outcome), by: Actor(name: request.author, address: request.address), now: clock())
-    return outcome
   }
 
   /// The number of changes from which starting a thread pays off.
@@ -113,7 +138,8 @@ extension Store {
   {
     var outcome =
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
-    if plan.isChange, request.breakGlass == nil, let channel = plan.channel {
+    if plan.acts { outcome.rollout = plan.forecast(of: request, now: clock()) }
+    if plan.acts, request.breakGlass == nil, let channel = plan.channel {
       outcome.freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
     }
     if let carryOver = request.prefetch {
@@ -135,6 +161,7 @@ extension Store {
 
   /// Refuses a frozen channel before the bytes are written to the disk; the transaction checks it again.
   func checkFreeze(of channel: ChannelInfo, _ request: ReleaseInput) throws(StoreError) {
+    if request.act == .halt { return }
     try checkFreeze(of: channel, breakGlass: request.breakGlass)
   }
 

@@ -48,6 +48,7 @@ extension ReleaseInput {
     app == other.app && channel == other.channel && author == other.author && hosts == other.hosts
       && ifVersion == other.ifVersion && replaces == other.replaces
       && publicURLForNew == other.publicURLForNew
+      && rollout == other.rollout && ifNoRollout == other.ifNoRollout && act == other.act
       // Comparing dictionaries with the same storage is immediate, as for a release that names its preparation.
       && bundles == other.bundles
   }

@@ -33,6 +33,22 @@ package struct ReleaseInput: Sendable {
   package var source: ReleaseSource?
   /// The prefetch config that is promoted along with it.
   package var prefetch: PrefetchCarryOver?
+  /// Whom it goes to first; nil: to all.
+  package var rollout: RolloutAudience?
+  /// Refuse the release if it would end an open rollout, or change what its candidate is made on.
+  package var ifNoRollout = false
+  /// The kind of release, if it doesn't follow from the source and the bundles.
+  var act: Act?
+
+  /// Acts that make a release by other means than a publisher's request.
+  enum Act: Hashable, Sendable {
+    /// A rollback of a bundle, or of all, to the version of the source.
+    case rollback(bundle: BundleName?, withPrefetch: Bool)
+    /// The end of a rollout: the content of the full version for those who have the candidate.
+    case halt
+    /// A candidate that is made again.
+    case remake(ReleaseKind)
+  }
 
   /// Creates a request without an address, a source or a config.
   package init(
@@ -58,6 +74,11 @@ package struct ReleaseInput: Sendable {
 
   /// The kind of release, which depends on its source and bundles.
   var kind: ReleaseKind {
+    switch act {
+    case .rollback, .halt: return .rollback
+    case .remake(let kind): return kind
+    case nil: break
+    }
     if source != nil { return .promote }
     return bundles.allSatisfy { if case .unpublish = $0.change { true } else { false } }
       ? .unpublish : .publish
@@ -124,21 +145,35 @@ extension ReleaseInput {
   /// The audit trail's record of a release.
   func act(_ outcome: ReleaseOutcome) -> AuditEvent {
     var parameters = JSONObject()
-    parameters["allowedSecrets"] = allowedSecrets.isEmpty ? nil : .strings(allowedSecrets)
     parameters["breakGlass"] = breakGlass.map { .string($0) }
-    parameters["bundles"] = .strings(bundles.map(\.name.text))
     parameters["message"] = .string(message)
-    if let source {
-      parameters["from"] = .string(source.channel.name.text)
-      parameters["fromVersion"] = .string(source.version.text)
+    var name = kind.rawValue
+    switch act {
+    case .rollback(let bundle, let withPrefetch):
+      parameters["breakGlass"] = breakGlass.map { .string($0) } ?? .null
+      parameters["bundle"] = bundle.map { .string($0.text) } ?? .null
+      parameters["to"] = source.map { .string($0.version.text) } ?? .null
+      parameters["withPrefetch"] = withPrefetch ? true : .null
+    case .halt:
+      name = "rollout.halt"
+      parameters["to"] = source.map { .string($0.version.text) } ?? .null
+    case .remake, nil:
+      parameters["allowedSecrets"] = allowedSecrets.isEmpty ? nil : .strings(allowedSecrets)
+      parameters["bundles"] = .strings(bundles.map(\.name.text))
+      if let source {
+        parameters["from"] = .string(source.channel.name.text)
+        parameters["fromVersion"] = .string(source.version.text)
+      }
     }
+    let result: JSONValue = [
+      "added": .integer(outcome.counts.added), "changed": .integer(outcome.counts.changed),
+      "digest": outcome.channel?.answered(outcome.version)?.digest.map { .string($0.hex) } ?? .null,
+      "previous": .string(outcome.previous.text), "removed": .integer(outcome.counts.removed),
+      "version": .string(outcome.version.text),
+    ]
+    var members = result.object ?? JSONObject()
+    if let change = outcome.rollout { members["rollout"] = change.json }
     return AuditEvent(
-      kind.rawValue, app: app, channel: channel, parameters: .object(parameters),
-      result: [
-        "added": .integer(outcome.counts.added), "changed": .integer(outcome.counts.changed),
-        "digest": outcome.channel?.digest.map { .string($0.hex) } ?? .null,
-        "previous": .string(outcome.previous.text), "removed": .integer(outcome.counts.removed),
-        "version": .string(outcome.version.text),
-      ])
+      name, app: app, channel: channel, parameters: .object(parameters), result: .object(members))
   }
 }

@@ -98,7 +98,7 @@ package struct ReleaseOutcome: Sendable {
   package let changed: Bool
   /// The channel afterwards; nil only in a dry run or an empty publish for an app or channel that doesn't exist.
   package var channel: ChannelInfo?
-  /// The channel's newest version afterwards.
+  /// The version that was made; if none was, the channel's full version.
   package let version: ManifestVersion
   /// The channel's newest version before.
   package let previous: ManifestVersion
@@ -132,6 +132,8 @@ package struct ReleaseOutcome: Sendable {
   package internal(set) var planned: [PlannedChange] = []
   /// The channel's other documents, if the release changed them.
   package internal(set) var extras: ChannelExtras?
+  /// What it did, or would do, to the channel's rollouts; nil: nothing.
+  package internal(set) var rollout: RolloutChange?
 }
 
 /// The change that a planned release would make to one URL of its channel's manifest.
@@ -161,10 +163,10 @@ extension ReleaseOutcome {
   /// The outcome if the channel already is as requested.
   static func unchanged(_ plan: ReleasePlan) -> ReleaseOutcome {
     ReleaseOutcome(
-      changed: false, channel: plan.channel, version: plan.channel?.version ?? .none,
+      changed: false, channel: plan.channel, version: plan.unchangedVersion,
       previous: plan.channel?.version ?? .none, at: plan.channel?.at ?? 0, changes: [],
       counts: ChangeCounts(),
-      bundles: plan.bundles.map(Bundle.init), newBytes: 0, resources: plan.resources, bytes: plan.bytes,
+      bundles: plan.reported.map(Bundle.init), newBytes: 0, resources: plan.resources, bytes: plan.bytes,
       createdApp: false, createdChannel: false, missing: [])
   }
 
@@ -172,7 +174,7 @@ extension ReleaseOutcome {
     var outcome = ReleaseOutcome(
       changed: true, channel: plan.channel, version: plan.channel?.nextVersion ?? ManifestVersion(1),
       previous: plan.channel?.version ?? .none, at: max(now, plan.channel?.at ?? 0), changes: [],
-      counts: plan.counts, bundles: plan.bundles.map(Bundle.init), newBytes: plan.newBytes,
+      counts: plan.counts, bundles: plan.reported.map(Bundle.init), newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes, createdApp: !plan.appExists,
       createdChannel: plan.channel == nil, missing: missing)
     outcome.planned = plan.union.map {

@@ -29,13 +29,21 @@ struct ReleasePlan: Sendable {
   let channel: ChannelInfo?
   let appExists: Bool
   /// The bundles that change, in the order of the request.
-  let bundles: [Bundle]
+  var bundles: [Bundle]
   /// The changes to the channel's manifest, the union of its bundles, sorted by URL.
-  let union: [Step]
+  var union: [Step]
   /// The ids of the URLs that the channel has seen before.
   let urlIDs: [ResourceURL: Int64]
   /// Resources with the wanted content that another bundle holds under the same URL.
   let shared: [ResourceURL: Int64]
+  /// What the release does to the channel's rollouts.
+  var effect = RolloutEffect.none
+  /// The bundles that the request is about, out of those that change; nil: all.
+  var asked: Set<BundleName>?
+  /// The bundles of the candidate that is to be made again.
+  var candidateBundles: [BundleName] = []
+  /// The version that has the wanted content, if nothing is released and that isn't the full version.
+  var holder: ManifestVersion?
 
   var isChange: Bool { bundles.contains { !$0.steps.isEmpty } }
   var counts: ChangeCounts { Self.counts(union) }

@@ -12,6 +12,8 @@ struct ReleasePlanner {
   private var mayRepeat = true
   private var infos: [BundleInfo?] = []
   private var bounds: HostBounds
+  /// How many bundles, from the first, the request is about.
+  private var bounded = 0
 
   /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet;
   /// such a URL allocates nothing else.
@@ -59,15 +61,33 @@ struct ReleasePlanner {
     bounds = HostBounds(channel, token: request.author, request.hosts)
   }
 
+  /// Plans a release, with what it does to an open rollout.
   /// - Throws: the refusals of `StoreError`'s section on releases; all conflicts at once.
   static func plan(_ request: ReleaseInput, in db: Database) throws(StoreError) -> ReleasePlan {
     try request.check()
     let (channel, appExists) = try channel(of: request, in: db)
-    let newest = channel?.version ?? .none
-    if let planned = request.replaces, planned != newest {
+    // Releases build on the full version.
+    let newest = channel?.full.version ?? .none
+    if let planned = request.replaces, planned != newest, planned != channel?.version ?? .none {
       throw .otherVersion(planned: planned, newest: newest)
     }
+    if request.rollout != nil, newest == .none { throw .rolloutOfFirst }
+    if let channel, let rollout = channel.rollout {
+      return try RolloutPlanner(request, channel, rollout, in: db).plan()
+    }
+    var plan = try plan(request, on: channel, appExists: appExists, in: db)
+    if request.rollout != nil { plan.effect = .opens }
+    return plan
+  }
+
+  /// Plans a release on what is live.
+  /// - Parameter bounded: how many of the request's bundles, from the first, may name only the hosts of its lists; nil: all.
+  static func plan(
+    _ request: ReleaseInput, on channel: ChannelInfo?, appExists: Bool = true, bounded: Int? = nil,
+    in db: Database
+  ) throws(StoreError) -> ReleasePlan {
     var planner = ReleasePlanner(request, channel, in: db)
+    planner.bounded = bounded ?? request.bundles.count
     for index in request.bundles.indices { try planner.collectDesired(index) }
     return try planner.finish(appExists: appExists)
   }
@@ -92,7 +112,8 @@ struct ReleasePlanner {
     var info: BundleInfo?
     if let channel { info = try db.bundle(bundle.name, of: channel.id) }
     infos.append(info)
-    try checkLimit(bundle.name, info)
+    // What only follows the full version again is no part of the request.
+    if index < bounded { try checkLimit(bundle.name, info) }
     switch bundle.change {
     case .unpublish:
       guard let info else { throw .unknownBundle(bundle.name) }
@@ -108,7 +129,11 @@ struct ReleasePlanner {
   }
 
   private func checkLimit(_ name: BundleName, _ info: BundleInfo?) throws(StoreError) {
-    guard let limit = request.ifVersion, let info, info.version > limit, let channel else { return }
+    guard let limit = request.ifVersion, var info, info.version > limit, let channel else { return }
+    if channel.rollout != nil {
+      info = try db.bundle(info, atFull: channel.full.version)
+      if info.version <= limit { return }
+    }
     let kept = try db.stamp(of: info.version, in: channel.id)
     throw .changedSince(
       name, limit: limit, release: kept ?? ReleaseStamp(version: info.version, author: "", at: 0))
@@ -119,6 +144,13 @@ struct ReleasePlanner {
     since base: ManifestVersion, _ info: BundleInfo?, _ name: BundleName, at index: Int
   ) throws(StoreError) {
     guard base != info?.version ?? .none else { return }
+    var base = base
+    // What the bundle holds in the full version is known, whether or not the release is kept that changed it last.
+    if let info, let channel, channel.rollout != nil, base != .none,
+      try db.bundle(info, atFull: channel.full.version).version == base
+    {
+      base = channel.full.version
+    }
     guard base != .none else {
       guard let info else { return }
       for url in try db.liveURLs(ofBundle: info.id) { try setDesired(nil, under: url, at: index) }
@@ -134,7 +166,7 @@ struct ReleasePlanner {
   private mutating func setDesired(_ content: ResourceContent?, under url: ResourceURL, at index: Int)
     throws(StoreError)
   {
-    if content != nil { bounds.note(url) }
+    if content != nil, index < bounded { bounds.note(url) }
     if mayRepeat {
       if let place = places[url] { return touched[place].setDesired(content, at: index) }
       places[url] = touched.count

@@ -53,6 +53,16 @@ extension Database {
       """, channel, version.number, source.channel.id, source.version.number, source.bundle?.text)
   }
 
+  /// Records that a candidate that was made again has the source of the one before.
+  func copySource(of old: ManifestVersion, to new: ManifestVersion, in channel: Int64) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO release_source (channel_id, version, source_channel_id, source_version, bundle_id)
+      SELECT channel_id, ?3, source_channel_id, source_version, bundle_id FROM release_source
+      WHERE channel_id = ?1 AND version = ?2
+      """, channel, old.number, new.number)
+  }
+
   /// Records that a release was made in spite of a freeze.
   func recordOverride(
     _ reason: String?, _ freeze: ChannelFreeze?, _ version: ManifestVersion, in channel: Int64

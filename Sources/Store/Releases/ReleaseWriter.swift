@@ -11,6 +11,8 @@ struct ReleaseWriter {
   private let version: ManifestVersion
   /// Milliseconds since 1970.
   private let at: Int64
+  /// Whether the release is to go to a part of the fleet first.
+  private let isCandidate: Bool
 
   /// Ids found so far for types with their headers.
   private var contentTypes: [ResourceContent.Form: Int64] = [:]
@@ -32,6 +34,7 @@ struct ReleaseWriter {
     self.plan = plan
     self.request = request
     self.blobs = blobs
+    if case .remake = request.act { isCandidate = true } else { isCandidate = plan.effect == .opens }
     if let known = plan.channel {
       channel = known
     } else {
@@ -75,7 +78,7 @@ struct ReleaseWriter {
       channel: channel.id, version: version, kind: request.kind, at: at, author: request.author,
       message: request.message, digest: digest, counts: plan.counts, newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes
-    ).insert(in: db)
+    ).insert(isCandidate: isCandidate, in: db)
     try writeEntries(try writeBundles())
     return outcome(changes, digest)
   }
@@ -205,11 +208,12 @@ struct ReleaseWriter {
   }
 
   private func outcome(_ changes: [EntryChange], _ digest: SHA256) -> ReleaseOutcome {
-    ReleaseOutcome(
-      changed: true,
-      channel: channel.after(version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes),
+    let after = channel.after(
+      version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes)
+    return ReleaseOutcome(
+      changed: true, channel: request.kind == .rollback ? after.rolledBack() : after,
       version: version, previous: channel.version, at: at, changes: changes, counts: plan.counts,
-      bundles: plan.bundles.map(ReleaseOutcome.Bundle.init), newBytes: plan.newBytes,
+      bundles: plan.reported.map(ReleaseOutcome.Bundle.init), newBytes: plan.newBytes,
       resources: plan.resources,
       bytes: plan.bytes, createdApp: !plan.appExists, createdChannel: plan.channel == nil, missing: [])
   }

@@ -53,16 +53,24 @@ struct DerivedSweep {
   private struct Releases {
     /// The kept versions, by the channel's id as in folder names.
     var kept: [String: Set<Int64>] = [:]
-    private(set) var newest: [Int64: Int64] = [:]
-    /// When each version was replaced by the next one, in milliseconds since 1970; the newest has no entry.
+    /// The versions that each channel answers with: the newest, and the full one beside an open candidate.
+    private(set) var newest: [Int64: Set<Int64>] = [:]
+    /// When each version was replaced by the next one, in milliseconds since 1970; those that answers lead to have no entry.
     private var replaced: [String: [Int64: Int64]] = [:]
 
     init(_ db: Database) throws(StoreError) {
+      var last: [Int64: Int64] = [:]
       try db.each("SELECT channel_id, version, at FROM release ORDER BY channel_id, version") { row in
         let (channel, version) = (row.get(0, as: Int64.self), row.get(1, as: Int64.self))
-        if let before = newest[channel] { replaced[String(channel), default: [:]][before] = row.get(2) }
-        newest[channel] = version
+        if let before = last[channel] { replaced[String(channel), default: [:]][before] = row.get(2) }
+        last[channel] = version
         kept[String(channel), default: []].insert(version)
+      }
+      newest = last.mapValues { [$0] }
+      try db.each("SELECT channel_id, full_version FROM rollout WHERE state = 'open'") { row in
+        let (channel, version) = (row.get(0, as: Int64.self), row.get(1, as: Int64.self))
+        newest[channel, default: []].insert(version)
+        replaced[String(channel)]?[version] = nil
       }
     }
 

@@ -90,6 +90,8 @@ extension Database {
     for version in try newestVersions(of: channel, limit: max(1, policy.versions)) {
       reasons[version.number] = [reasons.isEmpty ? .live : .recent]
     }
+    // The others get it beside the candidate, which is the newest.
+    if let rollout = try openRollout(of: channel) { reasons[rollout.full.number] = [.live] }
     for (version, reason) in try reported(in: channel, policy, now, recent: Set(reasons.keys)) {
       reasons[version, default: []].append(reason)
     }

@@ -21,6 +21,11 @@ extension Store {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        if plan.concernsRollout(request) {
+          let input = try plan.input(request, in: db)
+          let release = try ReleasePlanner.plan(input, in: db)
+          if release.acts { outcome.release.rollout = release.forecast(of: input, now: clock()) }
+        }
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
           let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
@@ -34,11 +39,14 @@ extension Store {
       keeping: record, now: clock(), goesFirst: true,
       then: { (outcome) throws(StoreError) in
         try step("rollback")
-        if outcome.release.changed || outcome.release.extras != nil { committed(outcome.release) }
+        if outcome.release.isToShow { committed(outcome.release) }
       }
     ) { (db) throws(StoreError) in
       try step("rollback")
       let plan = try RollbackPlan(request, in: db)
+      if plan.concernsRollout(request) {
+        return plan.outcome(try writeBesideRollout(plan, of: request, in: db, digest: digest))
+      }
       guard plan.isChange else {
         var release = plan.release(changed: false, now: clock())
         try follow(request, plan, at: plan.channel.version, in: db, &release)
@@ -46,6 +54,19 @@ extension Store {
       }
       return plan.outcome(try write(plan, of: request, in: db, digest: digest))
     }
+  }
+
+  /// Makes a rollback as a release, which knows what becomes of rollouts.
+  private func writeBesideRollout(
+    _ plan: RollbackPlan, of request: RollbackInput, in db: Database,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
+  ) throws(StoreError) -> ReleaseOutcome {
+    let input = try plan.input(request, in: db)
+    var release = try write(try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
+    let receipt = release.receipt
+    try follow(request, plan, at: release.version, in: db, &release)
+    release.receipt = receipt ?? release.receipt
+    return release
   }
 
   private func write(
@@ -120,6 +141,31 @@ extension RollbackPlan.Bundle {
 }
 
 extension RollbackPlan {
+  /// Whether it opens a rollout, or one is open.
+  fileprivate func concernsRollout(_ request: RollbackInput) -> Bool {
+    request.rollout != nil || channel.rollout != nil
+  }
+
+  /// The same rollback as a release.
+  fileprivate func input(_ request: RollbackInput, in db: Database) throws(StoreError) -> ReleaseInput {
+    let limit = min(target, channel.full.version)
+    var names = request.bundle.map { [$0] } ?? []
+    if request.bundle == nil {
+      names = try db.bundles(of: channel.id).filter { $0.version > limit }.map(\.name)
+    }
+    var input = ReleaseInput(
+      app: channel.app, channel: channel.name, author: request.actor.name, message: request.message,
+      bundles: names.map { BundleChange($0, .update(base: target, set: [:], remove: [])) },
+      dryRun: request.dryRun)
+    input.address = request.actor.address
+    input.hosts = request.hosts
+    input.breakGlass = request.breakGlass
+    input.source = ReleaseSource(channel: channel, version: target, bundle: request.bundle)
+    (input.rollout, input.ifNoRollout) = (request.rollout, request.ifNoRollout)
+    input.act = .rollback(bundle: request.bundle, withPrefetch: request.withPrefetch)
+    return input
+  }
+
   fileprivate func outcome(_ release: ReleaseOutcome) -> RollbackOutcome {
     RollbackOutcome(
       release: release, target: target,

@@ -3,7 +3,7 @@ import Manifests
 /// A version as people refer to it: by its number, or by a time at which it was live.
 package enum VersionName: Hashable, Sendable {
   case number(ManifestVersion)
-  /// The version that devices got at that time, in milliseconds since 1970.
+  /// The full version at that time, in milliseconds since 1970.
   case moment(Int64)
 }
 
@@ -38,6 +38,10 @@ package struct RollbackInput: Sendable {
   package var withPrefetch = false
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
+  /// Whom it goes to first; nil: to all.
+  package var rollout: RolloutAudience?
+  /// Refuse the rollback if it would end an open rollout, or change what its candidate is made on.
+  package var ifNoRollout = false
 
   /// Creates a rollback that leaves the prefetch config alone.
   package init(
@@ -87,8 +91,11 @@ extension Database {
     }
     let live = try value(
       Int64.self,
-      "SELECT version FROM release WHERE channel_id = ? AND at <= ? ORDER BY version DESC LIMIT 1",
-      channel.id, moment)
+      """
+      SELECT version FROM release WHERE channel_id = ?1 AND at <= ?2 AND version NOT IN (
+        SELECT version FROM rollout WHERE channel_id = ?1 AND state <> 'completed')
+      ORDER BY version DESC LIMIT 1
+      """, channel.id, moment)
     if let live, try !hasGap(after: live, in: channel) { return ManifestVersion(live) }
     let oldest =
       try value(

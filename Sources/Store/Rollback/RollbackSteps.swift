@@ -64,7 +64,8 @@ struct RollbackSteps {
 }
 
 extension Database {
-  /// The version that is this many steps back for the whole channel.
+  /// The version that is this many steps back from the full version for the whole channel. Versions that only a part of the fleet
+  /// got aren't counted.
   func stepsBack(_ steps: Int, in channel: ChannelInfo) throws(StoreError) -> ManifestVersion {
     let releases = try all(
       """
@@ -82,7 +83,9 @@ extension Database {
       FROM release AS r
       LEFT JOIN release_source AS s ON s.channel_id = r.channel_id AND s.version = r.version
         AND s.source_channel_id = r.channel_id
-      WHERE r.channel_id = ? ORDER BY r.version
+      WHERE r.channel_id = ?1 AND r.version NOT IN (
+        SELECT version FROM rollout WHERE channel_id = ?1 AND state <> 'completed')
+      ORDER BY r.version
       """, channel.id
     ) { row in
       let digest: [UInt8] = row.get(1)
@@ -96,7 +99,7 @@ extension Database {
     return try RollbackSteps(releases).target(steps)
   }
 
-  /// The version that is this many steps back for one bundle.
+  /// The version that is this many steps back from the full version for one bundle; as above.
   func stepsBack(_ steps: Int, of bundle: BundleInfo, in channel: ChannelInfo) throws(StoreError)
     -> ManifestVersion
   {
@@ -108,7 +111,9 @@ extension Database {
       FROM release_bundle AS b
       LEFT JOIN release_source AS s ON s.channel_id = b.channel_id AND s.version = b.version
         AND s.source_channel_id = b.channel_id
-      WHERE b.bundle_id = ? ORDER BY b.version
+      WHERE b.bundle_id = ?1 AND b.version NOT IN (
+        SELECT version FROM rollout WHERE channel_id = b.channel_id AND state <> 'completed')
+      ORDER BY b.version
       """, bundle.id
     ) { row in
       let version: Int64 = row.get(0)

@@ -16,7 +16,8 @@ struct ReleaseRow {
   let resources: Int
   let bytes: Int64
 
-  func insert(in db: Database) throws(StoreError) {
+  /// - Parameter isCandidate: whether it goes to a part of the fleet first; the others mustn't pass a rollback that they don't get.
+  func insert(isCandidate: Bool = false, in db: Database) throws(StoreError) {
     try db.run(
       """
       INSERT INTO release (channel_id, version, kind, at, author, message, digest, added, changed, removed,
@@ -24,7 +25,7 @@ struct ReleaseRow {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, channel, version.number, kind.rawValue, at, author, message, digest, counts.added, counts.changed,
       counts.removed, newBytes, resources, bytes)
-    if kind == .rollback { try ChannelRow.noteRollback(version, of: channel, in: db) }
+    if kind == .rollback, !isCandidate { try ChannelRow.noteRollback(version, of: channel, in: db) }
   }
 
   /// The newest `limit` releases of a channel below a version, newest first.

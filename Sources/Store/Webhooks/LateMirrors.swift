@@ -58,7 +58,8 @@ extension Database {
 
   /// The mirrors that have lacked a release of a channel for too long.
   fileprivate func lateMirrors(now: Int64) throws(StoreError) -> [LateMirror] {
-    let channels = try channels()
+    // A copy's version is the full one; a candidate comes beside it.
+    let channels = try channels().map(\.full)
     var late: [LateMirror] = []
     for (id, name) in try all(
       "SELECT id, name FROM mirror ORDER BY name",
@@ -73,8 +74,9 @@ extension Database {
         guard let newest = newestOf[MessagePlace(app: channel.app, channel: channel.name)],
           newest < channel.version,
           let since = try value(
-            Int64?.self, "SELECT min(at) FROM release WHERE channel_id = ? AND version > ?", channel.id,
-            newest.number) ?? nil, now - since > Store.mirrorMayLag
+            Int64?.self,
+            "SELECT min(at) FROM release WHERE channel_id = ? AND version > ? AND version <= ?", channel.id,
+            newest.number, channel.version.number) ?? nil, now - since > Store.mirrorMayLag
         else { continue }
         late.append(LateMirror(mirror: name, channel: channel, version: newest, since: since))
       }

@@ -97,6 +97,8 @@ extension AuditEvent {
     switch name {
     case "publish", "unpublish", "promote", "rebase": [release(actor, receipt)]
     case "rollback": [rollback(actor, receipt)]
+    case "rollout.halt": [halt(actor, receipt)]
+    case _ where name.hasPrefix("rollout."): [rollout(actor, receipt)]
     case "channel.freeze", "channel.thaw": [freeze(actor, receipt)]
     case "purge": [purge(actor, receipt)]
     case _ where name.hasPrefix("policy."): policy(actor, receipt)
@@ -141,7 +143,7 @@ extension AuditEvent {
         ("changes", .object(JSONObject(counts.map { .init(key: $0.name, value: .integer($0.count)) }))),
         ("from", asked("from")), ("fromVersion", asked("fromVersion")), ("kind", .string(name)),
         ("message", asked("message")), ("previous", got("previous")), ("publicURL", asked("publicURL")),
-        ("version", got("version")),
+        ("rollout", got("rollout")), ("version", got("version")),
       ])
     let verb = ["unpublish": "unpublished", "promote": "promoted", "rebase": "moved"][name] ?? "published"
     let origin = asked("from").string.map { " from \($0) \(asked("fromVersion").string ?? "")" } ?? ""
@@ -151,8 +153,57 @@ extension AuditEvent {
     let brackets = (few + [sums.joined(separator: ", ")]).filter { !$0.isEmpty }.joined(separator: ": ")
     return message(
       .release, data,
-      "\(place): \(actor.name) \(verb) version \(got("version").string ?? "")\(origin)"
+      "\(place): \(actor.name) \(verb) version \(got("version").string ?? "")\(origin)\(toSome)"
         + (brackets.isEmpty ? "" : " (\(brackets))") + because(asked("message")))
+  }
+
+  /// ` to 5 % of the devices`; nothing for a release that goes to all.
+  private var toSome: String {
+    guard let rollout = result["rollout"], rollout["candidate"] == result["version"] else { return "" }
+    return " to \(Self.share(rollout["share"]))"
+  }
+
+  private static func share(_ value: JSONValue?) -> String {
+    let share = value?.integer ?? 0
+    let cents = share % 100
+    let rest = cents == 0 ? "" : cents % 10 == 0 ? ".\(cents / 10)" : cents < 10 ? ".0\(cents)" : ".\(cents)"
+    return "\(share / 100)\(rest) % of the devices"
+  }
+
+  private func rollout(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
+    let version = got("version").string ?? ""
+    let data = data(
+      actor, receipt,
+      [
+        ("act", .string(String(name.dropFirst("rollout.".count)))), ("breakGlass", asked("breakGlass")),
+        ("is", got("is")), ("previous", got("previous")), ("version", got("version")), ("was", got("was")),
+      ])
+    let words: String
+    switch name {
+    case "rollout.complete": words = "completed the rollout of version \(version): all devices get it"
+    case "rollout.pause": words = "paused the rollout of version \(version)"
+    case "rollout.resume":
+      words = "resumed the rollout of version \(version), to \(Self.share(got("is")["share"]))"
+    default:
+      words =
+        "set the rollout of version \(version) to \(Self.share(got("is")["share"])), from "
+        + Self.share(got("was")["share"])
+    }
+    return message(.rollout, data, "\(place): \(actor.name) \(words)")
+  }
+
+  private func halt(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
+    let candidate = got("rollout")["ended"] ?? .null
+    let data = data(
+      actor, receipt,
+      [
+        ("candidate", candidate), ("message", asked("message")), ("previous", got("previous")),
+        ("to", asked("to")), ("version", got("version")),
+      ])
+    return message(
+      .halt, data,
+      "\(place): \(actor.name) halted the rollout of version \(candidate.string ?? ""); version "
+        + "\(got("version").string ?? "") takes it back" + because(asked("message")))
   }
 
   /// The most items of a list that a message names.

@@ -16,7 +16,8 @@ extension Command {
 }
 
 extension ReleaseMembers {
-  /// Returns the members with the values of `-m`, `--if-version`, `--break-glass`, `--now` and `--dry-run`.
+  /// Returns the members with the values of `-m`, `--if-version`, `--break-glass`, `--now`, `--dry-run`
+  /// and those about rollouts.
   func filled(_ arguments: Arguments) throws -> Self {
     var request = self
     request.message = try arguments.text("message") ?? ""
@@ -24,6 +25,8 @@ extension ReleaseMembers {
     request.breakGlass = try arguments.breakGlass()
     request.now = arguments.has("now")
     request.dryRun = arguments.has("dry-run")
+    request.rollout = try RolloutCommand.terms(arguments)
+    request.ifNoRollout = arguments.has("if-no-rollout") ? true : nil
     return request
   }
 }
@@ -67,6 +70,11 @@ extension ReleaseAnswer {
   func forecastLines(_ terminal: Terminal) -> [String] {
     guard let update = forecast?.update, !terminal.isQuiet else { return [] }
     return ["devices on version \(previous) download \(update.formatted)"]
+  }
+
+  /// What it did, or would do, to the channel's rollouts.
+  func rolloutLines(dryRun: Bool, _ terminal: Terminal) -> [String] {
+    rollout?.lines(dryRun: dryRun, terminal) ?? []
   }
 
   /// The receipt, which names the release's row in the audit trail.

@@ -101,7 +101,8 @@ import Testing
       #expect(patches.answer(from: 1, to: channel) != nil)
     }
     #expect((1...20).filter { patches.answer(from: $0, to: channel) != nil } == [1, 18, 19, 20])
-    patches.forget(channel.channel.id, before: ManifestVersion(41))
+    try origin.publish(["a.js": "next", "b.js": "b"])
+    patches.forget(try #require(origin.origin.catalog.current.channels.first))
     #expect(patches.count == 0 && patches.byteCount == 0)
   }
 

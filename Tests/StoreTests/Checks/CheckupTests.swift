@@ -45,6 +45,13 @@ import Testing
     ("release-total", "UPDATE release SET bytes = bytes + 1 WHERE version = 3"),
     ("bundle-total", "UPDATE bundle SET resources = 7"),
     ("bundle-future", "UPDATE bundle SET version = 7"),
+    (
+      "rollout-versions",
+      """
+      INSERT INTO rollout (channel_id, version, full_version, seed, share, state, author, started_at, changed_at, changed_by)
+      VALUES (1, 2, 1, 's', 1, 'open', 'ci', 1, 1, 'ci')
+      """
+    ),
     ("audit-chain", "UPDATE audit SET result = '{}' WHERE id = 3"),
     ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
     ("script-bytes", "INSERT INTO policy_script VALUES (zeroblob(32), x'61', 1)"),

@@ -45,8 +45,8 @@ struct ChannelHandler: APIHandler {
     let extras = try store.extras(of: channel)
     return .json(
       ChannelOverview(
-        ChannelSummary(channel, try store.freeze(of: channel)), digest: channel.digest,
-        bundles: try store.bundles(of: channel).map {
+        ChannelSummary(channel, try store.freeze(of: channel)), digest: channel.full.digest,
+        bundles: try store.fullBundles(of: channel).map {
           .init(name: $0.name, version: $0.version, resources: $0.resources, bytes: $0.bytes)
         }, isDefaultApp: try store.defaultApp() == channel.app, origin: try store.originID(),
         damaged: damaged,
@@ -55,11 +55,11 @@ struct ChannelHandler: APIHandler {
           files: Int64(scrub.files), bytes: scrub.bytes,
           oldest: scrub.oldest.map { Moment(milliseconds: $0) }),
         deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
-        interval: extras.interval, reports: extras.reports, rollback: channel.rollback,
+        interval: extras.interval, reports: extras.reports, rollback: channel.full.rollback,
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
         prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
-          .map { .init($0) }))
+          .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) }))
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`
@@ -143,7 +143,9 @@ struct ChannelHandler: APIHandler {
 }
 
 extension ChannelSummary {
-  fileprivate init(_ channel: ChannelInfo, _ freeze: ChannelFreeze? = nil) {
+  fileprivate init(_ newest: ChannelInfo, _ freeze: ChannelFreeze? = nil) {
+    // What all devices follow.
+    let channel = newest.full
     self.init(
       app: channel.app, channel: channel.name, version: channel.version,
       at: channel.at.map { Moment(milliseconds: $0) }, resources: channel.resources, bytes: channel.bytes,

@@ -17,7 +17,13 @@ struct HistoryHandler: APIHandler {
       before = ManifestVersion(try store.version(name, of: channel).number + 1)
     }
     let releases = try store.log(channel, limit: limit, before: before)
-    return .json(ReleaseLog(releases: releases.map { ReleaseInfo($0) }))
+    return .json(
+      ReleaseLog(
+        releases: try releases.map {
+          var info = ReleaseInfo($0)
+          info.rollout = try store.rollout(of: $0.version, in: channel).map { RolloutInfo($0) }
+          return info
+        }))
   }
 
   /// `GET …/diff?from=A&to=B`
@@ -78,7 +84,7 @@ struct HistoryHandler: APIHandler {
     guard let text = request.text("url"), let url = try? ResourceURL(text) else {
       throw Problem.badRequest("url= must be the URL of a resource")
     }
-    let name = try request.versionName("version") ?? .number(channel.version)
+    let name = try request.versionName("version") ?? .number(channel.full.version)
     let version = try store.version(name, of: channel)
     guard let entry = try store.entry(url, of: channel, at: version) else {
       throw Problem(.notFound, "unknown-url", "version \(version) has no \(url)")
@@ -89,7 +95,7 @@ struct HistoryHandler: APIHandler {
   /// `GET …/manifest`: the canonical resourcemap of a version, byte for byte as devices got it.
   func manifest() throws -> Response {
     let channel = try context.channel()
-    let name = try request.versionName("version") ?? .number(channel.version)
+    let name = try request.versionName("version") ?? .number(channel.full.version)
     let version = try store.version(name, of: channel)
     let map = try ManifestMap(store, channel, at: version)
     return .json(map.body(), with: ("X-Xcache-Version", version.text))
@@ -104,6 +110,7 @@ struct HistoryHandler: APIHandler {
     // Of the first version, what a new device downloads.
     let before = try store.versions(channel, below: version, limit: 1).first ?? ManifestVersion.none
     info.cost = TransferCost(try cost(channel, from: before, to: version))
+    info.rollout = try store.rollout(of: version, in: channel).map { RolloutInfo($0) }
     info.receipt = try store.receipt(of: record, in: channel)?.text
     return .json(info)
   }

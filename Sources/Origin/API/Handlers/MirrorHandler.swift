@@ -20,15 +20,17 @@ struct MirrorHandler: APIHandler {
       (request.text("channels") ?? ChannelName.online.text).split(separator: ",").map(String.init))
     let keep = try request.number("keep", in: 0...1000) ?? 5
     var channels: [MirrorOverview.Channel] = []
-    for info in try store.channels() {
+    for newest in try store.channels() {
+      let info = newest.full
       guard names.contains("*") || names.contains(info.name.text), let digest = info.digest,
         caller.allows(.read, app: info.app, channel: info.name)
       else { continue }
-      channels.append(
-        .init(
-          app: info.app, appID: UInt64(clamping: info.appID), channel: info.name, publicURL: info.publicURL,
-          version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
-          extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info)))
+      var channel = MirrorOverview.Channel(
+        app: info.app, appID: UInt64(clamping: info.appID), channel: info.name, publicURL: info.publicURL,
+        version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
+        extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info))
+      channel.candidateDigest = newest.rollout == nil ? nil : newest.digest
+      channels.append(channel)
     }
     var overview = MirrorOverview(
       origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,

@@ -26,6 +26,8 @@ struct PromotionHandler: APIHandler {
     input.address = request.address
     input.hosts = caller.hosts
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    input.rollout = try RolloutHandler.audience(body.rollout)
+    input.ifNoRollout = body.ifNoRollout ?? false
     for bundle in input.bundles { try caller.check(bundle: bundle.name) }
     guard !input.bundles.isEmpty else { throw Self.nothing(in: source) }
     if body.withPrefetch == true {
@@ -162,7 +164,7 @@ struct PromotionHandler: APIHandler {
     let bundle = try body.bundle.map { try BundleName($0) }
     let name = try VersionName.read(body.version, member: "version")
     let channel = try store.channel(names.app, from)
-    let version = try store.version(name ?? .number(channel.version), of: channel)
+    let version = try store.version(name ?? .number(channel.full.version), of: channel)
     let isEmpty = version == .none && name == nil
     return (
       ReleaseSource(channel: channel, version: version, bundle: bundle),

@@ -106,6 +106,8 @@ struct ReleaseHandler: APIHandler {
     input.address = request.address
     input.hosts = caller.hosts
     input.breakGlass = try Self.breakGlass(options.breakGlass)
+    input.rollout = try RolloutHandler.audience(options.rollout)
+    input.ifNoRollout = options.ifNoRollout ?? false
     return input
   }
 
@@ -168,6 +170,7 @@ extension ReleaseAnswer {
       createdApp: outcome.createdApp, createdChannel: outcome.createdChannel, missing: outcome.missing,
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
     freeze = outcome.freeze.map { FreezeInfo($0) }
+    rollout = outcome.rollout.map { RolloutChangeInfo($0) }
   }
 }
 

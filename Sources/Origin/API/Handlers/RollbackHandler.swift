@@ -85,6 +85,8 @@ struct RollbackHandler: APIHandler {
       ifVersion: try context.ifVersion(body.ifVersion),
       breakGlass: try ReleaseHandler.breakGlass(body.breakGlass), dryRun: body.dryRun ?? false)
     input.withPrefetch = body.withPrefetch ?? false
+    input.rollout = try RolloutHandler.audience(body.rollout)
+    input.ifNoRollout = body.ifNoRollout ?? false
     input.hosts = caller.hosts
     return input
   }

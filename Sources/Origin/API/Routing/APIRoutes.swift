@@ -99,6 +99,12 @@ extension APIRoute {
     channel("/rebase", [.post: .change(.channel(.admin), ChannelHandler.rebase)]),
     channel("/remove", [.post: .change(.channel(.admin), ChannelHandler.remove)]),
     channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)], .recovery),
+    channel("/rollout", [.get: .reply(.channel(.read), RolloutHandler.list)]),
+    channel("/rollout/set", [.post: .change(.channel(.publish), RolloutHandler.set)]),
+    channel("/rollout/pause", [.post: .change(.channel(.publish), RolloutHandler.pause)], .recovery),
+    channel("/rollout/resume", [.post: .change(.channel(.publish), RolloutHandler.resume)]),
+    channel("/rollout/complete", [.post: .change(.channel(.publish), RolloutHandler.complete)]),
+    channel("/rollout/halt", [.post: .change(.channel(.publish), RolloutHandler.halt)], .recovery),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 

@@ -106,6 +106,13 @@ extension Problem {
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
+    case .rolloutOpen(_, _, let candidate):
+      self.init(.conflict, "rollout-open", words, [.init(key: "candidate", value: .string(candidate.text))])
+    case .noRollout: self.init(.conflict, "no-rollout", words)
+    case .otherRollout(_, let open):
+      self.init(
+        .conflict, "other-rollout", words, [.init(key: "candidate", value: .string(open.candidate.text))])
+    case .rolloutOfFirst: self.init(.conflict, "rollout-of-first", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
     case .notPinned: self.init(.notFound, "not-pinned", words)
     case .unknownLease: self.init(.notFound, "unknown-lease", words)

@@ -28,7 +28,9 @@ struct ReleaseDocument: StreamedContent {
 
   /// The members other than the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
   private static let known: Set = [
-    "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifVersion", "message", "now", "plan", "replaces",
+    "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifNoRollout", "ifVersion", "message", "now",
+    "plan",
+    "replaces", "rollout",
   ]
   private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
 

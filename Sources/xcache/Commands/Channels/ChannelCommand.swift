@@ -174,16 +174,19 @@ enum HostOutput {
 /// The value of `--reports`: a share of batches, in hundredths of a percent.
 enum Percentage {
   /// Reads `10`, `10%` or `0.25%`.
-  static func read(_ text: String) throws -> Int {
+  static func read(_ text: String) throws -> Int { try read(text) { UsageError(rule(text)) } }
+
+  /// Reads a percentage; `refusal` returns the error for anything else.
+  static func read(_ text: String, refusal: () -> UsageError) throws -> Int {
     let number = text.hasSuffix("%") ? text.dropLast() : text[...]
     let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     let (whole, fraction) = (parts.first ?? "", parts.count > 1 ? parts[1] : "0")
     let areDigits = (whole + fraction).utf8.allSatisfy { (0x30...0x39).contains($0) }
     guard areDigits, (1...3).contains(whole.utf8.count), (1...2).contains(fraction.utf8.count),
       let percent = Int(whole), let rest = Int(fraction)
-    else { throw UsageError(rule(text)) }
+    else { throw refusal() }
     let share = percent * 100 + rest * (fraction.utf8.count == 1 ? 10 : 1)
-    guard share <= AnswerExtras.allReports else { throw UsageError(rule(text)) }
+    guard share <= AnswerExtras.allReports else { throw refusal() }
     return share
   }
 

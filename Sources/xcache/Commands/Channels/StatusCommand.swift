@@ -109,6 +109,12 @@ enum StatusCommand {
           + "     a release\(bundles) by \(staged.author), \(staged.at.formatted), isn't visible: "
           + "\(staged.reason.onOneLine); tried \(Count.text(staged.attempts, "time")), and again by itself")
     }
+    if let rollout = overview.rollout {
+      lines.append(
+        terminal.colour("ROLLOUT", .yellow)
+          + "    version \(rollout.version) goes to \(rollout.audience)\(rollout.paused ? ", paused" : ""), by "
+          + "\(rollout.author) since \(rollout.at.formatted)")
+    }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }

@@ -88,7 +88,7 @@ enum ServeMirror {
     return MirrorMonitor(
       WebReader(url),
       newest: {
-        let channels = (try? store.channels()) ?? []
+        let channels = ((try? store.channels()) ?? []).map(\.full)
         return channels.filter { $0.version > .none }.map {
           MirrorMonitor.Newest(app: $0.app, channel: $0.name, version: $0.version)
         }

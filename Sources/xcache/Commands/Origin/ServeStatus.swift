@@ -43,7 +43,7 @@ struct ServeStatus: Sendable {
       "xcache_disk_reserve_bytes", "gauge",
       "Disk space reserved for urgent acts while the disk is full; 0: it is used up.", store.reserve.bytes
     )
-    let channels = ((try? store.channels()) ?? []).compactMap { channel in
+    let channels = ((try? store.channels()) ?? []).map(\.full).compactMap { channel in
       channel.at.map { ("{app=\"\(channel.app)\",channel=\"\(channel.name)\"}", $0, channel.version) }
     }
     add(

@@ -19,6 +19,8 @@ enum WebhookCommand {
       The origin sends each event as one POST request, after the act has been committed. Events:
       release      a new version by publish, unpublish, promote or a new public URL
       rollback     a new version by a rollback
+      rollout      a rollout was changed, paused, resumed or completed
+      halt         a rollout was halted
       kill         the kill switch was turned on, or got another end
       resume       the kill switch was turned off
       bypass       other pages are bypassed

@@ -58,6 +58,19 @@ enum LogCommand {
 
   /// Describes a release's kind, with the version whose content it restored.
   static func kind(_ release: ReleaseInfo) -> String {
+    kindOfAct(release) + (release.rollout.map { ", \(rollout($0))" } ?? "")
+  }
+
+  /// Describes a rollout from a release's point of view.
+  private static func rollout(_ rollout: RolloutInfo) -> String {
+    switch rollout.state {
+    case "open": "candidate, \(Percentage.text(rollout.share))\(rollout.paused ? ", paused" : "")"
+    case "completed": "candidate, completed"
+    default: "candidate, \(rollout.state)"
+    }
+  }
+
+  private static func kindOfAct(_ release: ReleaseInfo) -> String {
     // A rebase restores nothing: its source is the version whose entries it moved.
     guard let source = release.source, release.kind != "rebase" else { return release.kind }
     return release.kind == "promote"

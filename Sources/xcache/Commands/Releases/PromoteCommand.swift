@@ -37,7 +37,7 @@ enum PromoteCommand {
     ]
       + Command.release(
         ifVersion: "a bundle changed in --to",
-        dryRun: "show the files and the cost for devices; change nothing"),
+        dryRun: "show the files and the cost for devices; change nothing") + RolloutCommand.releaseOptions,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -129,9 +129,10 @@ enum PromoteCommand {
       lines.append("\(dryRun ? "would create" : "created") channel \(channel)")
     }
     let prefetch = answer.prefetch.map { [$0.message(from: answer.from, dryRun: dryRun)] } ?? []
+    let rollout = release.rolloutLines(dryRun: dryRun, terminal)
     guard release.isChanged else {
       return lines + ["nothing changed: \(channel) \(release.version) has the content of \(source)"]
-        + prefetch
+        + rollout + prefetch
     }
     if let update = answer.update, !terminal.isQuiet {
       lines.append("devices on version \(release.previous) download \(update.formatted)")
@@ -148,6 +149,6 @@ enum PromoteCommand {
     if !terminal.isQuiet {
       lines += (answer.takesBack ?? []).map { $0.line(dryRun: dryRun, in: channel) }
     }
-    return lines + prefetch + (dryRun ? [] : release.endLines(terminal))
+    return lines + rollout + prefetch + (dryRun ? [] : release.endLines(terminal))
   }
 }

@@ -43,6 +43,7 @@ enum PublishCommand {
         "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
       .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
       .flag("now", "make the release visible without waiting for deltas"),
+    ] + RolloutCommand.releaseOptions + [
       maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
       CheckCommand.noCheck, CheckCommand.allowSecret,

@@ -8,12 +8,13 @@ extension PublishResult {
     guard answer.isChanged else {
       let unchanged =
         "nothing changed: version \(answer.version) already has \(files == 1 ? "this" : "these") \(Count.text(files, "file"))"
-      if uploaded == 0 { return [unchanged] }
+      let rollout = answer.rolloutLines(dryRun: dryRun, terminal)
+      if uploaded == 0 { return [unchanged] + rollout }
       return [
         unchanged,
         "\(dryRun ? "would send" : "sent") \(Count.text(uploaded, "file")) again, because "
           + "\(uploaded == 1 ? "it was" : "they were") damaged at the origin",
-      ]
+      ] + rollout
     }
     var lines: [String] = []
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
@@ -27,6 +28,7 @@ extension PublishResult {
       dryRun
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
+    lines += answer.rolloutLines(dryRun: dryRun, terminal)
     if dryRun, !terminal.isQuiet { lines += pageLines }
     // The cost is useful to know, but not part of the result.
     if !terminal.isQuiet, let preparation = preparation?.value {

@@ -37,7 +37,7 @@ enum RollbackCommand {
     ]
       + Command.release(
         ifVersion: "any of it changed",
-        dryRun: "show the patch and its cost for devices; change nothing"),
+        dryRun: "show the patch and its cost for devices; change nothing") + RolloutCommand.releaseOptions,
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -197,8 +197,10 @@ enum RollbackCommand {
   static func lines(_ answer: RollbackAnswer, dryRun: Bool, _ terminal: Terminal) -> [String] {
     let (release, target) = (answer.release, answer.target)
     let prefetch = answer.prefetch.map { [$0.message(dryRun: dryRun)] } ?? []
+    let rollout = release.rolloutLines(dryRun: dryRun, terminal)
     guard release.isChanged else {
-      return ["nothing changed: version \(release.version) has the content of version \(target)"] + prefetch
+      return ["nothing changed: version \(release.version) has the content of version \(target)"] + rollout
+        + prefetch
     }
     var lines: [String] = []
     let cost = terminal.isQuiet ? [] : cost(answer, of: release.previous)
@@ -211,7 +213,7 @@ enum RollbackCommand {
     for bundle in terminal.isQuiet ? [] : answer.takesBack {
       lines.append("undoes in \(bundle.bundle): \(bundle.list)")
     }
-    return lines + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
+    return lines + rollout + prefetch + (dryRun ? [] : cost + release.endLines(terminal))
   }
 
   /// Prints what a device would be sent.

@@ -46,6 +46,9 @@ enum ShowCommand {
       "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
       "digest    \(release.digest)",
     ]
+    if let rollout = release.rollout {
+      lines.append("rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused ? ", paused" : "")")
+    }
     if let cost = release.cost {
       // Of a first version, or one that replaces everything, this is what a new device downloads.
       let isAll = release.added == release.resources

@@ -17,7 +17,7 @@ enum UnpublishCommand {
     ]
       + Command.release(
         ifVersion: "the bundle changed", waits: false,
-        dryRun: "show the files and the cost for devices; change nothing"),
+        dryRun: "show the files and the cost for devices; change nothing") + [RolloutCommand.ifNoRollout],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -49,6 +49,7 @@ enum UnpublishCommand {
       arguments.has("dry-run")
         ? "dry run: −\(removed), would become version \(release.version)"
         : "−\(removed), \(terminal.colour("version \(release.version)", .bold))")
+    for line in release.rolloutLines(dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
     for line in release.receiptLines { terminal.say(line) }
     return .done
   }

@@ -1,0 +1,137 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// The rollouts of a channel: `/apps/{app}/channels/{channel}/rollout…`.
+struct RolloutHandler: APIHandler {
+  let context: RequestContext
+
+  private var releases: ReleaseService { context.api.releases }
+
+  /// How many rollouts are listed.
+  private static let listed = 20
+
+  /// `GET …/rollout`
+  func list() throws -> Response {
+    let channel = try context.channel()
+    return .json(
+      RolloutList(
+        full: channel.full.version, open: channel.rollout.map { RolloutInfo($0) },
+        rollouts: try store.rollouts(of: channel, limit: Self.listed).map { RolloutInfo($0) }))
+  }
+
+  /// `POST …/rollout/set`
+  func set(_ body: RolloutRequest) throws -> Response {
+    guard body.share != nil || body.groups != nil || body.app != nil else {
+      throw Problem.badRequest("\"share\", \"groups\" or \"app\" is required: what is to change")
+    }
+    let app = try body.app.map { try $0.isEmpty ? nil : Self.range($0) }
+    try Self.check(share: body.share, groups: body.groups)
+    return try change(.audience(share: body.share, groups: body.groups, app: app), body)
+  }
+
+  /// `POST …/rollout/pause`
+  func pause(_ body: RolloutRequest) throws -> Response { try change(.pause, body) }
+
+  /// `POST …/rollout/resume`
+  func resume(_ body: RolloutRequest) throws -> Response { try change(.resume, body) }
+
+  /// `POST …/rollout/complete`
+  func complete(_ body: RolloutRequest) throws -> Response { try change(.complete, body) }
+
+  private func change(_ change: RolloutInput.Change, _ body: RolloutRequest) throws
+    -> Response
+  {
+    if case .audience = change {
+    } else if body.share != nil || body.groups != nil || body.app != nil {
+      throw Problem.badRequest("\"share\", \"groups\" and \"app\" are for `set`")
+    }
+    let names = try context.names
+    try checkBundles()
+    var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
+    input.candidate = body.candidate
+    input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    return try context.answering { outcome in
+      APIAnswer(
+        RolloutAnswer(
+          rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),
+          receipt: outcome.receipt?.text))
+    } to: { [input] record in
+      try releases.changeRollout(input, record: record)
+    }
+  }
+
+  /// `POST …/rollout/halt`
+  func halt(_ body: RolloutHaltRequest) throws -> Response {
+    let names = try context.names
+    guard let reason = try HumanText.checked(body.message, member: "message", .message), !reason.isEmpty
+    else { throw Problem.badRequest("\"message\" is required: why the rollout is halted") }
+    try checkBundles()
+    return try context.answering { outcome in
+      APIAnswer(ReleaseAnswer(outcome, deltasStored: false), madeBy: outcome, dryRun: false)
+    } to: { record in
+      try releases.haltRollout(
+        (names.app, names.channel), body.candidate, reason: reason, by: actor, caller: caller, record: record)
+    }
+  }
+
+  /// A token for some bundles decides over rollouts of these.
+  private func checkBundles() throws {
+    guard caller.bundles != nil else { return }
+    for bundle in try store.candidateBundles(of: context.channel()) { try caller.check(bundle: bundle) }
+  }
+
+  // MARK: - Audiences
+
+  /// Reads whom a release is to go to first; nil if it goes to all.
+  static func audience(_ terms: RolloutTerms?) throws -> RolloutAudience? {
+    guard let terms else { return nil }
+    guard let share = terms.share ?? terms.groups.map({ _ in 0 }) else {
+      throw Problem.badRequest("\"rollout\" needs a \"share\", 0 to 10000, or \"groups\"")
+    }
+    try check(share: share, groups: terms.groups)
+    return RolloutAudience(share: share, groups: terms.groups ?? [], app: try terms.app.map(range))
+  }
+
+  private static func check(share: Int?, groups: [String]?) throws {
+    if let share, !(0...RolloutRule.all).contains(share) {
+      throw Problem.badRequest(
+        "\"share\" must be a number from 0 to 10000: how many of 10,000 devices are in")
+    }
+    let groups = groups ?? []
+    guard Set(groups).count <= RolloutRule.groupLimit else {
+      throw Problem.badRequest("\"groups\" may have at most \(RolloutRule.groupLimit) names")
+    }
+    for group in groups where !RolloutRule.isGroup(group) {
+      throw Problem.badRequest(
+        "\"groups\": \(String(group.prefix(64)).debugDescription) isn't a name: up to 32 of a-z, 0-9 and -, beginning with a letter"
+      )
+    }
+  }
+
+  private static func range(_ text: String) throws -> AppVersionRange {
+    do {
+      return try AppVersionRange(text)
+    } catch {
+      throw Problem.badRequest("\"app\": \(error)")
+    }
+  }
+}
+
+extension RolloutInfo {
+  init(_ rollout: Rollout) {
+    self.init(
+      version: rollout.candidate, full: rollout.full, state: rollout.state.rawValue,
+      share: rollout.audience.share, groups: rollout.audience.groups, app: rollout.audience.app?.text,
+      paused: rollout.isPaused, seed: rollout.seed, author: rollout.author,
+      at: Moment(milliseconds: rollout.startedAt), changedBy: rollout.changedBy,
+      changedAt: Moment(milliseconds: rollout.changedAt), reason: rollout.reason)
+  }
+}
+
+extension RolloutChangeInfo {
+  init(_ change: RolloutChange) {
+    self.init(ended: change.ended.map { RolloutInfo($0) }, open: change.open.map { RolloutInfo($0) })
+  }
+}

@@ -1,0 +1,257 @@
+import Manifests
+import OriginAPI
+import Publishing
+
+/// `xcache rollout show | set | pause | resume | complete | halt`: the release that goes to a part of the devices first.
+enum RolloutCommand {
+  static let command = Command(
+    name: "rollout", operands: "show | set [PERCENT] | pause | resume | complete | halt",
+    summary: "steer the release that goes to a part of the devices first",
+    examples: [
+      .init("show --app shop", "the open rollout, and the ones before"),
+      .init("set 25% --app shop", "let more devices in"),
+      .init("complete --app shop", "make it the version of all devices"),
+      .init("halt -m 'checkout is broken' --app shop", "take it back from those that have it"),
+    ],
+    notes: """
+      `publish --rollout 5%` (or promote, or rollback) begins a rollout: its version, the candidate, goes to 5 % of the
+      devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
+      set: the share of the devices (0.01% to 100%), the groups and the range of app versions; what isn't given stays.
+      pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
+      same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
+      A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
+      bundles takes its place. A frozen channel refuses set, resume and complete (exit code 3) without --break-glass,
+      but never pause and halt.
+      """,
+    options: Command.remote + Command.channel + [
+      appVersion.only("set"), group.only("set"),
+      .value("candidate", "V", "refuse if another version is the candidate").only(
+        "set", "pause", "resume", "complete", "halt"),
+      .value("message", "TEXT", short: "m", "why it is halted, for the log (halt)").only("halt"),
+      .value("break-glass", "REASON", "even if the channel is frozen; the reason is recorded").only(
+        "set", "resume", "complete"),
+      Command.all.only("show"),
+    ],
+    run: run)
+
+  static let appVersion = Option.value(
+    "app-version", "RANGE", "only these app versions: '>=4.2 <5'; any: all")
+  static let group = Option.value(
+    "group", "NAME", "also devices that the app gave this group; repeatable; none: no group")
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    switch arguments.operands.first {
+    case "show": return try show(arguments, terminal)
+    case "set": return try set(arguments, terminal)
+    case let verb? where ["pause", "resume", "complete"].contains(verb):
+      _ = try arguments.operands(verb)
+      return try change(verb, RolloutRequest(), arguments, terminal)
+    case "halt": return try halt(arguments, terminal)
+    default: throw UsageError("expected rollout show, set, pause, resume, complete or halt")
+    }
+  }
+
+  private static func show(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("show")
+    let remote = try RemoteOrigin(arguments)
+    let answer = try remote.api.rollouts(of: try remote.address)
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    let list = answer.value
+    if let open = list.open {
+      terminal.say(
+        terminal.colour("version \(open.version)", .bold)
+          + " goes to \(open.audience)\(open.paused ? "; paused: no further device is let in" : "")")
+      terminal.say("all other devices have version \(list.full)")
+      terminal.say("begun by \(open.author), \(open.at.formatted)")
+      if open.changedAt != open.at {
+        terminal.say("changed by \(open.changedBy), \(open.changedAt.formatted)")
+      }
+    } else {
+      terminal.say("no rollout is open: all devices have version \(list.full)")
+    }
+    let ended = list.rollouts.filter { $0.state != "open" }
+    if ended.isEmpty { return .done }
+    var table = Table(["VERSION", "SHARE", "STATE", "WHEN", "WHO", "WHY"], rightAligned: [0, 1])
+    for rollout in ended {
+      table.add([
+        rollout.version.text, Percentage.text(rollout.share), rollout.state, rollout.changedAt.formatted,
+        rollout.changedBy, rollout.reason?.onOneLine ?? "",
+      ])
+    }
+    terminal.say("")
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
+    return .done
+  }
+
+  private static func set(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.operands.count > 2 { throw UsageError("unexpected argument: \(arguments.operands[2])") }
+    var request = RolloutRequest()
+    request.share = try arguments.operands.dropFirst().first.map { try share($0, in: "PERCENT") }
+    request.groups = try groups(arguments)
+    request.app = try range(arguments).map { $0 ?? "" }
+    guard request.share != nil || request.groups != nil || request.app != nil else {
+      throw UsageError("nothing to set: give PERCENT, --group NAME or --app-version RANGE")
+    }
+    return try change("set", request, arguments, terminal)
+  }
+
+  private static func change(
+    _ verb: String, _ request: RolloutRequest, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let remote = try RemoteOrigin(arguments)
+    var request = request
+    request.candidate = try candidate(arguments)
+    request.breakGlass = try arguments.breakGlass()
+    let answer = try remote.api.rollout(verb, request, in: try remote.address)
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    for line in lines(answer.value, verb, terminal) { terminal.say(line) }
+    return .done
+  }
+
+  static func lines(_ answer: RolloutAnswer, _ verb: String, _ terminal: Terminal) -> [String] {
+    let (now, was) = (answer.rollout, answer.was)
+    let version = terminal.colour("version \(now.version)", .bold)
+    guard answer.changed else { return ["nothing changed: \(version) goes to \(now.audience) already"] }
+    let line: String
+    switch verb {
+    case "complete": line = "\(version) is the version of all devices now; it went to \(was.audience)"
+    case "pause": line = "\(version): no further device is let in; it went to \(was.audience)"
+    case "resume": line = "\(version) goes to \(now.audience) again"
+    default:
+      line =
+        "\(version) goes to \(now.audience)\(now.paused ? ", once it is resumed" : ""); before, to \(was.audience)"
+        + " (by \(was.changedBy), \(was.changedAt.formatted))"
+    }
+    return [line] + (answer.receipt.map { ["receipt \($0)"] } ?? [])
+  }
+
+  private static func halt(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands("halt")
+    let remote = try RemoteOrigin(arguments)
+    guard let message = try arguments.text("message"), !message.isEmpty else {
+      throw remote.missing("-m TEXT is required: why the rollout is halted, for the log")
+    }
+    let answer = try remote.api.haltRollout(
+      RolloutHaltRequest(candidate: try candidate(arguments), message: message), in: try remote.address)
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    let release = answer.value
+    let candidate = release.rollout?.ended.map { "version \($0.version)" } ?? "the candidate"
+    terminal.say(
+      "\(release.changeSummary), \(terminal.colour("version \(release.version)", .bold)) takes \(candidate) back"
+    )
+    for line in release.receiptLines { terminal.say(line) }
+    return .done
+  }
+
+  private static func candidate(_ arguments: Arguments) throws -> ManifestVersion? {
+    guard let text = try arguments.value("candidate") else { return nil }
+    guard let version = ManifestVersion(text: text) else {
+      throw UsageError("--candidate \(text) is not a version number")
+    }
+    return version
+  }
+
+  // MARK: - Whom a release goes to
+
+  /// The options of commands that make a release.
+  static let releaseOptions: [Option] = [
+    .value("rollout", "PERCENT", "let the release go to a part of the devices first: 5%"), appVersion, group,
+    ifNoRollout,
+  ]
+
+  static let ifNoRollout = Option.flag("if-no-rollout", "refuse if a rollout is open")
+
+  /// Returns whom a release goes to first; nil: to all.
+  static func terms(_ arguments: Arguments) throws -> RolloutTerms? {
+    guard let text = try arguments.value("rollout") else {
+      for name in ["app-version", "group"] where arguments.isGiven(name) {
+        throw UsageError("--\(name) can only be used with --rollout PERCENT")
+      }
+      return nil
+    }
+    var terms = RolloutTerms(share: try share(text, in: "--rollout"))
+    terms.groups = try groups(arguments).flatMap { $0.isEmpty ? nil : $0 }
+    terms.app = try range(arguments).flatMap(\.self)
+    return terms
+  }
+
+  private static func share(_ text: String, in place: String) throws -> Int {
+    try Percentage.read(text) {
+      UsageError("\(place) \(text): expected a percentage from 0 to 100 with at most two decimals")
+    }
+  }
+
+  /// Returns the groups; nil if none is given, an empty list for `none`.
+  private static func groups(_ arguments: Arguments) throws -> [String]? {
+    let names = arguments.all("group")
+    if names.isEmpty { return nil }
+    if names == ["none"] { return [] }
+    for name in names where !RolloutRule.isGroup(name) || name == "none" {
+      throw UsageError("--group \(name): a name has up to 32 of a-z, 0-9 and -, and begins with a letter")
+    }
+    return Set(names).sorted()
+  }
+
+  /// Returns the range of app versions; nil if it isn't given, `.some(nil)` for `any`.
+  private static func range(_ arguments: Arguments) throws -> String?? {
+    guard let text = try arguments.value("app-version") else { return nil }
+    if text == "any" { return .some(nil) }
+    do {
+      return .some(try AppVersionRange(text).text)
+    } catch {
+      throw UsageError("--app-version \(text): \(error)")
+    }
+  }
+}
+
+extension RolloutInfo {
+  /// Whom it goes to, such as `5 % of the devices and group qa, with app version >=4.2`.
+  var audience: String {
+    let groups =
+      groups.isEmpty ? "" : " and \(groups.count == 1 ? "group" : "groups") \(groups.joined(separator: ", "))"
+    return "\(Percentage.text(share)) of the devices\(groups)"
+      + (app.map { ", with app version \($0)" } ?? "")
+  }
+}
+
+extension RolloutChangeInfo {
+  /// What became of the rollout that was open, and which is now.
+  func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
+    var lines: [String] = []
+    if let ended {
+      let verb = dryRun ? "would be" : "is"
+      switch ended.state {
+      case "superseded":
+        lines.append(
+          terminal.colour(
+            "the candidate, version \(ended.version) by \(ended.author), \(verb) superseded: devices that have it follow this release",
+            .yellow))
+      case "remade":
+        let number = open.map { "version \($0.version)" } ?? "a new version"
+        lines.append(
+          "the candidate, version \(ended.version), \(verb) made again on top as \(number), for \(ended.audience)"
+        )
+      case "completed":
+        lines.append(
+          "the candidate, version \(ended.version), \(dryRun ? "would become" : "becomes") the version of all devices"
+        )
+      default: break
+      }
+    }
+    if let open, ended?.state != "remade" {
+      lines.append(
+        "\(dryRun ? "would go" : "goes") to \(open.audience); all others stay at version \(open.full)"
+      )
+    }
+    return lines
+  }
+}

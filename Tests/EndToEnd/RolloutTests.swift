@@ -1,0 +1,124 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+/// A part of the devices first, with the real program.
+@Suite("Rollouts") struct RolloutTests {
+  private static func run(_ site: Site, _ words: String...) throws -> Outcome {
+    try Outcome(try site.start(words + ["--app", "shop"]))
+  }
+
+  private static func publish(_ site: Site, _ files: Files, bundle: String = "main", _ more: String...) throws
+    -> Outcome
+  {
+    let folder = "build-\(bundle)"
+    try site.scratch.folder(folder, files)
+    return try Outcome(
+      try site.start(
+        [
+          "publish", folder, "--app", "shop", "--bundle", bundle, "--base-url",
+          "https://m.example.com/\(bundle)/", "--create", "--no-check",
+        ] + more))
+  }
+
+  private static func version(_ site: Site, _ query: String = "") throws -> String? {
+    try site.poll(query)["data"]?["version"]?.string
+  }
+
+  @Test("From 5 % of the devices to all, and another one back") func commands() throws {
+    try Site.with { site in
+      #expect(try Self.publish(site, ["a.js": "one"]).exitCode == 0)
+      let begun = try Self.publish(site, ["a.js": "two"], "--rollout", "5%", "--app-version", ">=4.2 <5")
+      #expect(begun.exitCode == 0, "\(begun.errors)")
+      #expect(
+        begun.output.contains(
+          "goes to 5 % of the devices, with app version >=4.2 <5; all others stay at version 1"),
+        "\(begun.output)")
+      #expect(try Self.version(site) == "1" && Self.version(site, "candidate=1") == "2")
+      let status = try Self.run(site, "status")
+      #expect(status.output.contains("shop online  version 1"), "\(status.output)")
+      #expect(status.output.contains("version 2 goes to 5 % of the devices"), "\(status.output)")
+      #expect(try Self.run(site, "log").output.contains("publish, candidate, 5 %"))
+      #expect(try Self.run(site, "show", "2").output.contains("rollout   open, to 5 % of the devices"))
+
+      let set = try Self.run(site, "rollout", "set", "25%", "--group", "qa", "--app-version", "any")
+      #expect(
+        set.output.contains("version 2 goes to 25 % of the devices and group qa; before, to 5 %"), "\(set)")
+      #expect(try site.poll()["data"]?["rollout"]?["share"]?.integer == 2500)
+      #expect(try Self.run(site, "rollout", "set", "25%").output.contains("nothing changed"))
+      #expect(try Self.run(site, "rollout", "pause").exitCode == 0)
+      #expect(try site.poll()["data"]?["rollout"]?["share"]?.integer == 0)
+      #expect(try Self.run(site, "rollout", "show").output.contains("paused"))
+
+      // Another team's release doesn't wait, and the candidate goes on.
+      let other = try Self.publish(site, ["b.js": "b"], bundle: "other")
+      #expect(other.output.contains("version 2, is made again on top as version 4"), "\(other.output)")
+      #expect(try Self.version(site) == "3" && Self.version(site, "candidate=1") == "4")
+      try site.crash()
+      #expect(try Self.version(site) == "3" && Self.version(site, "candidate=1") == "4")
+
+      let completed = try Self.run(site, "rollout", "complete")
+      #expect(completed.output.contains("version 4 is the version of all devices now"), "\(completed)")
+      #expect(try Self.version(site) == "4")
+
+      #expect(try Self.publish(site, ["a.js": "three"], "--rollout", "1%").exitCode == 0)
+      let frozen = try Self.run(site, "channel", "freeze", "--reason", "sale")
+      #expect(frozen.exitCode == 0)
+      #expect(try Self.run(site, "rollout", "set", "50%").exitCode == 3)
+      let halted = try Self.run(site, "rollout", "halt", "-m", "checkout is broken")
+      #expect(halted.exitCode == 0 && halted.output.contains("version 6 takes version 5 back"), "\(halted)")
+      #expect(try site.poll()["data"]?["rollback"]?.string == "6")
+      let show = try Self.run(site, "rollout", "show").output
+      #expect(show.contains("no rollout is open: all devices have version 6"), "\(show)")
+      #expect(show.contains("halted") && show.contains("checkout is broken"), "\(show)")
+      let audit = try Self.run(site, "audit", "log").output
+      for act in ["rollout.set", "rollout.pause", "rollout.complete", "rollout.halt"] {
+        #expect(audit.contains(act), "\(act)")
+      }
+      #expect(try Self.run(site, "audit", "verify").exitCode == 0)
+    }
+  }
+
+  @Test("A copy has both versions, is verified, and gives back the full one") func copy() throws {
+    try Site.with { site in
+      #expect(try Self.publish(site, ["a.js": "one", "same.js": "same"]).exitCode == 0)
+      #expect(try Self.publish(site, ["a.js": "two", "same.js": "same"]).exitCode == 0)
+      #expect(try Self.publish(site, ["a.js": "three", "same.js": "same"], "--rollout", "5%").exitCode == 0)
+      try site.mirror("--data", site.data, "--to", "www")
+      try site.mirror("--to", "www2")
+      let files = try site.mirrored("www")
+      #expect(try site.mirrored("www2") == files)
+      func answer(_ query: String) throws -> [UInt8] {
+        try site.web.ask("/configure.json?app=shop&\(query)").body
+      }
+      #expect(files["xcache/shop/configure.json"] == (try answer("")))
+      #expect(files["xcache/shop/version.json"] == (try answer("version=2")))
+      for base in 1...2 {
+        #expect(
+          files["xcache/shop/patch/\(base)-3.json"] == (try answer("version=\(base)&patch=1&candidate=1")))
+      }
+      #expect(files["xcache/shop/patch/1-2.json"] == (try answer("version=1&patch=1")))
+      let whole = try ConfigureAnswer.parse(files["xcache/shop/configure/3.json"] ?? [])
+      guard case .whole(let candidate) = whole else { return #expect(Bool(false), "no manifest") }
+      #expect(candidate.version.number == 3 && candidate.extras == .none)
+      let verified = try site.run("mirror", "verify", "www")
+      #expect(verified.exitCode == 0, "\(verified.output) \(verified.errors)")
+      // A copy without the candidate's manifest is not whole.
+      try Kernel.remove(site.scratch.path + "/www2/xcache/shop/configure/3.json")
+      #expect(try site.run("mirror", "verify", "www2").exitCode != 0)
+
+      let restored = try Outcome(try site.start(["restore", "--from", "www", "--data", "back"]))
+      #expect(restored.exitCode == 0, "\(restored.errors)")
+      let checked = try Outcome(try site.start(["doctor", "--data", "back"]))
+      #expect(checked.exitCode == 0, "\(checked.output)")
+
+      // What is over leaves the copy with the next run.
+      #expect(try Self.run(site, "rollout", "halt", "-m", "no").exitCode == 0)
+      try site.mirror("--to", "www")
+      let later = try site.mirrored("www")
+      #expect(later["xcache/shop/version.json"] == (try answer("version=4")))
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+}
