@@ -71,7 +71,12 @@ package struct ArchiveLimits: Hashable, Sendable {
 
 /// Rules for entry names: relative UTF-8 paths with `/` between their parts.
 enum EntryName {
-  static let limit = 0xFFFF
+  /// The most bytes of a name, and of a part of it: no system that we know unpacks longer ones, and comparing them, or making all
+  /// their folders, would take far longer than the archive's size suggests.
+  static let limit = 4096
+  static let partLimit = 255
+  /// The most parts of a name.
+  static let depthLimit = 128
 
   /// Returns what is wrong with a name; a trailing slash, which marks a folder, is allowed.
   static func problem(of name: [UInt8]) -> ArchiveError.NameProblem? {
@@ -86,7 +91,9 @@ enum EntryName {
     let hasDots = parts.contains { part in
       part.isEmpty || part.elementsEqual(".".utf8) || part.elementsEqual("..".utf8)
     }
-    return hasDots ? .dots : nil
+    if hasDots { return .dots }
+    if parts.count > depthLimit { return .tooDeep }
+    return parts.contains { $0.count > partLimit } ? .tooLong : nil
   }
 
   /// Whether it begins like `C:`, which some systems take for a drive.

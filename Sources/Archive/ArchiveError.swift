@@ -52,8 +52,10 @@ package enum ArchiveError: Error, Sendable {
     case empty, notUTF8, absolute, backslash, control
     /// An empty part, `.` or `..`.
     case dots
-    /// More than 65,535 bytes.
+    /// More than 4,096 bytes, or more than 255 between two slashes.
     case tooLong
+    /// More than 128 parts.
+    case tooDeep
   }
 
   /// Runs a kernel call and wraps its error in this type.
@@ -117,7 +119,8 @@ extension ArchiveError.NameProblem {
     case .backslash: "contains a backslash"
     case .control: "contains a control character"
     case .dots: "has an empty part, . or .."
-    case .tooLong: "is longer than 65535 bytes"
+    case .tooLong: "has more than \(EntryName.limit) bytes, or a part of more than \(EntryName.partLimit)"
+    case .tooDeep: "has more than \(EntryName.depthLimit) parts"
     }
   }
 }

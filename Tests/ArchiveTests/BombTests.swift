@@ -16,6 +16,19 @@ import Testing
 
   @Test func smallDenseArchivesAreRead() { #expect(refusal(RawZip([Self.zeros(10)]).bytes) == nil) }
 
+  /// Names whose comparison, or whose folders, would cost far more than their bytes: each took from seconds to minutes.
+  @Test(arguments: [
+    String(repeating: "a/", count: 32_000), String(repeating: "a/", count: 1_998),
+    "a" + String(repeating: "\u{301}\u{316}", count: 16_000),
+  ])
+  func namesThatCostMuchAreRefusedAtOnce(name: String) {
+    let zip = RawZip((0..<50).map { RawZip.Entry("\($0)" + name, "x") }).bytes
+    let time = ContinuousClock().measure {
+      #expect(["name tooLong", "name tooDeep"].contains(refusal(zip)))
+    }
+    #expect(time < .seconds(2))
+  }
+
   @Test func totalCounts() {
     let zip = RawZip((0..<5).map { RawZip.Entry("\($0)", Sample.noise(1000)) }).bytes
     #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 4999, maxRatio: 200)) == "tooLarge")

@@ -30,6 +30,8 @@ import Testing
     return zip
   }
 
+  static func deep(_ folders: Int) -> String { String(repeating: "a/", count: folders) }
+
   static let names: [Case] = [
     Case("plain", nil, [Entry("a", "x"), Entry("b/c d.txt", "x"), Entry("ü/日本.js", "x"), Entry("...", "x")]),
     Case("folder", nil, [Entry("a/"), Entry("a/b", "x")]),
@@ -45,6 +47,11 @@ import Testing
     Case("NUL", "name control", [Entry("a\0.png", "x")]),
     Case("line feed", "name control", [Entry("a\nb", "x")]),
     Case("not UTF-8", "name notUTF8", [Entry("a", "x").with { $0.name = [0x66, 0xFC, 0x72] }]),
+    Case("a long name", nil, [Entry(deep(127) + String(repeating: "b", count: 255), "x")]),
+    Case("too deep", "name tooDeep", [Entry(deep(128) + "b", "x")]),
+    Case("too long a part", "name tooLong", [Entry(String(repeating: "b", count: 256), "x")]),
+    Case("too long a folder", "name tooLong", [Entry(String(repeating: "b", count: 256) + "/x", "x")]),
+    Case("too long", "name tooLong", [Entry(String(repeating: deep(120) + "b/", count: 17) + "x", "x")]),
     Case("twice", "sameName", [Entry("a", "x"), Entry("a", "y")]),
     Case("twice but for normalisation", "sameName", [Entry("\u{E9}", "x"), Entry("e\u{301}", "y")]),
     Case("file and folder", "sameName", [Entry("a", "x"), Entry("a/", "")]),
