@@ -6,10 +6,15 @@ extension CacheFolder {
   /// - Throws: `inUse`, `file`.
   func makeAndLock() throws(ClientError) -> FileLock {
     try make()
-    let taken = try onDisk(lock) { () throws(SystemError) in
-      // A link may lead to another process's lock.
-      if try Kernel.status(lock, followLinks: false)?.kind != .link { try Self.clear(lock) }
-      return try FileLock.take(lock)
+    let taken: FileLock?
+    do throws(ClientError) {
+      taken = try onDisk(lock) { () throws(SystemError) in
+        // A link may lead to another process's lock.
+        if try Kernel.status(lock, followLinks: false)?.kind != .link { try Self.clear(lock) }
+        return try FileLock.take(lock)
+      }
+    } catch {
+      throw error.ofLock
     }
     guard let taken else { throw .inUse(folder: root, process: FileLock.holder(lock)) }
     return taken
@@ -39,5 +44,19 @@ extension CacheFolder {
     let areThere = [files, staging, aside].allSatisfy { (try? Kernel.status($0))??.kind == .folder }
     guard areThere else { return false }
     return held.version.number == 0 || mark(index) != nil
+  }
+}
+
+extension ClientError {
+  /// The same error, if it is that this process may not open the lock, with what to do. It isn't made anew: whoever may open it may
+  /// hold it.
+  fileprivate var ofLock: ClientError {
+    guard case .file(let path, let call, let code, _) = self, Errno(rawValue: code) == .permissionDenied
+    else {
+      return self
+    }
+    let reason =
+      "It belongs to another user, and can't be opened; remove it if no process of that user's uses the folder"
+    return .file(path: path, call: call, code: code, reason: reason)
   }
 }

@@ -198,6 +198,37 @@ private let script = "https://m.test/a.js"
 }
 
 extension ObstacleTests {
+  /// What somebody made of a device's lock.
+  enum Lock: String, CaseIterable, Sendable {
+    case closed, roots, rootsClosed, rootsHeld
+  }
+
+  /// A lock without permissions is opened, root's is locked as it is, and one that can't be opened is named. None of them makes the
+  /// device wait.
+  @Test(.enabled(if: geteuid() == 0), arguments: Lock.allCases) func aLockOfAnotherUsers(lock: Lock) throws {
+    do { _ = try bench.device().update() }
+    for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }
+    let path = "\(folder)/lock"
+    if lock != .closed { #expect(lchown(path, 0, 0) == 0) }
+    try Kernel.setMode(path, to: lock == .closed ? 0 : lock == .rootsClosed ? 0o600 : 0o644)
+    let held = lock == .rootsHeld ? try FileLock.take(path) : nil
+    try asOther {
+      switch lock {
+      case .closed, .roots:
+        let device = try bench.device()
+        _ = try device.update(force: true)
+        #expect(try device.page(for: page)?.read() == bytes("one"))
+        #expect(throws: ClientError.inUse(folder: folder, process: getpid())) { try bench.device() }
+      case .rootsHeld:
+        #expect(throws: ClientError.inUse(folder: folder, process: getpid())) { try bench.device() }
+      case .rootsClosed:
+        let error = #expect(throws: ClientError.self) { try bench.device() }
+        #expect(error?.description.contains("\(path): It belongs to another user") == true)
+      }
+    }
+    #expect(held == nil || lock == .rootsHeld)
+  }
+
   private func renamed() throws -> [String] {
     try all(folder).filter { $0.hasSuffix(".old") }
   }
