@@ -114,8 +114,11 @@ struct SchemeRequest: Sendable {
       let next = Redirect(after: head, to: NetworkRequest(request.url, method: request.method))
     else { return nil }
     let target = isOwn(next.request.url) ? CustomScheme.inPage(next.request.url) : next.request.url
-    // A serialised URL contains no quote, less-than sign or line break that could end the string or the script.
-    return Array("<!doctype html><script>location.replace(\"\(target ?? next.request.url)\")</script>".utf8)
+    // A serialised URL contains no quote, less-than sign or line break that could end the string or the script. A backslash
+    // may be in its query; as it is, it would escape what follows.
+    let text = (target ?? next.request.url).split(separator: "\\", omittingEmptySubsequences: false)
+      .joined(separator: "\\\\")
+    return Array("<!doctype html><script>location.replace(\"\(text)\")</script>".utf8)
   }
 
   /// Returns the text with percent encoding removed; nil if that isn't valid UTF-8.

@@ -197,6 +197,14 @@ import XCacheClient
     #expect(page == "<!doctype html><script>location.replace(\"https://o.test/%22%3C/script%3E\")</script>")
   }
 
+  /// A backslash in a query is part of it; within a script's text it would escape the quote behind it, or make another character.
+  @Test func redirectsMayHaveBackslashes() async throws {
+    let scheme = try await scheme(Redirecting(to: #"https://o.test/?p=C:\new\"#, [:]))
+    let page = await ask(scheme, "xcache-https://m.test/old", destination: .document, mode: .navigate)
+    let script = #"location.replace("https://o.test/?p=C:\\new\\")"#
+    #expect(String(decoding: page.body, as: UTF8.self) == "<!doctype html><script>\(script)</script>")
+  }
+
   /// The engine takes an answer for one of the origin that was asked: where redirects led elsewhere, that origin has a say.
   @Test(
     arguments: [
