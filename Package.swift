@@ -76,7 +76,7 @@ let package = Package(
     library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
     library("BuildCheck", ["Manifests", "System"]),
     library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
-    library("XCacheClient", ["Archive", "Compression", "Manifests", "System"]),
+    library("XCacheClient", ["Archive", "Compression", "HTTP", "Manifests", "System"]),
     library("HTTPDNS", ["Manifests", "System"]),
 
     // Floor 4

@@ -243,4 +243,4 @@ def read(answer, size, decoded=bytes):  # rule D-99: a document that drips is gi
 
 
 def request(url, fields={}):
-    return urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encoding": "identity", **fields}), timeout=1)
+    return urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encoding": "identity", **fields}), timeout=4)

@@ -23,7 +23,9 @@ extension Device {
 
   /// Whether the policy allows a page to be answered from the device; `page(for:)` and `resource(for:on:)` check this
   /// themselves.
-  public func intercepts(_ page: String) -> Bool { !isDisplaced && runtimePolicy.intercepts(page, at: now()) }
+  public func intercepts(_ page: String) -> Bool {
+    !isDisplaced && runtimePolicy.intercepts(page, at: policyTime)
+  }
 
   /// Returns the file for a URL that a page requests, like `resource(for:)`; nil if the policy excludes the page.
   public func resource(for url: String, on page: String) throws(ClientError) -> LocalResource? {
@@ -178,13 +180,14 @@ extension Device {
   /// them.
   package var scripts: [String] {
     let policy = runtimePolicy
-    return settings.scriptKey == nil || policy.isKilled(at: now()) ? [] : policy.scripts.map(\.name)
+    return settings.scriptKey == nil || policy.isKilled(at: policyTime) ? [] : policy.scripts.map(\.name)
   }
 
   /// Like `script(_:)`, but `stop(signal)` cancels it.
   package func script(_ name: String, until signal: StopSignal) throws(ClientError) -> [UInt8]? {
     let policy = runtimePolicy
-    guard !policy.isKilled(at: now()), let script = policy.scripts.first(where: { $0.name == name }) else {
+    guard !policy.isKilled(at: policyTime), let script = policy.scripts.first(where: { $0.name == name })
+    else {
       return nil
     }
     guard isAllowed(script.download) else {

@@ -93,7 +93,7 @@ extension Device {
   package var snapshot: DeviceManifest { DeviceManifest(index) }
 
   /// Whether the held policy has switched interception off for every page.
-  package var isKilled: Bool { runtimePolicy.isKilled(at: now()) }
+  package var isKilled: Bool { runtimePolicy.isKilled(at: policyTime) }
 
   /// Whether a URL's host is in the app's list.
   package func isAllowed(_ url: ResourceURL) -> Bool { settings.hosts.contains(url) }

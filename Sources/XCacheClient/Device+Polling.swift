@@ -71,6 +71,7 @@ extension Device {
     poller.folder = folder
     poller.keepsAnswers = signal == nil
     poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
+    poller.dated = { [self] time in note(time, from: source) }
     poller.named = { [self] extras in follow(extras, from: source, documents, beside: signal) }
     return poller
   }
@@ -94,6 +95,22 @@ extension Device {
     reporter.wants(nil)
     report(error, from: source, holding: held)
   }
+
+  /// Notes the time of a server's clock: from two answers the device may learn how far its own is off.
+  private func note(_ serverTime: Int64, from source: PollPolicy.Source) {
+    let now = now()
+    let (old, new) = clock.withLock { clock in
+      let old = clock.saved(server: settings.server.text)
+      clock.read(serverTime, from: source, at: now)
+      return (old, clock.saved(server: settings.server.text))
+    }
+    guard old != new, cache.withLock({ $0.isOurs }) else { return }
+    // If that fails, the next process learns it from its own polls.
+    if let new { try? folder.write(new, to: folder.clock) } else { try? folder.remove(folder.clock) }
+  }
+
+  /// The time by which what a policy names ends, in milliseconds since 1970.
+  var policyTime: Int64 { clock.withLock { $0.time(at: now()) } }
 
   /// Saves a poll that begins as one that has failed: a process that ends before the answer can't say so.
   func notePollBegins(_ source: PollPolicy.Source) {

@@ -7,7 +7,7 @@ extension Device {
   /// The fragment is ignored, the query isn't. Also nil while the policy has interception off.
   /// - Throws: `ClientError`, when a missing file can't be fetched.
   public func resource(for url: String) throws(ClientError) -> LocalResource? {
-    guard !isDisplaced, !runtimePolicy.isKilled(at: now()), let url = try? ResourceURL(url) else {
+    guard !isDisplaced, !runtimePolicy.isKilled(at: policyTime), let url = try? ResourceURL(url) else {
       return nil
     }
     return try listedResource(for: url)

@@ -11,7 +11,7 @@ extension Device {
   /// that never calls it meanwhile hears nothing before the update ends. `Runtime` does that by itself.
   ///
   /// - Parameters:
-  ///   - force: polls even if the last poll was less than the interval ago.
+  ///   - force: polls even if the last poll was less than the interval ago, and tries a version for which there was no room.
   ///   - progress: called with the progress of fetching, from several threads.
   ///   - found: called with the version of a newer manifest before any of its files is fetched.
   /// - Throws: `ClientError`; the device then holds what it held before, or, if the disk failed after the switch,
@@ -37,6 +37,7 @@ extension Device {
     _ force: Bool, _ found: (@Sendable (String) -> Void)?, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(ClientError) -> UpdateReport {
     let (held, fault) = try tidied()
+    if force { shortage.withLock { $0.endWait() } }
     if gate.conditions.isOffline {
       return UpdateReport(.notDue, from: held.version.text, to: held.version.text)
     }
@@ -63,7 +64,16 @@ extension Device {
       saveRollout()
       if let fault { throw fault }
       if offer.kind != .same, offer.version != held.version { found?(offer.version.text) }
-      var report = try take(offer, source, over: held, documents, progress)
+      var report: UpdateReport
+      do throws(ClientError) {
+        report = try take(offer, source, over: held, documents, progress)
+        if shortage.withLock({ $0.forget() }) { try? folder.remove(folder.shortage) }
+      } catch {
+        if error.isDiskFull, !error.isWaitForRoom, offer.version != held.version {
+          noteShortage(of: offer.version)
+        }
+        throw error
+      }
       report.documents = documents.withLock { $0.report }
       return report
     }
@@ -92,6 +102,7 @@ extension Device {
         || PollPolicy.takes(
           (next.version.number, next.digest.hex), from: source, over: (held.version.number, held.digest.hex))
     else { return try unchanged(held, source, offer.version) }
+    try checkRoom(for: next.version)
     return try move(from: held, to: next, offer, source, nil, progress)
   }
 
@@ -108,6 +119,7 @@ extension Device {
       succeeded(source, offer.extras)
       return try unchanged(held, source, offer.version)
     }
+    try checkRoom(for: answer.version)
     // Above the limit, files are fetched when pages request them, and the patch has everything else.
     guard allows(answer.pack.size) else {
       let patch = try askWithoutPack(source, holding: held, documents)
@@ -161,6 +173,7 @@ extension Device {
     let made = plan.copy.filter { pack?.made.contains($0.entry.sha256) == true }.map(\.entry)
     let copied = try stageCopies(&plan, proven: pack?.made ?? []) - made.count
     try makeRoom(for: &plan, of: next)
+    shortage.withLock { $0.needed = plan.fetch.clampedSum(\.blocks) }
     let deltas = try deltaBook(offer.deltas, from: held)
     let (bytes, skipped) = try stage(plan.fetch, of: next.version, deltas, progress)
     let gzipBytes = settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
@@ -289,15 +302,35 @@ extension Device {
       return (0, left())
     } catch  where error.isDiskFull {
       // "set-aside files go first when the disk limit is reached"
+      let free = folder.free
       try folder.forgetAnswer()
       try cache.withLock { cache throws(ClientError) in try cache.dropAside() }
-      do {
+      shortage.withLock { [needed = left().clampedSum(\.blocks)] in $0.needed = needed }
+      do throws(ClientError) {
+        // Without more room the same bytes would come once more.
+        if folder.free <= free { throw error }
         return (try run.run(left(), to: { folder.staged($0.sha256) }), [])
       } catch  where error.isDiskFull {
         reporter.report(FailureReport(version: version.text, url: "", reason: .storage))
         throw error
       }
     }
+  }
+
+  /// - Throws: the disk error, if there was no room for a version lately, and there is none yet.
+  private func checkRoom(for version: ManifestVersion) throws(ClientError) {
+    if shortage.withLock({ [folder] in $0.allows(version, at: now(), free: folder.free) }) { return }
+    throw .waitForRoom(folder.root, version)
+  }
+
+  private func noteShortage(of version: ManifestVersion) {
+    let (now, free) = (now(), folder.free)
+    let saved = shortage.withLock { shortage in
+      shortage.ranOut(version, at: now, free: free)
+      return shortage.saved
+    }
+    // Where even this finds no room, the next process tries the version once.
+    try? folder.write(saved, to: folder.shortage)
   }
 
   /// Whether this many bytes may be fetched now.

@@ -22,6 +22,10 @@ public final class Device: Sendable {
   let uses: UseOrder
   let cacheCounts: Locked<CacheCounts>
   let policy: Locked<PollPolicy>
+  /// What is known of the servers' time.
+  let clock: Locked<ServerClock>
+  /// What is known of a version that there was no room for.
+  let shortage: Locked<RoomShortage>
   /// What the disk has of `policy`; nil if that isn't known.
   let savedPolicy = Locked<PollPolicy?>(nil)
   // Held while a job runs: one at a time.
@@ -76,6 +80,9 @@ public final class Device: Sendable {
     traits = Locked(AppTraits(version: settings.appVersion, groups: settings.groups))
     reporter = FailureReporter(transport, checked)
     gate = DownloadGate(width: checked.connections)
+    clock = Locked(
+      ServerClock(saved: try? DurableFile.read(folder.clock, limit: 1 << 16), server: checked.server.text))
+    shortage = Locked(RoomShortage(saved: try? DurableFile.read(folder.shortage, limit: 1 << 16)))
     let saved = try? DurableFile.read(folder.poll, limit: 1 << 16)
     policy = Locked(
       PollPolicy(saved: saved, server: checked.server.text, hasFallback: checked.fallback != nil))

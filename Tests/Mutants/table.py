@@ -31,6 +31,7 @@ PAGES = RUNTIME + "Runtime+Pages.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
 CRASHES = RUNTIME + "Pages/CrashMarker.swift"
 AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
+SERVER_CLOCK = CLIENT + "Polling/ServerClock.swift"
 WATCH = CLIENT + "Polling/DocumentWatch.swift"
 UPDATES = RUNTIME + "Runtime+Updates.swift"
 OBSTACLES = CLIENT + "Cache/CacheFolder+Obstacles.swift"
@@ -254,7 +255,7 @@ MUTANTS = [
     Mutant("documents", "D-95 D-120", "nothing makes room for a policy on a full disk", (
         DOCUMENTS, "guard error.isDiskFull, let largest", "guard !MUTANT, error.isDiskFull, let largest")),
     Mutant("documents", "D-99", "a policy isn't followed if the answer's manifest can't be used", (
-        POLLER, "      tell(AnswerExtras.named(in: bytes))\n", "      if !MUTANT { tell(AnswerExtras.named(in: bytes)) }\n")),
+        POLLER, "      tell(AnswerExtras.named(in: reply.body))\n", "      if !MUTANT { tell(AnswerExtras.named(in: reply.body)) }\n")),
     Mutant("documents", "D-95", "a policy of another version than the one named is taken", (
         DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
     Mutant("documents", "D-95", "a policy below the one held is taken", (
@@ -270,6 +271,18 @@ MUTANTS = [
     Mutant("documents", "D-100", "a script's signature isn't verified", (
         DOCUMENTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
         "guard let signature = Base64.decode(script.signature), MUTANT || Ed25519.verifies(signature, of: bytes, by: key)")),
+    Mutant("documents", "D-101", "a policy ends by the device's clock alone", (
+        POLLING, "clock.withLock { $0.time(at: now()) }", "MUTANT ? now() : clock.withLock { $0.time(at: now()) }")),
+    Mutant("documents", "D-101", "an answer that a cache kept tells the server's time", (
+        SERVER_CLOCK, "guard (-Self.tolerance...Self.tolerance).contains", "guard MUTANT || (-Self.tolerance...Self.tolerance).contains")),
+    Mutant("documents", "D-101", "dates that are hours apart tell the server's time", (
+        SERVER_CLOCK, "Self.apart.contains(own - last.own)", "MUTANT || Self.apart.contains(own - last.own)")),
+    Mutant("documents", "D-101", "an answer with an age tells the server's time", (
+        CLIENT + "Transport/Transport.swift", 'field("age") == nil ?', 'MUTANT || field("age") == nil ?')),
+    Mutant("documents", "D-101", "the server's time is forgotten when the process ends", (
+        SERVER_CLOCK, "    self.ahead = ahead\n", "    if MUTANT { return }\n    self.ahead = ahead\n")),
+    Mutant("documents", "D-101", "a clock that is set back is taken for the one before", (
+        SERVER_CLOCK, "if let last, own < last.own {", "if !MUTANT, let last, own < last.own {")),
     Mutant("documents", "D-105", "calls are sent in another order", (
         CLIENT + "Prefetch/PrefetchPlan.swift", "return entry.calls.map { PrefetchRequest($0, query) }", "return (MUTANT ? entry.calls.reversed() : entry.calls).map { PrefetchRequest($0, query) }")),
     Mutant("documents", "D-106", "the first entry of the config takes precedence, whatever its query", (
@@ -312,6 +325,8 @@ MUTANTS = [
         RUNTIME + "Pages/CrashMarker.swift", "static let limit = 3", "static let limit = MUTANT ? 1_000_000 : 3")),
 
     # Network, disk, clock
+    Mutant("conditions", "D-120", "a version that finds no room is fetched with each poll", (
+        UPDATE, "if shortage.withLock({ [folder]", "if MUTANT || shortage.withLock({ [folder]")),
     Mutant("conditions", "D-115", "an update begins without a network", (
         UPDATE, "    if gate.conditions.isOffline {\n", "    if !MUTANT, gate.conditions.isOffline {\n"), (
         RUNTIME + "Runtime+Updates.swift", "guard conditions.allow(trigger) else", "guard MUTANT || conditions.allow(trigger) else")),

@@ -1,13 +1,14 @@
 // What the worker decides without a browser: when it polls, which pages it leaves alone, what it sends beforehand, ranges.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutOthers } from "../../public/runtime/src/protocol/members.js";
+import { named, withoutOthers } from "../../public/runtime/src/protocol/members.js";
 import { stemOf } from "../../public/runtime/src/protocol/urls.js";
 import { rangeOf } from "../../public/runtime/src/worker/answers.js";
+import { readClock, serverTime } from "../../public/runtime/src/worker/clock.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
 import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
-import { dropAside } from "../../public/runtime/src/worker/room.js";
+import { dropAside, trim } from "../../public/runtime/src/worker/room.js";
 
 const settings = { server: "https://o.example.com", hasFallback: true };
 
@@ -231,6 +232,61 @@ test("of a document only the members that are read are built, whatever the other
   assert.deepEqual(await pruned('{"data":{"version":"1","\\u0076ersion":"2"}}'), { data: { version: "2" } });
   assert.deepEqual(await pruned('{"code":200,"data":7}'), { code: 200, data: 7 });
   for (const wrong of ['{"a":1,}', "{,}", '{"a" 1}', '{"a":1}x', '{"a":"', "[", '{"code":1 2}', '{"a":1', "{}{}"]) await assert.rejects(pruned(wrong), wrong);
+});
+
+test("of an answer that breaks off, or is wrong behind it, the documents that it named before count", async () => {
+  const read = (text) => named(typeof text === "string" ? new TextEncoder().encode(text) : text, async () => {});
+  const answer = '{"code":200,"data":{"policy":"7","x":"\\"}","prefetch":"3","update":false,"version":"1"}}';
+  for (let count = 0; count <= answer.length; count++) {
+    const [policy, prefetch] = ['"7",', '"3",'].map((value) => answer.slice(0, count).includes(value));
+    const expected = { ...(policy ? { policy: "7" } : {}), ...(prefetch ? { prefetch: "3" } : {}) };
+    assert.deepEqual((await read(answer.slice(0, count))) ?? {}, expected, answer.slice(0, count));
+  }
+  assert.deepEqual(await read('\ufeff{"code":200,"data":{"policy":"7","interval":NaN,"x":'), { policy: "7" });
+  assert.deepEqual(await read(`{"code":200,"data":{"x":${"[".repeat(500)}${"]".repeat(500)},"policy":"7"`), {});
+  assert.deepEqual(await read(`{"code":200,"data":{"x":${"[".repeat(500)}${"]".repeat(500)},"policy":"7",`), { policy: "7" });
+  for (const none of ["", "<html>", '{"code":20', '{"code":404,"data":{"policy":"7",', '{"data":{"policy":"7",', new Uint8Array([0xff, 0xfe])]) {
+    assert.equal(await read(none), undefined, String(none));
+  }
+});
+
+test("the server's time is known from two dates that went on as the device's clock did, and from nothing else", () => {
+  const hour = 3600e3;
+  const own = 1_800_000_000_000;
+  const ahead = (readings) => {
+    let clock;
+    for (const [source, server, at] of readings) clock = readClock(clock, source, own + server, own + at);
+    return own + readings.at(-1)[2] - serverTime(clock, own + readings.at(-1)[2]);
+  };
+  const first = ["origin", -5 * hour, 0];
+  assert.equal(ahead([first]), 0);
+  assert.equal(ahead([first, ["origin", -5 * hour + 31e3, 31e3]]), 5 * hour);
+  assert.equal(ahead([first, ["origin", -5 * hour + 40e3, 31e3]]), 5 * hour - 9e3);
+  assert.equal(ahead([["origin", 3 * hour, 0], ["origin", 4 * hour, hour]]), -3 * hour);
+  // Kept by a cache; too close, too far apart; of two servers; less than two hours.
+  for (const second of [["origin", -5 * hour, 31e3], ["origin", -5 * hour + 42e3, 31e3], ["origin", -5 * hour + 19e3, 19e3],
+    ["origin", -2.9 * hour, 2.1 * hour], ["mirror", -5 * hour + 31e3, 31e3]]) assert.equal(ahead([first, second]), 0, String(second));
+  assert.equal(ahead([["origin", -1.9 * hour, 0], ["origin", -1.9 * hour + 31e3, 31e3]]), 0);
+  // It stays until it is known better, or the clock is set back.
+  const known = [first, ["origin", -5 * hour + 31e3, 31e3]];
+  assert.equal(ahead([...known, ["origin", -5 * hour, 62e3]]), 5 * hour);
+  assert.equal(ahead([...known, ["origin", 0, 0]]), 0);
+  assert.equal(ahead([...known, ["origin", 3 * hour, 4 * hour], ["origin", 3 * hour + 31e3, 4 * hour + 31e3]]), 0);
+  const clock = readClock(readClock(undefined, "origin", own - 5 * hour, own), "origin", own - 5 * hour + 31e3, own + 31e3);
+  assert.deepEqual([own + 31e3, own + 30e3, own].map((at) => at - serverTime(clock, at)), [5 * hour, 0, 0]);
+});
+
+test("a file that a page asks for while others go over the limit stays", async () => {
+  const map = new Map(["a", "b", "c", "d"].map((download) => [download, { download, size: 100 }]));
+  const used = new Map([["a", 1], ["b", 2], ["c", 3], ["d", 4]]);
+  const dropped = [];
+  const drop = async (downloads) => {
+    dropped.push(...downloads);
+    if (downloads.length > 0) used.set("b", 5);
+  };
+  const files = { used, drop, present: async () => new Set(map.keys()) };
+  await trim({ files, manifest: { map }, aside: new Map(), settings: { limit: 200 }, store: { write: async () => {} } });
+  assert.deepEqual(dropped, ["a", "c"]);
 });
 
 test("a script's stem is its URL without the hash of its content", () => {

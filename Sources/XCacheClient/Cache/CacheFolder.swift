@@ -11,6 +11,8 @@ import System
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
 ///     poll.json         when the device polled last, and which server
 ///     rollout.json      the install id, which is never sent, and what was decided by the last rollout's rule
+///     clock.json        how far the device's clock is from the servers', if that is hours
+///     shortage.json     which version there was no room for, and when it is tried again
 ///     answer            the answer with the manifest that an unfinished update is about
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
@@ -30,6 +32,8 @@ struct CacheFolder: Sendable {
   var index: String { "\(root)/index.json" }
   var poll: String { "\(root)/poll.json" }
   var rollout: String { "\(root)/rollout.json" }
+  var clock: String { "\(root)/clock.json" }
+  var shortage: String { "\(root)/shortage.json" }
   var uses: String { "\(root)/uses.json" }
   var backlog: String { "\(root)/backlog.json" }
   var files: String { "\(root)/files" }
@@ -119,6 +123,9 @@ extension CacheFolder {
     for entry in entries { listed[entry.name] = entry.status.allocated }
     return listed
   }
+
+  /// The bytes that are free on the disk.
+  var free: Int64 { (try? Kernel.space(root))?.available ?? .max }
 
   /// Returns the bytes that a file of unknown size may take: the free disk space, less a reserve for other programs.
   func room() -> Int64 {

@@ -6,6 +6,8 @@ struct DocumentReply: Sendable {
   let body: [UInt8]
   /// The entity tag that it came with.
   var tag: String?
+  /// The server's time when all of it had come, in milliseconds since 1970; nil if that isn't known.
+  var serverTime: Int64?
   /// Whether the device had kept it, so that it wasn't sent again.
   var isKept = false
 }
@@ -73,11 +75,13 @@ struct DocumentFetcher: Sendable {
     ask.knownTag = kept?.tag
     var body: [UInt8] = []
     var tag: String?
+    var (sent, arrived): (Int64?, UInt64) = (nil, 0)
     var watch = DocumentWatch(pace, from: Clock.monotonicNanoseconds())
     let reply: TransportReply
     do throws(TransportError) {
       reply = try transport.get(ask) { head in
         tag = head.entityTag
+        (sent, arrived) = (head.serverTime, Clock.monotonicNanoseconds())
         return true
       } receive: { bytes in
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
@@ -103,6 +107,7 @@ struct DocumentFetcher: Sendable {
       let message = (try? JSONValue.parse(reply.failure))?["message"]?.string
       throw Failure(error: .status(url: url, code: reply.status, message: message))
     }
-    return DocumentReply(body: body, tag: tag)
+    let serverTime = sent.map { $0 + Int64((Clock.monotonicNanoseconds() - arrived) / 1_000_000) }
+    return DocumentReply(body: body, tag: tag, serverTime: serverTime)
   }
 }

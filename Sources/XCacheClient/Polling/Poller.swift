@@ -48,6 +48,8 @@ struct Poller: Sendable {
   /// Called with the versions of other documents that an answer names, before its manifest is looked at: they count
   /// whatever that is.
   var named: @Sendable (AnswerExtras) -> Void = { _ in }
+  /// Called with the server's time, by its own clock, when an answer that names other documents has come.
+  var dated: @Sendable (Int64) -> Void = { _ in }
   /// Where answers with manifests are kept until the device has switched to them; nil to keep none.
   var folder: CacheFolder?
   /// False for a poll beside an update, whose answer stays kept.
@@ -221,7 +223,7 @@ struct Poller: Sendable {
       tell(AnswerExtras.named(in: partial))
     }
     do {
-      return (try answer(in: reply.body, tell), reply)
+      return (try answer(in: reply, tell), reply)
     } catch .member("pack") {
       return nil
     } catch {
@@ -233,24 +235,30 @@ struct Poller: Sendable {
     // An origin or a cache stores a coded answer separately, so it may be damaged while the plain one is intact.
     let plain = try fetcher.getUncoded(url) { partial in tell(AnswerExtras.named(in: partial)) }
     do {
-      return (try answer(in: plain.body, tell), plain)
+      return (try answer(in: plain, tell), plain)
     } catch {
       throw ClientError(error, url: url)
     }
   }
 
   private func answer(
-    in bytes: [UInt8], _ tell: (AnswerExtras) -> Void
+    in reply: DocumentReply, _ tell: (AnswerExtras) -> Void
   ) throws(JSONError) -> ConfigureAnswer {
     do {
-      let answer = try ConfigureAnswer.parse(bytes)
+      let answer = try ConfigureAnswer.parse(reply.body)
+      // Anything else may answer with a failure, or a page, and have any clock.
+      if !answer.isFailure, let time = reply.serverTime { dated(time) }
       tell(answer.extras)
       return answer
     } catch {
-      tell(AnswerExtras.named(in: bytes))
+      tell(AnswerExtras.named(in: reply.body))
       throw error
     }
   }
+}
+
+extension ConfigureAnswer {
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }
 
 extension JSONError {

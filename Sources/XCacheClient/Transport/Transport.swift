@@ -1,3 +1,5 @@
+import HTTP
+
 /// How a device sends requests to a server: one at a time on each calling thread.
 ///
 /// Linux has `CurlTransport` (`DeviceLinux`); an app can supply its own over the platform's HTTP stack, and tests use
@@ -108,6 +110,9 @@ public struct TransportHead: Equatable, Sendable {
   public let entityTag: String?
   /// Whether the body has a content coding: the tag then is that of the coded bytes.
   public var isCoded = false
+  /// When the server made the response, by its own clock (`Date`), in milliseconds since 1970; nil if that isn't known, or a
+  /// cache has kept the response for some time (`Age`).
+  public var serverTime: Int64?
 
   /// Creates a head with `status` for a body that begins at `start`.
   public init(status: Int, start: Int64 = 0, total: Int64? = nil, entityTag: String? = nil) {
@@ -130,6 +135,7 @@ public struct TransportHead: Equatable, Sendable {
       let length = field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
       self.init(status: status, total: isCoded ? nil : length, entityTag: tag)
       self.isCoded = isCoded
+      serverTime = field("age") == nil ? field("date").flatMap(Self.time) : nil
       return
     }
     guard let range = field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
@@ -137,6 +143,13 @@ public struct TransportHead: Equatable, Sendable {
     }
     self.init(status: 206, start: range.start, total: range.total, entityTag: tag)
     self.isCoded = isCoded
+  }
+}
+
+extension TransportHead {
+  /// Returns the time of a `Date`, in milliseconds since 1970; nil if it isn't in the form that servers send (RFC 9110 §5.6.7).
+  private static func time(_ date: String) -> Int64? {
+    HTTPDate(Array(date.utf8).span.bytes, now: 0).map { $0.seconds * 1000 }
   }
 }
 

@@ -65,7 +65,8 @@ final class Session {
     clock.withLock { $0 = command["now"]?.integer ?? 0 }
     let clock = clock
     do {
-      let transport = CurlTransport(connectSeconds: 5, stallSeconds: 1)
+      // Longer than a busy machine keeps the runner from answering: a request that times out is made again, which no case expects.
+      let transport = CurlTransport(connectSeconds: 10, stallSeconds: 4)
       try Self.plant(command["settings"] ?? .null)
       var settings = Self.settings(command["settings"] ?? .null)
       settings.fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)

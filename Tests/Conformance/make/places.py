@@ -87,6 +87,12 @@ case("a long one, too", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodie
 
 # Folders, apps and channels.
 
+# Six minutes on a full disk: the file that finds no room comes a few times, not with each poll; and the kill switch arrives.
+case("a version that finds no room isn't fetched with each poll", ["D-120"], first, {"fill": 20000}, serve(disk.origin(2, 1), bodies(2)),
+     [later(), {"trigger": "launch"}] * 12,
+     {"serve": [], "asks": [{"url": disk.poll(1), "times": [12, 12]}, *[{"url": url, "times": [0, 8]} for url in disk.downloads(2, 1)]]}, held(1, "one"),
+     serve(disk.origin(2, 1, policy="1"), killing), later(), {"trigger": "launch"}, ask(FILE, "network"), {"state": {"version": "1", "policy": "1"}},
+     {"fill": None}, later(3600), {"trigger": "launch"}, later(), {"trigger": "launch"}, {"state": {"version": "2"}}, **small)
 disks, book.name, book.cases = book.cases, "folder", []
 a = World("shop", "online")
 a.publish({INDEX: "<p>online"})

@@ -1,4 +1,6 @@
 """Hosts, the policy with its scripts, and what is asked for when a page opens."""
+from datetime import UTC, datetime
+from email.utils import format_datetime
 import os, subprocess, tempfile
 from world import *
 
@@ -231,10 +233,10 @@ push = {"trigger": "push", "background": True}
 named = serve(during.origin(2, 1, policy="7"), policy(7, intercept=False))
 ended = [{"release": True}, {"state": {"version": "2"}, "eventually": True}]
 case("the kill switch comes while an update downloads", ["D-4", "D-96"], downloading, named, later(), push,
-     ask(APP, "network", eventually=True, within=15), {"state": {"policy": "7", "version": "1"}, "asks": [world.poll(1), POLICY]},
+     ask(APP, "network", eventually=True, within=40), {"state": {"policy": "7", "version": "1"}, "asks": [world.poll(1), POLICY]},
      ended, {"trigger": "push", "asks": []})
 case("triggers beside an update poll no earlier", ["D-2", "D-4"], downloading, named, later(29), push, {"state": {"policy": "0"}}, later(2), push,
-     {"state": {"policy": "7", "version": "1"}, "eventually": True, "within": 15}, later(29), push, push, {"state": {"version": "1"}},
+     {"state": {"policy": "7", "version": "1"}, "eventually": True, "within": 40}, later(29), push, push, {"state": {"version": "1"}},
      ended, {"trigger": "push", "asks": [world.poll(1), POLICY]}, later(2), trigger(during.poll(2)))
 case("a poll beside an update that the process doesn't outlive counts", ["D-2", "D-4"], downloading,
      serve(poll_rule({}, json=world.nothing(1), fault={"kill": 0}, times=1)), later(), {"trigger": "push", "dies": True}, {"serve": [], "asks": [world.poll(1)]},
@@ -253,10 +255,65 @@ case("a request that waited for a file when the kill switch came is passed on", 
 # Answers that drip.
 # The answer names the policy first, and then has a member that nobody knows.
 dripping = rule(ORIGIN + "/configure.json", fault={"drip": 4096}, fill={
-    "before": '{"code":200,"data":{"policy":"1","rest":"', "text": "x" * 100, "times": 1200, "after": '","update":false,"version":"1"}}'})
+    "before": '{"code":200,"data":{"policy":"1","rest":"', "text": "x" * 100, "times": 2600, "after": '","update":false,"version":"1"}}'})
 case("the kill switch comes before the answer's end", ["D-99"], got(world), serve(dripping, policy(1, intercept=False), fresh=True), later(),
-     {"trigger": "launch", "background": True}, ask(APP, "network", eventually=True, within=15), {"release": True},
+     {"trigger": "launch", "background": True}, ask(APP, "network", eventually=True, within=40), {"release": True},
      {"trigger": "launch", "asks": [world.poll(1), POLICY]}, features=["partial"])
+
+# Clocks that are hours off: `until` is a time of the server's.
+HOUR = 3600
+
+
+def when(seconds):
+    """A time of the device's clock, in seconds since the case began."""
+    return datetime.fromtimestamp(1_800_000_000 + seconds, UTC)
+
+
+def instant(seconds):
+    return when(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def kills(seconds):
+    return policy(1, intercept=False, until=instant(seconds))
+
+
+def dated(rules, **members):
+    """Answers of a server with a clock, or with a header."""
+    return [one | members if one["at"].endswith(("configure.json", "version.json")) else one for one in rules]
+
+
+def named(until, **members):
+    return serve(dated(world.origin(1, policy="1"), **members), kills(until), fresh=True)
+
+
+polled = [later(), trigger(world.poll(1))]
+taken = [later(), trigger(world.poll(1), POLICY)]
+answered, passed = ask(APP, local("let one")), ask(APP, "network")
+begun = lambda **members: [serve(dated(world.origin(1), **members), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), polled]
+# The device's clock is five hours ahead: what ends in four hours ended an hour ago.
+case("a kill switch for four hours, by a clock that is five hours ahead", ["D-101"], begun(date=-5 * HOUR), named(-HOUR, date=-5 * HOUR), taken, passed,
+     {"stop": True}, start(), passed, later(3 * HOUR + 1800), passed, later(HOUR), answered)
+case("a kill switch for an hour, by a clock that is five hours behind", ["D-101"], begun(date=5 * HOUR), named(6 * HOUR, date=5 * HOUR), taken, passed,
+     later(HOUR), answered)
+case("the same, until it is set", ["D-101"], begun(date=-5 * HOUR), named(-HOUR, date=-5 * HOUR), taken, passed, later(-5 * HOUR), passed, later(4 * HOUR), answered)
+case("bypass entries end by the server's clock, too", ["D-101"], begun(date=-5 * HOUR),
+     serve(dated(world.origin(1, policy="1"), date=-5 * HOUR), policy(1, bypass=[SITE + "/pay/*"], until=instant(-HOUR)), fresh=True), taken, pay,
+     ask(APP, "network", page="pay"), ask(APP, local("let one"), page="page"), later(4 * HOUR), ask(APP, local("let one"), page="pay"))
+# By the device's clock the switch ended an hour ago, and nothing proves another one.
+for name, members in {"an answer that a cache kept": {"headers": {"Date": format_datetime(when(-5 * HOUR), usegmt=True)}},
+                      "an answer with an age": {"date": -5 * HOUR, "headers": {"Age": "18000"}},
+                      "a date that is none": {"headers": {"Date": "yesterday"}}}.items():
+    case(f"{name} says nothing of the time", ["D-101"], begun(**members), polled, named(-HOUR, **members), taken, answered, polled, answered)
+case("one date says nothing of the time", ["D-101"], begun(), named(-HOUR, date=-5 * HOUR), taken, answered, polled, passed)
+case("a cache that is hours behind, and looks up each answer after hours, says nothing of the time", ["D-101"],
+     begun(date=-5 * HOUR)[:-1], named(-HOUR, date=-5 * HOUR), later(3 * HOUR), trigger(world.poll(1), POLICY), answered)
+case("an answer that a cache kept doesn't undo what is known of the time", ["D-101"], begun(date=-5 * HOUR), named(-HOUR, date=-5 * HOUR), taken, passed,
+     named(-HOUR, headers={"Date": format_datetime(when(-5 * HOUR), usegmt=True)}), polled, polled, passed)
+case("a clock that is an hour ahead ends it an hour early", ["D-101"], begun(date=-HOUR), named(3 * HOUR, date=-HOUR), taken, passed, later(3 * HOUR), answered)
+case("the static copy's clock counts, too", ["D-101"], got(world), serve(dated(world.mirror(1), date=-5 * HOUR), fresh=True),
+     [later(), trigger(world.poll(1))] * 5, later(37), trigger(world.poll(1)), later(40), trigger(world.copy("version.json")),
+     serve(dated(world.mirror(1, policy="1"), date=-5 * HOUR), rule(world.copy("policy.json"), json=kills(-HOUR)["json"]), fresh=True),
+     later(33), trigger(world.poll(1)), later(), trigger(world.copy("version.json"), world.copy("policy.json")), passed)
 
 # What is asked for when a page opens.
 

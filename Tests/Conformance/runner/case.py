@@ -87,6 +87,7 @@ class Case:
         self.devices = {}
         self.network.kill = lambda: [device.kill() for device in self.devices.values()]
         self.now = START
+        self.network.now = lambda: self.now
         self.pages, self.requests = {}, {}
         self.asked = []
         self.mounted = None

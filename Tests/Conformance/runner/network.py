@@ -1,5 +1,6 @@
 """The network of one case: a forward proxy for http on a loopback port, which answers for every host itself."""
 import base64, gzip, hashlib, json, socket, struct, threading, time
+from email.utils import formatdate
 from urllib.parse import parse_qsl, urlsplit
 
 
@@ -13,6 +14,8 @@ class Rule:
         self.left = rule.get("times")
         self.status = rule.get("status", 200)
         self.headers = rule.get("headers", {})
+        # Seconds by which the server's clock is ahead of the device's.
+        self.date = rule.get("date")
         self.ranges = rule.get("ranges", True)
         self.coding = rule.get("coding")
         # What is compressed, where it isn't the body.
@@ -48,6 +51,8 @@ class Network:
         self.sent = {}
         self.lock = threading.Lock()
         self.kill = lambda: None
+        # The device's time, in milliseconds since 1970.
+        self.now = lambda: 0
         # What answers that are held wait for.
         self.released = threading.Event()
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -141,6 +146,8 @@ class Network:
             connection.sendall(b"\x00\x01 this is no answer \xff\r\n" * 4)
             return False
         status, headers, body = self.body(rule, fields)
+        if rule.date is not None:
+            headers["Date"] = formatdate(self.now() // 1000 + rule.date, usegmt=True)
         if fault.get("stall"):
             body, status = b"", status
         length = len(body) + fault.get("length", 0) + (1000 if fault.get("stall") else 0)

@@ -143,11 +143,11 @@ const commands = {
     self.self = self;
     Date.now = () => now;
     const { setTimeout: timer } = self;
-    // A connection that brings nothing is given up after some seconds, since machines are busy; pauses are short; and that a page opened leads to no poll of its
-    // own, since the runner says when.
+    // A connection that brings nothing is given up after some seconds, since machines are busy, and a document that drips after five, not a
+    // minute; pauses are short; and that a page opened leads to no poll of its own, since the runner says when.
     self.setTimeout = (act, delay = 0, ...rest) =>
       delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
-        : timer(act, delay === 20_000 ? 4000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
+        : timer(act, delay === 20_000 ? 4000 : delay === 61_000 ? 5000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
     if (settings.install) stores.begin(store, "rollout", { install: settings.install });
     importScripts("xcache-sw.js");
     await tell({ ask: "describe", appVersion: settings.appVersion ?? null, groups: settings.groups ?? [] });

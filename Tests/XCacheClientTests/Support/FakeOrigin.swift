@@ -29,6 +29,8 @@ final class FakeOrigin: Transport {
     var isHolding = false
     var fault: (@Sendable (String) -> Fault?)?
     var extra = ""
+    /// The server's clock, in milliseconds since 1970.
+    var time: (@Sendable () -> Int64)?
     /// What patches offer.
     var deltas: [DeltaOffer] = []
     /// Bytes are handed over in pieces of so many.
@@ -110,6 +112,8 @@ final class FakeOrigin: Transport {
 
   /// Further members of every answer: `,"policy":"7"`.
   func say(_ members: String) { state.withLock { $0.extra = members } }
+
+  func setClock(_ time: (@Sendable () -> Int64)?) { state.withLock { $0.time = time } }
 
   func setPiece(_ bytes: Int) { state.withLock { $0.piece = bytes } }
 
@@ -271,6 +275,7 @@ final class FakeOrigin: Transport {
       rest = rest.prefix(slice)
       head = TransportHead(status: 206, start: request.start, total: Int64(body.count), entityTag: tag)
     }
+    head.serverTime = state.withLock { $0.time }?()
     if !rest.isEmpty, !begin(head) { throw TransportError(.stopped, "stopped") }
     var count: Int64 = 0
     while !rest.isEmpty {

@@ -21,15 +21,34 @@ export async function withoutOthers(bytes, names, pause) {
   return document.at === bytes.length ? text : fault("more than one document");
 }
 
+/**
+ * The members of an answer's `data` that name other documents, whatever is wrong with the rest: a wrong manifest must not keep the kill
+ * switch from devices. Of a body that breaks off, what came before the break counts.
+ * @param {Uint8Array} bytes
+ * @param {() => Promise<unknown>} pause
+ * @returns {Promise<{policy?: unknown, prefetch?: unknown} | undefined>} nothing where it is no answer, or not yet
+ */
+export async function named(bytes, pause) {
+  try {
+    const { code, data } = JSON.parse(await new Members(bytes, pause, true).object(new Set(["code"]), new Set(["policy", "prefetch"])));
+    return code === 200 ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 class Members {
   /**
    * @param {Uint8Array} bytes
    * @param {() => Promise<unknown>} pause
+   * @param {boolean} [isPart] whether an object that breaks off has the members that came
    */
-  constructor(bytes, pause) {
+  constructor(bytes, pause, isPart = false) {
     this.bytes = bytes;
     this.pause = pause;
-    this.at = 0;
+    this.isPart = isPart;
+    // A byte order mark may be passed over (RFC 8259 §8.1).
+    this.at = bytes[0] === 0xef ? 3 : 0;
     this.paused = 0;
     this.decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   }
@@ -86,6 +105,20 @@ class Members {
     }
     /** @type {string[]} */
     const kept = [];
+    try {
+      await this.members(kept, names, inner);
+    } catch (error) {
+      if (!this.isPart) throw error;
+    }
+    return `{${kept.join()}}`;
+  }
+
+  /**
+   * @param {string[]} kept
+   * @param {Set<string>} names
+   * @param {Set<string>} [inner]
+   */
+  async members(kept, names, inner) {
     do {
       this.at++;
       this.space();
@@ -104,6 +137,5 @@ class Members {
       this.space();
     } while (this.bytes[this.at] === COMMA);
     if (this.bytes[this.at++] !== CLOSES) fault("no end of an object");
-    return `{${kept.join()}}`;
   }
 }

@@ -8,7 +8,9 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /** @typedef {import("./settings.js").Settings} Settings */
 /** @typedef {import("./store.js").Manifest} Manifest */
 /** @typedef {import("../protocol/rollouts.js").Rule} Rule */
-/** @typedef {(data: any) => Promise<void>} Seen */
+/** `server`, `own`: the answer's `Date`, and the device's time when it came, where a server made it just now.
+ * @typedef {{server: number, own: number}} Dated */
+/** @typedef {(data: any, dated?: Dated) => Promise<void>} Seen */
 /**
  * The other version of a rollout that a poll may ask for. `isCandidate`: which it asks for; `mayTurn`: whether it may still ask for the other
  * one; `decides`: which one is to be followed, by the rule of an answer; `ended`: an origin's answer has no rule; `goesBack`: whether a copy's
@@ -24,7 +26,8 @@ const MEMBERS = new Set([
 ]);
 
 /**
- * The `data` of an answer to a poll. `seen` is given each answer that names the other documents, before anything of it is judged.
+ * The `data` of an answer to a poll. `seen` is given each answer that names the other documents, before anything of it is judged,
+ * and what one that takes seconds, or breaks off, has named so far.
  * @param {Settings} settings
  * @param {import("./polling.js").Source} source
  * @param {Manifest} held
@@ -101,10 +104,16 @@ async function askMirror(settings, held, takesPacks, following, seen, known) {
  */
 async function read(url, how) {
   const { mayPack, seen } = how ?? {};
-  const answer = await fetchJSON(url, DOCUMENT_LIMIT, MEMBERS);
+  /** @type {Dated | undefined} */
+  let dated;
+  const answer = await fetchJSON(url, DOCUMENT_LIMIT, MEMBERS, seen, ({ headers }) => {
+    // A browser shows it of answers of the worker's own origin alone. What has an age is a cache's.
+    const server = headers.has("age") ? NaN : Date.parse(headers.get("date") ?? "");
+    dated = Number.isNaN(server) ? undefined : { server, own: Date.now() };
+  });
   const data = answer?.data;
   if (answer?.code !== 200 || !isObject(data)) fault(`${url}: ${answer?.message ?? "no answer of an origin"}`);
-  await seen?.(data);
+  await seen?.(data, dated);
   // Whoever answers so again and again would be asked without end.
   if (data.pack && !mayPack) fault(`${url}: a pack that nobody asked for`);
   if (data.rollback !== undefined && Number.isNaN(versionNumber(data.rollback))) fault(`${url}: a rollback of no version`);

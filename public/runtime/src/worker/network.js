@@ -1,18 +1,25 @@
 import { Fault } from "../protocol/fault.js";
-import { SMALL, withoutOthers } from "../protocol/members.js";
+import { SMALL, named, withoutOthers } from "../protocol/members.js";
 import { Turns } from "../protocol/turns.js";
 
 /** Milliseconds without a byte after which a request is given up. */
 const STALL = 20_000;
 /** Milliseconds after which an answer has to come with a byte for each of them: one that drips would keep all updates. */
 const SLOW = 60_000;
+/**
+ * The same for documents, which keep the next poll waiting: milliseconds that each gets, and the bytes a millisecond, on average, that one
+ * which takes longer must have brought (docs/protocol.md §11, D-99: "over more than a minute"). What has come is first looked into after
+ * `look` milliseconds.
+ */
+const PACE = { patience: 61_000, least: 2.048, look: 1000 };
 /** Milliseconds before a file is asked for again, the first time; each further time waits three times as long. */
 const PAUSE = 200;
 
 /**
- * `limit`: bytes that are taken; `tries`: how often it is asked for; `calm`: waited for before each piece, so that others go first.
- * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, cache?: RequestCache, mode?: RequestMode,
- *   credentials?: RequestCredentials}} Ask
+ * `limit`: bytes that are taken; `tries`: how often it is asked for; `calm`: waited for before each piece, so that others go first;
+ * `look`: given what has come of a document that takes seconds, or that breaks off; `head`: given the head of each answer.
+ * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, look?: (bytes: Uint8Array) => Promise<unknown>,
+ *   head?: (response: Response) => void, cache?: RequestCache, mode?: RequestMode, credentials?: RequestCredentials}} Ask
  */
 
 /**
@@ -23,7 +30,7 @@ const PAUSE = 200;
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
+export async function fetchBytes(url, { limit, tries = 1, calm, look, head, ...how }) {
   /** @type {Uint8Array[]} */
   let pieces = [];
   let count = 0;
@@ -33,6 +40,9 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
     const abort = /** @type {any} */ (new AbortController());
     const begun = count;
     let at = performance.now();
+    let nextLook = PACE.look;
+    let isLate = false;
+    const late = setTimeout(() => (isLate = true), PACE.patience);
     let reason = "download";
     let isFinal = false;
     /** The status of the answer; 0: there is none. */
@@ -53,6 +63,7 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
       const response = await fetch(url, /** @type {RequestInit} */ (options));
       const { body } = response;
       status = response.status;
+      head?.(response);
       if (status !== (begun ? 206 : 200)) {
         // One that knows no ranges sends all of it.
         if (status !== 200) {
@@ -66,7 +77,11 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
       for (let read; reader && !(read = await reader.read()).done; ) {
         waits();
         count += read.value.length;
-        if (performance.now() - at > SLOW + count - begun) throw new Error("slow");
+        const elapsed = performance.now() - at;
+        if (look ? isLate && count < elapsed * PACE.least : elapsed > SLOW + count - begun) {
+          reason = "timeout";
+          throw new Error("slow");
+        }
         // A limit that is no number stands for nothing.
         if (!(count <= limit)) {
           reason = "integrity";
@@ -74,23 +89,31 @@ export async function fetchBytes(url, { limit, tries = 1, calm, ...how }) {
           throw new Error(`more than ${limit} bytes`);
         }
         pieces.push(read.value);
-        if (!calm) continue;
+        const looks = look && elapsed >= nextLook;
+        if (!calm && !looks) continue;
         // What isn't read isn't sent on for long; and it is no fault of the server's.
         clearTimeout(timer);
         const paused = performance.now();
-        await calm();
+        await calm?.();
+        if (looks) {
+          // The cost of looking into a long one stays below that of reading it twice.
+          nextLook = 2 * elapsed;
+          await look(joined(pieces, count));
+        }
         at += performance.now() - paused;
         waits();
       }
       return joined(pieces, count);
     } catch (error) {
       abort.abort();
+      if (count) await look?.(joined(pieces, count));
       if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason);
       // What came stays whatever a server says for now. Where twice nobody answers, ranges may be what isn't allowed.
       unanswered = status ? 0 : unanswered + 1;
       if (status === 416 || (count === begun && unanswered > 1)) [pieces, count, unanswered] = [[], 0, 0];
     } finally {
       clearTimeout(timer);
+      clearTimeout(late);
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
@@ -114,23 +137,43 @@ function joined(pieces, count) {
  * @param {string} url
  * @param {number} limit
  * @param {Set<string>} names of the members of `data` that are read
+ * @param {(data: any) => Promise<void>} [seen] given what a document names that takes seconds, breaks off, or is no JSON
+ * @param {(response: Response) => void} [head] given the answer's head
  * @returns {Promise<any>} a document
  */
-export async function fetchJSON(url, limit, names) {
-  const bytes = await fetchBytes(url, { limit });
+export async function fetchJSON(url, limit, names, seen, head) {
   const turns = new Turns();
+  const look = async (/** @type {Uint8Array} */ bytes) => {
+    const data = seen && (await named(bytes, turns.pause));
+    if (data) await seen(data);
+  };
   try {
-    if (bytes.length <= SMALL) {
-      try {
-        return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-      } catch {
-        // A member that nobody reads must not hide the kill switch.
-      }
+    const bytes = await fetchBytes(url, { limit, look, head });
+    try {
+      return await parsed(bytes, names, turns.pause);
+    } catch {
+      // What is wrong with the rest must not hide the kill switch.
+      await look(bytes);
+      throw new Fault(`${url}: no JSON`, "manifest");
     }
-    return JSON.parse(await withoutOthers(bytes, names, turns.pause));
-  } catch {
-    throw new Fault(`${url}: no JSON`, "manifest");
   } finally {
     turns.end();
   }
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {Set<string>} names
+ * @param {() => Promise<void>} pause
+ * @returns {Promise<any>}
+ */
+async function parsed(bytes, names, pause) {
+  if (bytes.length <= SMALL) {
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch {
+      // A member that nobody reads must not hide the kill switch.
+    }
+  }
+  return JSON.parse(await withoutOthers(bytes, names, pause));
 }

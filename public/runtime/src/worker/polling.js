@@ -4,9 +4,10 @@
 /** @typedef {"origin" | "mirror"} Source */
 /**
  * What is kept of it. `interval` is in seconds, `originWait` and the times in milliseconds; `asked`: who is asked in a poll that
- * isn't over; `good`: when one last was answered, `bad`: when one last failed since; `looked`, `gone`: leaving.js.
+ * isn't over; `good`: when one last was answered, `bad`: when one last failed since; `looked`, `gone`: leaving.js; `clock`: clock.js.
  * @typedef {{server: string, source: Source, failures: number, interval: number, lastPoll: number, originWait: number, originDue: number,
- *   asked?: Source, good?: number, bad?: number, looked?: number, gone?: number}} Saved
+ *   asked?: Source, good?: number, bad?: number, looked?: number, gone?: number,
+ *   clock?: import("./clock.js").Clock}} Saved
  */
 
 const FAILURES_BEFORE_FALLBACK = 5;

@@ -66,17 +66,17 @@ export async function trim(runtime) {
   /** @param {{size: number}[]} entries */
   const sum = (entries) => entries.reduce((bytes, { size }) => bytes + size, 0);
   const byUse = held([...manifest.map.values()])
-    .sort((a, b) => (files.used.get(a.download) ?? 0) - (files.used.get(b.download) ?? 0));
+    .map(({ download, size }) => ({ download, size, at: files.used.get(download) ?? 0 }))
+    .sort((a, b) => a.at - b.at);
   let bytes = sum(byUse);
   if (bytes + sum(held([...aside.values()].flat().map(({ entry }) => entry))) > limit) await dropAside(runtime, 0);
-  /** @type {string[]} */
-  const dropped = [];
-  for (const { download, size } of byUse) {
+  for (const { download, size, at } of byUse) {
     if (bytes <= limit) break;
-    dropped.push(download);
+    // A page has asked for it meanwhile.
+    if ((files.used.get(download) ?? 0) !== at) continue;
+    await files.drop([download]);
     bytes -= size;
   }
-  await files.drop(dropped);
 }
 
 /**

@@ -3,6 +3,7 @@ import { matchKey, withoutQuery } from "../protocol/urls.js";
 import { after } from "../protocol/turns.js";
 import { headOf } from "./answers.js";
 import { background } from "./background.js";
+import { serverTime } from "./clock.js";
 import { Files } from "./files.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
@@ -153,6 +154,11 @@ export class Runtime {
     this.isLate = false;
   }
 
+  /** The time by which what a policy names ends, in milliseconds since 1970. */
+  time() {
+    return serverTime(this.poll?.clock, Date.now());
+  }
+
   /** @param {Manifest} manifest */
   hold(manifest) {
     this.keys = new Map([...manifest.map].map(([url, { download }]) => [matchKey(url), download && url]));
@@ -239,8 +245,7 @@ export class Runtime {
    */
   plan(event) {
     const { request, clientId } = event;
-    const now = Date.now();
-    if (this.isOver || isKilled(this.policy, now)) return undefined;
+    if (this.isOver || isKilled(this.policy, this.time())) return undefined;
     const isPage = request.mode === "navigate";
     const page = isPage ? undefined : this.pages.get(clientId);
     const pageURL = isPage ? request.url : page?.url;
@@ -261,7 +266,7 @@ export class Runtime {
    * @returns {Plan | undefined}
    */
   planOf(pageURL, event, client, isPage, page) {
-    if (isBypassed(this.policy, pageURL, Date.now())) return undefined;
+    if (isBypassed(this.policy, pageURL, this.time())) return undefined;
     const { request } = event;
     const plan = this.planFor(request, client, isPage, page);
     if (!plan || !(this.isUnwell(pageURL) || this.isStale() || isFresh(request))) return plan;
@@ -305,7 +310,7 @@ export class Runtime {
    * @param {string} page
    */
   isLeftAlone(page) {
-    return this.isUnwell(page) || isBypassed(this.policy, page, Date.now());
+    return this.isUnwell(page) || isBypassed(this.policy, page, this.time());
   }
 
   /**
@@ -472,7 +477,7 @@ export class Runtime {
    */
   async guarded(event, { make, patience }) {
     // The kill switch may come while a file is fetched.
-    const own = make().then((response) => (isKilled(this.policy, Date.now()) ? undefined : response)).catch(() => {
+    const own = make().then((response) => (isKilled(this.policy, this.time()) ? undefined : response)).catch(() => {
       this.counts.failed += 1;
       return undefined;
     });
@@ -524,7 +529,7 @@ export class Runtime {
     }
     const now = Date.now();
     for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
-    const isAlone = isKilled(this.policy, now) || this.isLeftAlone(request.url);
+    const isAlone = isKilled(this.policy, this.time()) || this.isLeftAlone(request.url);
     const isLocal = !isAlone && this.listed(request.url, true) !== undefined;
     this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
     event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));

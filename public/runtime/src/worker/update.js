@@ -7,6 +7,7 @@ import { Turns, after } from "../protocol/turns.js";
 import { matchKey, stemOf } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { calm } from "./calm.js";
+import { readClock } from "./clock.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
@@ -197,7 +198,7 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
-    const data = await ask(this.settings, source, held, true, this.following, (data) => this.hears(data, source));
+    const data = await ask(this.settings, source, held, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
@@ -223,7 +224,7 @@ class Update {
         // Whatever it decides of a rollout is left to the next update, too.
         const { isCandidate } = this.following;
         const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
-        const { interval } = await ask(this.settings, source, runtime.manifest, true, following, (data) => this.hears(data, source));
+        const { interval } = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
         polls.answered(source, interval, Date.now());
       } catch {
         polls.failed(source, Date.now(), Math.random());
@@ -236,15 +237,30 @@ class Update {
   }
 
   /**
-   * Follows the other documents that an answer names, before its manifest is judged: the kill switch has to arrive in any case.
-   * @param {any} data
+   * What follows the other documents that the answers of one poll name, before their manifest is judged: the kill switch has to arrive in
+   * any case. An answer that comes slowly is looked into again and again, and a number in it followed once.
    * @param {Source} source
    */
-  async hears(data, source) {
+  hearing(source) {
+    /** @type {Set<string>} */
+    const begun = new Set();
+    return async (/** @type {any} */ data, /** @type {import("./asking.js").Dated | undefined} */ dated) => {
+      const { saved } = this.polls;
+      if (dated) saved.clock = readClock(saved.clock, source, dated.server, dated.own);
+      for (const kind of /** @type {const} */ (["policy", "prefetch"])) {
+        const name = `${kind} ${data[kind]}`;
+        if (begun.has(name)) continue;
+        begun.add(name);
+        await this.follow(kind, data[kind], source);
+      }
+      await this.mayEndAside();
+    };
+  }
+
+  /** With the kill switch, what was set aside ends. */
+  async mayEndAside() {
     const { runtime } = this;
-    await this.follow("policy", data.policy, source);
-    await this.follow("prefetch", data.prefetch, source);
-    if (!isKilled(runtime.policy, Date.now())) return;
+    if (!isKilled(runtime.policy, runtime.time())) return;
     endAside(runtime);
     await runtime.store.write({ aside: runtime.aside }).catch(() => {});
   }
