@@ -3,6 +3,7 @@
 cases against it: a fault that no case notices means that the cases let a wrong device pass.
 
     run.py [--only TEXT]... [--jobs N] SCRATCH
+    run.py --check      only checks that the text of each change is in the code, once
 
 A fault counts as noticed if the case that fails does so again when it runs alone, and not because a command got no answer in time.
 
@@ -143,8 +144,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", help="faults that have this text in their words, rules or section")
     parser.add_argument("--jobs", type=int, default=4 * (os.cpu_count() or 2))
-    parser.add_argument("scratch")
+    parser.add_argument("--check", action="store_true", help="only check that each change can be made")
+    parser.add_argument("scratch", nargs="?")
     options = parser.parse_args()
+    if options.check:
+        faults()
+        return 0
+    if not options.scratch:
+        parser.error("SCRATCH: which folder keeps the build?")
     device = build(os.path.abspath(options.scratch))
     right = notices(device, 0, [], options.jobs)
     if right:
