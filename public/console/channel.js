@@ -37,6 +37,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   function drawHead() {
     const line = lineOf(fleet);
     const policy = status.policy?.policy;
+    // The overview tells it as it changes, without a request for it.
+    const pending = line?.deltasPending ?? status.deltas?.pending ?? null;
     const newest = releases[0];
     fill(head, el("div", {},
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
@@ -61,7 +63,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
           return [index ? ", " : "", one, until ? [", ends ", when(until)] : ""];
         })],
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
-        status.deltas && ["Deltas", status.deltas.pending === 0 ? "complete" : status.deltas.pending === null ? "looking for older versions" : `${plural(status.deltas.pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],
+        status.deltas && ["Deltas", pending === 0 ? "complete" : pending === null ? "looking for older versions" : `${plural(pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],
         ["Public URL", status.publicURL],
         status.damagedURLs.length && ["Damaged", status.damagedURLs.map((one) => el("div", { class: "bad" }, "✖ ", address(one.url), `: publish bundle ${one.bundle} again`))],
       ], "facts"));
@@ -294,8 +296,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       const problems = (all) => JSON.stringify(ofChannel({ app, channel }, all?.problems ?? []));
       const [before, now] = [lineOf(fleet), lineOf(next)];
       if (JSON.stringify(before) === JSON.stringify(now) && problems(fleet) === problems(next)) return;
-      // What devices do is in the line itself; whatever else changed, somebody did.
-      const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null });
+      // What devices do, and how far deltas are, is in the line itself; whatever else changed, somebody did.
+      const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null, deltasPending: null });
       if (now && done(before) !== done(now)) await refresh(next);
       else {
         fleet = next;

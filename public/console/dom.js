@@ -75,7 +75,8 @@ export function size(bytes) {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let unit = 0;
   while (Math.abs(bytes) >= 1000 && unit < units.length - 1) { bytes /= 1000; unit += 1; }
-  return `${unit ? bytes.toFixed(1) : bytes} ${units[unit]}`;
+  // A number and its unit stay on one line.
+  return `${unit ? bytes.toFixed(1) : bytes}\u00a0${units[unit]}`;
 }
 
 export const count = (number) => Number(number).toLocaleString();
