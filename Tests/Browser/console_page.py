@@ -64,7 +64,8 @@ class Console:
         until(lambda: self.has(selector), f"{selector} in {self.text()[:300]!r}", seconds)
 
     def text(self, selector="body"):
-        return self.eval(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+        # A number and its unit are joined by a space that doesn't break.
+        return self.eval(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''").replace("\u00a0", " ")
 
     def says(self, words, selector="body", seconds=30):
         until(lambda: words in self.text(selector), f"{words!r} in {self.text(selector)[:400]!r}", seconds)

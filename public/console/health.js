@@ -30,7 +30,7 @@ export function figures(report) {
 }
 
 const rate = (number) => (number === null ? "—" : number === 0 ? "0" : number < 0.1 ? "<0.1" : number < 10 ? number.toFixed(1) : count(Math.round(number)));
-const within = (bound) => (bound === Infinity ? "> 8,192 ms" : `≤ ${count(bound)} ms`);
+const within = (bound) => (bound === Infinity ? "> 8,192 ms" : `≤ ${count(bound)} ms`).replaceAll(" ", "\u00a0");
 
 /** A line without numbers; gaps where there are none. `marks`: places from 0 to 1. */
 export function spark(values, marks, words) {
