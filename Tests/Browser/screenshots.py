@@ -93,6 +93,11 @@ class Clock:
         self.set(0)
         self.fields = {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": self.file, "FAKETIME_NO_CACHE": "1",
                        "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if library else {}
+        # libfaketime's first process moves its environment, beside which Swift looks for the arguments: let it be a shell.
+        self.program = f"{folder}/xcache"
+        with open(self.program, "w") as file:
+            file.write(f"#!/bin/sh\nexec '{xcache}' \"$@\"\n")
+        os.chmod(self.program, 0o755)
 
     def set(self, hours):
         with open(self.file, "w") as file:
@@ -242,12 +247,13 @@ def main():
         os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         with Clock(folder) as clock:
-            site = Site(xcache, folder)
+            site = Site(clock.program, folder)
             try:
                 prepared(site, clock)
             finally:
                 site.stop()
         # The last minutes are in the server's memory: those of a server that has seen them alone.
+        site.xcache = xcache
         site.start("127.0.0.1:0")
         try:
             today(site)

@@ -18,7 +18,9 @@ class Site:
         self.server = subprocess.Popen(
             [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", listen, "--access-log", self.log],
             stderr=subprocess.PIPE, text=True)
+        said = []
         for line in self.server.stderr:
+            said.append(line)
             found = re.search(r"listens on (http://[0-9.:]+)", line)
             if found:
                 self.url = found[1]
@@ -26,7 +28,7 @@ class Site:
                 self.token = open(f"{self.folder}/data/admin.token").read().strip()
                 threading.Thread(target=self.server.stderr.read, daemon=True).start()
                 return
-        raise SystemExit("the server did not start")
+        raise SystemExit(f"the server did not start: {''.join(said)}")
 
     def ask(self, method, path, body=None, token=None):
         """A request to the API: its status and document."""
