@@ -45,7 +45,7 @@ import Testing
           isOver && (last?["state"]?.string == "delivered") == mode.isDelivered,
           "\(mode.name): \(last ?? .null)")
         #expect(
-          mode.isDelivered || last?["error"]?.string?.contains(mode.says) == true,
+          mode.says.isEmpty || last?["error"]?.string?.contains(mode.says) == true,
           "\(mode.name): \(last ?? .null)")
       }
       let grown = site.server.peakMemory - before
@@ -66,7 +66,7 @@ import Testing
       #expect(try show(site, hanging)["waiting"]?.integer == 1000)
       let start = Clock.monotonicNanoseconds()
       let kill = try site.run("policy", "kill", "--app", "shop")
-      #expect(kill.exitCode == 0 && Clock.monotonicNanoseconds() - start < 5_000_000_000, "\(kill.errors)")
+      #expect(kill.exitCode == 0 && Clock.monotonicNanoseconds() - start < 15_000_000_000, "\(kill.errors)")
       _ = try receiver.wait("/other", 1)
       let stop = Clock.monotonicNanoseconds()
       site.server.signal(SIGTERM)
@@ -139,8 +139,13 @@ import Testing
       }
       let gone = try site.run("webhook", "show", url)
       #expect(gone.exitCode == 1 && gone.errors.contains("xcache webhook list"), "\(gone.errors)")
-      let log = String(decoding: try DurableFile.read(folder.path + "/access.log") ?? [], as: UTF8.self)
-      #expect(log.contains("/api/v1/webhooks/") && !log.contains("secret-path"), "\(log)")
+      var log = ""
+      // It is written a moment later.
+      let isWritten = try Wait.until(20) {
+        log = String(decoding: try DurableFile.read(folder.path + "/access.log") ?? [], as: UTF8.self)
+        return log.contains("DELETE /api/v1/webhooks/")
+      }
+      #expect(isWritten && !log.contains("secret-path"), "\(log)")
       #expect(!site.server.standardError.contains("secret-path"))
       try receiver.stop()
     }

@@ -51,7 +51,7 @@ enum ShowCommand {
     }
     if let cost = release.cost {
       // Of a first version, or one that replaces everything, this is what a new device downloads.
-      let isAll = release.added == release.resources
+      let isAll = release.resources > 0 && release.added == release.resources
       lines.append("update    \(cost.formatted)\(isAll ? ", for a device that has nothing yet" : "")")
     }
     if let glass = release.breakGlass {
