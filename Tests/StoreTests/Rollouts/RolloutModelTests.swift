@@ -103,7 +103,11 @@ import Testing
           let outcome = try store.commit(request)
           held.arm(nil)
           #expect(outcome.version.number == model.release(bundles, toSome: toSome), note)
-        } catch StoreError.system(let error) where error.code == CrashingStore.code {
+        } catch {
+          // A pattern with `where` in this catch makes the compiler of Swift 6.2 fail ("Found ownership error").
+          guard case StoreError.system(let system) = error, system.code == CrashingStore.code else {
+            throw error
+          }
           // Then nothing is there, not even a candidate that is over.
           crashes += 1
           try held.reopen()
