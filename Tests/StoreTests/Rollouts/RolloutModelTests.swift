@@ -104,7 +104,7 @@ import Testing
           held.arm(nil)
           #expect(outcome.version.number == model.release(bundles, toSome: toSome), note)
         } catch {
-          // A pattern with `where` in this catch makes the compiler of Swift 6.2 fail ("Found ownership error").
+          // A pattern with `where` in this catch makes the compiler of Swift 6.3 fail ("Found ownership error").
           guard case StoreError.system(let system) = error, system.code == CrashingStore.code else {
             throw error
           }

@@ -78,7 +78,9 @@ private let script = "https://m.test/a.js"
     #expect(try DurableFile.read(notes) == nil)
     isFull.withLock { $0 = false }
     _ = try device.update()
-    #expect(try id() == Hex.encode(device.rollout.withLock { $0.id.bytes }.span.bytes))
+    let bytes = device.rollout.withLock { $0.id.bytes }
+    let hex = Hex.encode(bytes.span.bytes)
+    #expect(try id() == hex)
   }
 
   @Test func aCandidateIsTakenKeptAndLeft() throws {
