@@ -74,6 +74,7 @@ private let large = "https://m.test/large.js"
     #expect(device.isKilled && device.version == "1")
     // Whoever made room says so.
     isFull.withLock { $0 = false }
+    bench.clock.advance(seconds: 31)
     #expect(throws: ClientError.self) { try device.update() }
     #expect(try device.update(force: true).to == "2")
     #expect(device.folder.status(device.folder.shortage) == nil)
