@@ -285,8 +285,9 @@ import Testing
     let channel = try store.shop()
     #expect(try store.digest(channel, at: channel.full.version) != nil)
     #expect(try store.texts(at: 2) == ["a.js": "a1", "b.js": "b1", "common.js": "c"])
-    // The bundle's own version is gone, and can still be named as what is replaced.
-    let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a3")])
+    // The bundle's own version is gone; what it holds is that of the full version, and has its number.
+    #expect(try store.entries(of: BundleName("a"), in: channel).version.number == 2)
+    let outcome = try store.publish("a", base: 2, set: ["a.js": Sample("a3")])
     #expect(try store.texts(at: outcome.version.number)["common.js"] == "c")
   }
 
