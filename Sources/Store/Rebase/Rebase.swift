@@ -59,7 +59,9 @@ extension Store {
       var outcome = plan.outcome(channel, digest: nil, now: clock())
       if plan.makesRelease {
         // It changes every entry, of both versions.
-        if let rollout = plan.channel.rollout { throw .rolloutOpen(channel.app, channel.name, rollout.candidate) }
+        if let rollout = plan.channel.rollout {
+          throw .rolloutOpen(channel.app, channel.name, rollout.candidate)
+        }
         let at = outcome.at
         let prepared = PreparedRelease(
           channel: channel, version: outcome.version, at: at, changes: plan.changes)
