@@ -1,3 +1,4 @@
+import Backports
 import HTTP
 
 /// How a device sends requests to a server: one at a time on each calling thread.
