@@ -18,7 +18,7 @@ import Testing
       try site.start(
         [
           "publish", folder, "--app", "shop", "--bundle", bundle, "--base-url",
-          "https://m.example.com/\(bundle)/", "--create", "--no-check",
+          "https://m.example.com/\(bundle)/", "--create",
         ] + more))
   }
 

@@ -168,11 +168,11 @@ import Testing
     #expect(try origin.api("GET", "\(Self.online)/rollout", token: token).status == 200)
   }
 
-  @Test(
-    arguments: [
-      ["share": 10_001], ["share": -1], [:], ["groups": ["Q"]], ["app": "4.2"], ["share": "5"],
-    ] as [JSONValue])
-  func whatIsNoAudienceIsRefused(body: JSONValue) throws {
+  @Test(arguments: [
+    #"{"share":10001}"#, #"{"share":-1}"#, "{}", #"{"groups":["Q"]}"#, #"{"app":"4.2"}"#, #"{"share":"5"}"#,
+  ])
+  func whatIsNoAudienceIsRefused(text: String) throws {
+    let body = try JSONValue.parse(Array(text.utf8))
     let origin = try opened()
     #expect(try origin.api("POST", "\(Self.online)/rollout/set", body).status == 400, "\(body)")
     var release = try origin.release(["a.js": "x"]).object ?? JSONObject()

@@ -69,20 +69,19 @@ import Testing
     model.full = model.make(["a": ["a/1": "first"]])
     for step in 0..<60 {
       let note: Comment = "seed \(seed), step \(step)"
-      let store = held.store
       switch random.below(10) {
       case 0 where model.candidate != nil:
-        _ = try store.changeRollout(
+        _ = try held.store.changeRollout(
           RolloutInput(app: try AppName("shop"), channel: .online, .complete, by: .local))
         (model.full, model.candidate) = (model.candidate ?? 0, nil)
       case 1 where model.candidate != nil:
-        _ = try store.haltRollout(try AppName("shop"), .online, nil, by: .local, reason: "no")
+        _ = try held.store.haltRollout(try AppName("shop"), .online, nil, by: .local, reason: "no")
         model.full = model.make(model.fullContent)
         model.candidate = nil
       case 2:
         var policy = RetentionPolicy()
         (policy.versions, policy.days) = (4, 0)
-        _ = try store.collect(policy)
+        _ = try held.store.collect(policy)
       default:
         let toSome = random.below(3) == 0
         var bundles: Content = [:]
@@ -92,15 +91,15 @@ import Testing
           for number in 1...3 where random.below(2) == 0 { files["\(name)/\(number)"] = "\(random.below(3))" }
           if files.isEmpty { files["\(name)/1"] = "\(random.below(3))" }
           bundles[name] = files
-          try store.send(files.values.map { Sample($0) })
-          changes.append(try store.change(name, base: 0, set: files.mapValues { Sample($0) }))
+          try held.store.send(files.values.map { Sample($0) })
+          changes.append(try held.store.change(name, base: 0, set: files.mapValues { Sample($0) }))
         }
         if changes.isEmpty { continue }
-        var request = try store.request(changes)
+        var request = try held.store.request(changes)
         request.rollout = toSome ? RolloutAudience(share: random.below(10_000)) : nil
         if random.below(3) == 0 { held.arm(1 + random.below(12)) }
         do {
-          let outcome = try store.commit(request)
+          let outcome = try held.store.commit(request)
           held.arm(nil)
           #expect(outcome.version.number == model.release(bundles, toSome: toSome), note)
         } catch {
