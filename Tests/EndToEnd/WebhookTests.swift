@@ -311,7 +311,7 @@ struct WebhookTests {
       #expect(unknown.exitCode == 2 && unknown.errors.contains("did you mean release?"), "\(unknown.errors)")
       #expect(unknown.errors.contains("mirror-late"))
       let answer = try site.api(
-        "POST", "webhooks", ["url": "https://ci.example.com/", "events": ["rollout"]])
+        "POST", "webhooks", ["url": "https://ci.example.com/", "events": ["deploy"]])
       #expect(answer.status == 400 && answer.json["detail"]?.string?.contains("mirror-late") == true)
       #expect(try site.run("webhook", "show", "nothing").exitCode == 1)
       // Whoever brings a secret isn't told it.

@@ -115,7 +115,7 @@ import Testing
         + #""files":3,"filesDone":1,"pending":null,"version":"9"},"digest":"\#(sha256)","freeze":null,"hosts":null,"interval":60,"#
         + #""isDefaultApp":true,"isDiskFull":false,"origin":"o1","policy":{"policy":{"kill":true},\#(version)},"#
         + #""prefetch":{\#(version)},"#
-        + #""publicURL":"https://m.example.com","reports":10000,"resources":4,"rollback":"7","scrub":{"bytes":900,"#
+        + #""publicURL":"https://m.example.com","reports":10000,"resources":4,"rollback":"7","rollout":null,"scrub":{"bytes":900,"#
         + #""files":4,"oldest":null},"staged":[],"version":"9"}"#,
       required: "app bundles bytes channel damaged damagedURLs isDefaultApp origin publicURL resources scrub "
         + "version"),

@@ -25,7 +25,7 @@ import Testing
     let given = try golden.origin.api("POST", "webhooks", ["url": "https://x.example.com"])
     #expect(given.status == 201 && given.json["secret"]?.string?.hasPrefix("whsec_") == true)
     let refused: [JSONValue] = [
-      [:], ["url": "https://x.example.com", "events": ["rollout"]],
+      [:], ["url": "https://x.example.com", "events": ["deploy"]],
       ["url": "https://x.example.com", "events": []],
       ["url": "https://x.example.com", "channel": "online"],
       ["url": "https://x.example.com", "template": "xml"],
