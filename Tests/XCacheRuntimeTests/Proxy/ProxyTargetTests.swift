@@ -94,18 +94,29 @@ import XCacheClient
     #expect(network.secured.isEmpty && network.connected.isEmpty && transport.sent.isEmpty)
   }
 
-  /// Each part of a request that has no end of its own has a limit.
-  @Test(arguments: [
-    "GET /\(String(repeating: "a", count: 1 << 20)) HTTP/1.1\r\nHost: m.test\r\n\r\n",
-    "GET /api HTTP/1.1\r\nHost: m.test\r\nX: \(String(repeating: "a", count: 1 << 20))\r\n\r\n",
-    "GET /api HTTP/1.1\r\nHost: m.test\r\n\(String(repeating: "X: a\r\n", count: 10_000))\r\n",
-    String(repeating: "\r\n", count: 500_000), String(repeating: "G", count: 1 << 20),
-    "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n1;\(String(repeating: "x", count: 1 << 20))\r\n",
-    "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\(String(repeating: "T: x\r\n", count: 100_000))\r\n",
-    "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n\(String(repeating: "0", count: 1 << 20))1\r\n",
-  ])
-  func nothingGrowsWithoutEnd(text: String) async throws {
-    let heard = try await answers(to: text)
+  /// Parts of a request that have no end of their own. The long texts are made in the test: arguments are written to the log.
+  enum Endless: CaseIterable {
+    case target, value, fields, emptyLines, method, chunkExtension, trailers, chunkSize
+
+    var text: String {
+      let (get, post) = ("GET /api HTTP/1.1\r\nHost: m.test\r\n", "POST /api HTTP/1.1\r\nHost: m.test\r\n")
+      let chunked = "\(post)Transfer-Encoding: chunked\r\n\r\n"
+      let long = { (text: String) in String(repeating: text, count: (1 << 20) / text.utf8.count) }
+      return switch self {
+      case .target: "GET /\(long("a")) HTTP/1.1\r\nHost: m.test\r\n\r\n"
+      case .value: "\(get)X: \(long("a"))\r\n\r\n"
+      case .fields: "\(get)\(String(repeating: "X: a\r\n", count: 10_000))\r\n"
+      case .emptyLines: long("\r\n")
+      case .method: long("G")
+      case .chunkExtension: "\(chunked)1;\(long("x"))\r\n"
+      case .trailers: "\(chunked)0\r\n\(long("T: x\r\n"))\r\n"
+      case .chunkSize: "\(chunked)\(long("0"))1\r\n"
+      }
+    }
+  }
+
+  @Test(arguments: Endless.allCases) func nothingGrowsWithoutEnd(_ endless: Endless) async throws {
+    let heard = try await answers(to: endless.text)
     #expect(heard.hasPrefix(Self.established) && transport.sent.isEmpty)
     let answer = heard.dropFirst(Self.established.count)
     #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer.prefix(200))")
@@ -113,13 +124,13 @@ import XCacheClient
 
   /// Ranges of the page, which has seven bytes, and conditions.
   @Test(arguments: [
-    ("Range: bytes=0-0,2-2,4-4", 200), ("Range: bytes=\(String(repeating: "0-,", count: 2_000))0-", 200),
+    ("Range: bytes=0-0,2-2,4-4", 200), ("Range: bytes=\(String(repeating: "0-,", count: 20))0-", 200),
     ("Range: bytes=9999999999999999999-", 416), ("Range: bytes=7-", 416), ("Range: bytes=-0", 416),
     ("Range: bytes=5-1", 200),
     ("Range: bytes=-9999999999999999999", 206), ("Range: bytes=0-9999999999999999999", 206),
     ("Range: bytes=0x1-2", 200),
     ("Range: bits=0-1", 200), ("Range: bytes=1-2\r\nRange: bytes=0-0", 200),
-    ("If-None-Match: \(String(repeating: "\"a\",", count: 5_000))*", 304), ("If-None-Match: \"", 200),
+    ("If-None-Match: \(String(repeating: "\"a\",", count: 20))*", 304), ("If-None-Match: \"", 200),
   ])
   func rangesAndConditions(field: String, status: Int) async throws {
     let heard = try await answers(to: "GET /index.html HTTP/1.1\r\nHost: m.test\r\n\(field)\r\n\r\n")
