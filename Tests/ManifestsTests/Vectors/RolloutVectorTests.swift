@@ -87,9 +87,11 @@ import Testing
   }
 }
 
-/// What a share means for a fleet: a million installations with ids of a fixed pseudo-random sequence.
+/// What a share means for a fleet: installations with ids of a fixed pseudo-random sequence. A million of them, which takes a
+/// debug build minutes, in `make test-rollouts`; otherwise enough to notice a bucket that isn't even.
 @Suite struct RolloutShareTests {
-  private static let count = 1_000_000
+  private static let isWhole = Environment.variables["XCACHE_ROLLOUTS"] != nil
+  private static let count = isWhole ? 1_000_000 : 20_000
   private static func id(from random: inout SplitMix) -> InstallID? {
     let words = (random.next(), random.next())
     return InstallID(bytes: withUnsafeBytes(of: words) { Array($0) })
@@ -111,7 +113,7 @@ import Testing
     for share in shares {
       let part = Double(counts[..<share].reduce(0, +)) / Double(Self.count) * 100
       print("share \(Double(share) / 100) %: \(part) %")
-      #expect(abs(part - Double(share) / 100) < 0.1)
+      #expect(abs(part - Double(share) / 100) < (Self.isWhole ? 0.1 : 1))
     }
     // The deciles of two rollouts: 99 degrees of freedom, with fixed margins 81; 99.9 % of independent ones lie below 148.2.
     let expected = Double(Self.count) / 100
@@ -128,13 +130,13 @@ import Testing
       try #require(RolloutRule(version: version, seed: seed, share: $0))
     }
     var joined = 0
-    for _ in 0..<50_000 {
+    for _ in 0..<2_000 {
       var installation = Installation(id: try #require(Self.id(from: &random)))
       guard rules[0].includes(installation) else { continue }
       joined += 1
       installation.takenSeed = seed
       for rule in rules where !rule.includes(installation) { Issue.record("left at \(rule.share)") }
     }
-    #expect(joined > 24_000)
+    #expect(joined > 900)
   }
 }
