@@ -7,7 +7,7 @@
     ///
     /// The system may empty that folder while the app isn't running; the device then starts from scratch. The folder is
     /// excluded from backups, and can be read from the first unlock after a restart on, so that a background update can use
-    /// it.
+    /// it. `appVersion` is the app's own, `CFBundleShortVersionString`.
     /// - Throws: a Foundation error if the folder can't be created.
     public init(server: String, app: String, hosts: [String], channel: String = "online") throws {
       let caches = try FileManager.default.url(
@@ -26,6 +26,7 @@
       values.isExcludedFromBackup = true
       try folder.setResourceValues(values)
       self.init(folder: folder.path, server: server, app: app, hosts: hosts, channel: channel)
+      appVersion = Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String
     }
   }
 #endif
