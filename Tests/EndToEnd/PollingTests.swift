@@ -192,7 +192,7 @@ struct PollingTests {
   func wholeIsSmaller() throws {
     try Site.with { site throws in
       try site.publish(Shared.many)
-      try site.publish(["one.js": "1"])
+      try site.publish(["one.js": "1"], "--allow-no-pages")
       let data = try site.poll("version=1&patch=1")["data"]
       #expect(data?["base"]?.string == "1")
       #expect(data?["resourcemap"]?.object?.count == 1)

@@ -72,11 +72,11 @@ import Testing
       let show = try Self.run(site, "rollout", "show").output
       #expect(show.contains("no rollout is open: all devices have version 6"), "\(show)")
       #expect(show.contains("halted") && show.contains("checkout is broken"), "\(show)")
-      let audit = try Self.run(site, "audit", "log").output
+      let audit = try Outcome(site.start(["audit", "log"])).output
       for act in ["rollout.set", "rollout.pause", "rollout.complete", "rollout.halt"] {
         #expect(audit.contains(act), "\(act)")
       }
-      #expect(try Self.run(site, "audit", "verify").exitCode == 0)
+      #expect(try Outcome(site.start(["audit", "verify"])).exitCode == 0)
     }
   }
 
@@ -85,9 +85,14 @@ import Testing
       #expect(try Self.publish(site, ["a.js": "one", "same.js": "same"]).exitCode == 0)
       #expect(try Self.publish(site, ["a.js": "two", "same.js": "same"]).exitCode == 0)
       #expect(try Self.publish(site, ["a.js": "three", "same.js": "same"], "--rollout", "5%").exitCode == 0)
-      try site.mirror("--data", site.data, "--to", "www")
-      try site.mirror("--to", "www2")
-      let files = try site.mirrored("www")
+      // Packs are made meanwhile: one run may find one that the other didn't yet.
+      var files: [String: [UInt8]] = [:]
+      for _ in 0..<5 {
+        try site.mirror("--data", site.data, "--to", "www")
+        try site.mirror("--to", "www2")
+        files = try site.mirrored("www")
+        if try site.mirrored("www2") == files { break }
+      }
       #expect(try site.mirrored("www2") == files)
       func answer(_ query: String) throws -> [UInt8] {
         try site.web.ask("/configure.json?app=shop&\(query)").body

@@ -245,7 +245,8 @@ import Testing
       for words in [
         ["publish", "site-shop-main", "--bundle", "main", "--base-url", Site.base, "-m", "with \(token)"],
         ["channel", "freeze", "--reason", "leaked: \(token)"], ["policy", "kill", "-m", token],
-        ["purge", "a.js", "--reason", token, "--yes"], ["rollback", "--yes", "--break-glass", token],
+        ["purge", "\(Site.base)/a.js", "--reason", token, "--yes"],
+        ["rollback", "--yes", "--break-glass", token],
       ] {
         // A purge is about every app.
         let outcome = try Outcome(site.start(words + (words[0] == "purge" ? [] : ["--app", "shop"])))

@@ -97,7 +97,7 @@ import Testing
         if changes.isEmpty { continue }
         var request = try held.store.request(changes)
         request.rollout = toSome ? RolloutAudience(share: random.below(10_000)) : nil
-        if random.below(3) == 0 { held.arm(1 + random.below(12)) }
+        if random.below(3) == 0 { held.arm(1 + random.below(3)) }
         do {
           let outcome = try held.store.commit(request)
           held.arm(nil)

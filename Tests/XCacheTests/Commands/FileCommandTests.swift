@@ -204,8 +204,8 @@ import Testing
       (["--cdn", "sometimes"], "", "--cdn sometimes: expected pull or push DIR"),
       ([], "pull all", "XCACHE_CDN pull all: expected pull or push DIR"),
       (["--cdn", "push"], "", "DIR or s3://bucket/prefix after --cdn push is missing"),
-      (["--cdn", "pull", "/www"], "", "unexpected argument: /www"),
-      (["--cdn", "push /www", "/more"], "", "unexpected argument: /more"),
+      (["--cdn", "pull", "/www"], "", "unexpected argument: /www; did you mean --data /www?"),
+      (["--cdn", "push /www", "/more"], "", "unexpected argument: /more; did you mean --data /more?"),
     ] as [([String], String, String)])
   func placesThatAreNone(words: [String], variable: String, message: String) {
     let error = #expect(throws: UsageError.self) {

@@ -270,9 +270,9 @@ import Testing
   @Test func aReleaseIsShown() throws {
     let more = #","cost":\#(Self.cost),"breakGlass":{"frozenBy":"bob","reason":"fire"}"#
     #expect(
-      ShowCommand.lines(try Self.info("publish", more, resources: 1), Self.plain) == [
+      ShowCommand.lines(try Self.info("publish", more, resources: 5), Self.plain) == [
         "version 9  publish", "released  2026-11-20 15:17:27 UTC by ann", "changes   +1 ~2 −3, 77 B new",
-        "holds     1 resource, 900 B", "digest    \(String(repeating: "0a", count: 32))",
+        "holds     5 resources, 900 B", "digest    \(String(repeating: "0a", count: 32))",
         "update    4.6 KB in 2 requests, 1 file", "despite the freeze by bob: fire", "", "first\nsecond", "",
         "BUNDLE  ADDED  CHANGED  REMOVED", "web         1        2        3",
       ])
