@@ -26,6 +26,7 @@ TABLE = {
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
         ("xcache login", GUIDES), ('"index"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES), ("xcache publish", GUIDES),
+        ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
         ("$ xcache status", GUIDES), ("$ xcache channel freeze", GUIDES), ("$ xcache log", GUIDES)],
     "docs/guide-commands.md": [
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
