@@ -60,7 +60,9 @@ REPLACED = {
         ("/var/lib/xcache-new", "restored"), ("/var/lib/xcache", "data"), ("/srv/xcache", "data"), ("/backup/xcache", "backup"),
         ("127.0.0.1:9000", "127.0.0.1:{port}"), ('"127.0.0.1", 9000', '"127.0.0.1", {port}')],
     "docs/guide-app.md": [(ORIGIN, "{url}")],
-    "docs/guide-web.md": [("XCACHE_SERVER=https://xcache.example.com XCACHE_TOKEN=…", "XCACHE_SERVER={url}"), ("poll https://xcache.example.com", "poll {url}")],
+    "docs/guide-web.md": [("XCACHE_SERVER=https://xcache.example.com XCACHE_TOKEN=…", "XCACHE_SERVER={url}"), ("poll https://xcache.example.com", "poll {url}"),
+                          # The version before lies under another base URL here, whose page goes.
+                          ("m.example.com/ --index", "m.example.com/ --index --allow-no-pages")],
     "docs/openapi/README.md": [(ORIGIN, "{url}")],
     "deploy/OPERATIONS.md": [(ORIGIN, "{url}"), (CDN, "www"), ("s3://bucket/hxm", "www2"), ("/srv/xcache-mirror", "www"),
                              ("/var/lib/xcache", "data")],
