@@ -121,7 +121,10 @@ def commands(origin):
                  "channel create --channel test", "channel freeze --channel test --reason sale", "channel thaw --channel test",
                  "channel set --interval 60 --hosts m.example.com", "channel default-app shop",
                  "promote --from online --to test --create", "rollback --bundle main --steps 1 --dry-run",
-                 "rollback --bundle main --steps 1 -m back", "prefetch push prefetch.json", "prefetch show", "prefetch log",
+                 "rollback --bundle main --steps 1 -m back", "rollback 2 --bundle main --rollout 5%",
+                 "rollout show", "rollout set 25%", "rollout pause", "rollout resume", "rollout halt -m no",
+                 "rollback 2 --bundle main --rollout 5%", "rollout complete",
+                 "prefetch push prefetch.json", "prefetch show", "prefetch log",
                  "prefetch push none.json", "prefetch rollback --to 1", "policy kill --for 6h -m test", "policy show", "policy log",
                  "policy resume", "unpublish --bundle main --channel test", "channel remove --channel test"):
         (origin.folder / "prefetch.json").write_text(json.dumps([{
