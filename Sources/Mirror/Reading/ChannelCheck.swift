@@ -18,7 +18,8 @@ struct ChannelCheck {
     var listed: [String: MirrorIndex.File] = [:]
     for (path, file) in channel.files { listed[path] = file }
     let newest = try manifest("configure.json", channel.version)
-    let candidate = try candidate()
+    let answer = try answer("version.json")
+    let candidate = try candidate(of: answer)
     if let candidate { checkDownloads(candidate, "configure/\(candidate.version).json", listed) }
     if let newest, newest.map.digest != channel.digest {
       add("configure.json", .document("its digest isn't the one that mirror.json names"))
@@ -36,14 +37,13 @@ struct ChannelCheck {
       }
     }
     if let newest { checkDownloads(newest, "configure.json", listed) }
-    try checkVersion()
+    if let answer { checkVersion(answer) }
   }
 
-  /// The manifest of the candidate that `version.json` names; nil if no rollout is open, or it can't be read.
-  private mutating func candidate() throws(MirrorError) -> Manifest? {
-    guard let bytes = try? reader.read("\(channel.folder)/version.json"),
-      let rollout = (try? ConfigureAnswer.parse(bytes))?.extras.rollout
-    else { return nil }
+  /// The manifest of the candidate that `version.json` names; nil if no rollout is open, or one of the two can't be read, which is a
+  /// divergence.
+  private mutating func candidate(of answer: ConfigureAnswer?) throws(MirrorError) -> Manifest? {
+    guard let rollout = answer?.extras.rollout else { return nil }
     return try manifest("configure/\(rollout.version).json", rollout.version)
   }
 
@@ -153,8 +153,7 @@ struct ChannelCheck {
     }
   }
 
-  private mutating func checkVersion() throws(MirrorError) {
-    guard let answer = try answer("version.json") else { return }
+  private mutating func checkVersion(_ answer: ConfigureAnswer) {
     guard case .upToDate(let version, _) = answer else {
       return add("version.json", .document("it is not a version document"))
     }

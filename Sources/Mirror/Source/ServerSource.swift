@@ -58,9 +58,21 @@ package final class ServerSource: MirrorSource {
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
-    try ask("mirror?channels=*&keep=\(keep)") { (api) throws(OriginError) in
-      try api.mirrorOverview(channels: "*", keep: keep).channels.map(MirroredChannelState.init)
+    let path = "mirror?channels=*&keep=\(keep)"
+    let channels = try ask(path) { (api) throws(OriginError) in
+      try api.mirrorOverview(channels: "*", keep: keep).channels
     }
+    var states: [MirroredChannelState] = []
+    for channel in channels {
+      do throws(JSONError) {
+        states.append(try MirroredChannelState(channel))
+      } catch {
+        throw .unreadable(
+          path: "\(server)/api/v1/\(path)",
+          reason: "the rollout of channel \(channel.channel) of app \(channel.app): \(error)")
+      }
+    }
+    return states
   }
 
   private func path(_ channel: MirroredChannelState) -> String {
@@ -183,15 +195,17 @@ extension MirrorError {
 }
 
 extension MirroredChannelState {
-  fileprivate init(_ channel: MirrorOverview.Channel) {
+  /// - Throws: what is wrong with the rule of a rollout: a copy without it would keep back those who have the candidate.
+  fileprivate init(_ channel: MirrorOverview.Channel) throws(JSONError) {
+    var rule: RolloutRule?
+    if let json = channel.rollout { rule = try RolloutRule(reading: json) }
     self.init(
       app: channel.app, appID: Int64(clamping: channel.appID), channel: channel.channel,
       publicURL: channel.publicURL, version: channel.version, digest: channel.digest,
       versions: channel.versions,
       extras: AnswerExtras(
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
-        reports: channel.reports, rollback: channel.rollback,
-        rollout: channel.rollout.flatMap { try? RolloutRule(reading: $0) }),
+        reports: channel.reports, rollback: channel.rollback, rollout: rule),
       scripts: channel.scripts, candidateDigest: channel.candidateDigest)
   }
 }

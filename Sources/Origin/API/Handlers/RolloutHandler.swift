@@ -48,9 +48,8 @@ struct RolloutHandler: APIHandler {
       throw Problem.badRequest("\"share\", \"groups\" and \"app\" are for `set`")
     }
     let names = try context.names
-    try checkBundles()
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
-    input.candidate = body.candidate
+    input.candidate = try allowedCandidate(body.candidate)
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     return try context.answering { outcome in
       APIAnswer(
@@ -67,19 +66,26 @@ struct RolloutHandler: APIHandler {
     let names = try context.names
     guard let reason = try HumanText.checked(body.message, member: "message", .message), !reason.isEmpty
     else { throw Problem.badRequest("\"message\" is required: why the rollout is halted") }
-    try checkBundles()
+    let candidate = try allowedCandidate(body.candidate)
     return try context.answering { outcome in
       APIAnswer(ReleaseAnswer(outcome, deltasStored: false), madeBy: outcome, dryRun: false)
     } to: { record in
       try releases.haltRollout(
-        (names.app, names.channel), body.candidate, reason: reason, by: actor, caller: caller, record: record)
+        (names.app, names.channel), candidate, reason: reason, by: actor, caller: caller, record: record)
     }
   }
 
-  /// A token for some bundles decides over rollouts of these.
-  private func checkBundles() throws {
-    guard caller.bundles != nil else { return }
-    for bundle in try store.candidateBundles(of: context.channel()) { try caller.check(bundle: bundle) }
+  /// The candidate that a request is about. A token for some bundles decides over rollouts of these: then it is the one whose
+  /// bundles were checked, whichever is open when the act is written.
+  private func allowedCandidate(_ wanted: ManifestVersion?) throws -> ManifestVersion? {
+    guard caller.bundles != nil else { return wanted }
+    let channel = try context.channel()
+    for bundle in try store.candidateBundles(of: channel) { try caller.check(bundle: bundle) }
+    let checked = channel.rollout?.candidate ?? .none
+    if let wanted, let open = channel.rollout, wanted != checked {
+      throw StoreError.otherRollout(wanted: wanted, open: open)
+    }
+    return checked
   }
 
   // MARK: - Audiences
