@@ -108,8 +108,10 @@ package final class DiskReserve: Sendable {
     do {
       return try body()
     } catch {
-      let wasReleased = state.withLock { $0.releases } != before
-      guard wasReleased ? mayBeOutOfSpace(error) : isOutOfSpace(error) && release() else { throw error }
+      func wasReleased() -> Bool { state.withLock { $0.releases } != before }
+      // Another act may give the reserve up between the first look and this one's own attempt to.
+      guard wasReleased() ? mayBeOutOfSpace(error) : isOutOfSpace(error) && (release() || wasReleased())
+      else { throw error }
     }
     return try body()
   }
