@@ -8,3 +8,6 @@ static inline sqlite3_destructor_type xcache_sqlite_transient(void) { return SQL
 static inline int xcache_sqlite_config(sqlite3 *database, int option, int on) {
   return sqlite3_db_config(database, option, on, (int *)0);
 }
+
+/// Has SQLite count no memory, for which all connections would share one lock; must be called before anything else of SQLite.
+static inline int xcache_sqlite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -194,6 +194,47 @@ import Testing
     #expect(try Folder.textNames(origin.folder + "/derived/zips/1").count == 1)
   }
 
+  /// Each request read two manifests before it found that it can't wait; a file of 3 KB waited a second for the workers.
+  @Test func requestsThatCannotWaitReadNothing() throws {
+    let origin = try Self.published()
+    let channel = try origin.store.channel(try AppName("shop"), .online)
+    let asked = Atomic(0)
+    let mayGoOn = Monitor(false)
+    let service = try ZipService(
+      store: origin.store,
+      .init(deltas: { _, _, _ in
+        asked.add(1, ordering: .relaxed)
+        mayGoOn.waiting { $0 ? () : nil }
+        return .done([])
+      }) { _ in [ManifestVersion(1)] })
+    let zip = BundleZip.update(from: ManifestVersion(1), to: ManifestVersion(2))
+    let ready = Atomic(0)
+    let threads = try (0..<2).map { index in
+      try OSThread(name: "ask-\(index)") {
+        for _ in 0..<100 {
+          guard case .ready = try? service.zip(zip, of: channel) else { continue }
+          ready.add(1, ordering: .relaxed)
+          break
+        }
+      }
+    }
+    // Both wait by then.
+    while asked.load(ordering: .relaxed) == 0 { Clock.sleep(for: .milliseconds(1)) }
+    Clock.sleep(for: .milliseconds(50))
+    var others = 0
+    while others < 20 {
+      switch try service.zip(zip, of: channel) {
+      case .notYet: others += 1
+      default: Issue.record("nothing is made before the deltas are known")
+      }
+    }
+    #expect(asked.load(ordering: .relaxed) <= 1)
+    mayGoOn.broadcasting { $0 = true }
+    for thread in threads { thread.join() }
+    #expect(ready.load(ordering: .relaxed) == 2)
+    #expect(asked.load(ordering: .relaxed) == 1)
+  }
+
   // MARK: - What anybody may have made, and the room
 
   private static func names(_ origin: TestOrigin) throws -> [String] {

@@ -37,7 +37,7 @@ int xcache_outq(int socket);
 void xcache_trim_memory(void);
 /// The number of allocated bytes, in the heap and in mapped blocks.
 size_t xcache_heap_in_use(void);
-/// Makes blocks of 128 KB and more mapped, so that they return to the system when they are freed, and makes threads share two
+/// Makes blocks of 128 KB and more mapped, so that they return to the system when they are freed, and makes threads share eight
 /// arenas. Must be called before there are threads.
 void xcache_keep_heap_small(void);
 /// Makes a spawned program close its descriptors from `first` on; takes a `posix_spawn_file_actions_t`.

@@ -37,7 +37,12 @@ final class ZipService: Sendable {
 
   /// A zip that is being made.
   private final class Build: Sendable {
-    let outcome = Monitor<Result<Void, StoreError>?>(nil)
+    let outcome = Monitor<Result<Made, StoreError>?>(nil)
+  }
+
+  /// How the making of a zip ended.
+  private enum Made: Sendable {
+    case stored, deltasPending, noSpace
   }
 
   /// How many requests may wait for a zip on the worker pool, and for how many seconds: the pool has other work, too.
@@ -47,8 +52,8 @@ final class ZipService: Sendable {
     self.store = store
     self.options = options
     jobs.add { [store] in try? store.sweepZips() }
-    // At normal priority: the threads that compress run at a lower one.
-    try thread.start("zips", nil) { [jobs] in
+    // Somebody waits for it; the threads that compress run at a lower priority still.
+    try thread.start("zips", .awaited) { [jobs] in
       while let job = jobs.next() { job() }
     }
   }
@@ -74,20 +79,15 @@ final class ZipService: Sendable {
   func zip(_ zip: BundleZip, of channel: ChannelInfo, isTrusted: Bool = false) throws(StoreError) -> Outcome {
     if let stored = try store.zip(zip, of: channel) { return .ready(stored) }
     guard try isOffered(zip, of: channel, isTrusted) else { return .notOffered }
-    var list: [ZipDelta] = []
-    if let from = zip.base {
-      if try store.isDropped(zip, of: channel) { return .dropped }
-      guard case .done(let made) = try options.deltas(channel, from, zip.version) else { return .notYet }
-      list = made
+    if zip.base != nil, try store.isDropped(zip, of: channel) { return .dropped }
+    // The rest reads whole manifests. It is the job's work: a request that joins it, or can't wait, takes a worker's time from
+    // nobody.
+    guard let made = wait(for: build(zip, of: channel)) else { return .notYet }
+    switch try made.get() {
+    case .deltasPending: return .notYet
+    case .noSpace: return .noSpace(isNewest: zip == .whole(channel.version))
+    case .stored: break
     }
-    // There are as many updates as bases, and anybody may ask for them: they must fit within the limit.
-    let isNewest = zip == .whole(channel.version)
-    guard try makeRoom(for: try store.largestSize(of: zip, channel, deltas: list), isNewest: isNewest) else {
-      return .noSpace(isNewest: isNewest)
-    }
-    let build = build(zip, of: channel, list)
-    guard let outcome = wait(for: build) else { return .notYet }
-    try outcome.get()
     guard let stored = try store.zip(zip, of: channel) else { return .notYet }
     return .ready(stored)
   }
@@ -113,7 +113,7 @@ final class ZipService: Sendable {
     return try store.makeRoom(options.quota, on: disk, for: size, isNewest: isNewest)
   }
 
-  private func build(_ zip: BundleZip, of channel: ChannelInfo, _ deltas: [ZipDelta]) -> Build {
+  private func build(_ zip: BundleZip, of channel: ChannelInfo) -> Build {
     let job = Job(channel: channel.id, zip: zip)
     let (build, isNew) = state.withLock { state in
       if let build = state.builds[job] { return (build, false) }
@@ -121,28 +121,38 @@ final class ZipService: Sendable {
       state.builds[job] = build
       return (build, true)
     }
-    if isNew { jobs.add { self.make(job, channel, deltas, build) } }
+    if isNew {
+      jobs.add { [self] in
+        let made = Result { () throws(StoreError) in try make(zip, of: channel) }
+        if case .failure(let error) = made { options.log("error: \(channel.app)/\(zip): \(error)") }
+        state.withLock { $0.builds[job] = nil }
+        build.outcome.broadcasting { $0 = made }
+      }
+    }
     return build
   }
 
-  private func make(_ job: Job, _ channel: ChannelInfo, _ deltas: [ZipDelta], _ build: Build) {
-    var outcome = Result<Void, StoreError>.success(())
-    do throws(StoreError) {
-      // It may have been made for another request before this one's turn came.
-      if try store.zip(job.zip, of: channel) == nil {
-        try store.makeZip(job.zip, of: channel, deltas: deltas, threads: Environment.cores)
-        _ = try makeRoom(for: 0, isNewest: true)
+  /// Makes a zip; on the service's thread.
+  private func make(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> Made {
+    // It may have been made for another request before this one's turn came.
+    if try store.zip(zip, of: channel) != nil { return .stored }
+    var deltas: [ZipDelta] = []
+    if let from = zip.base {
+      guard case .done(let made) = try options.deltas(channel, from, zip.version) else {
+        return .deltasPending
       }
-    } catch {
-      options.log("error: \(channel.app)/\(job.zip): \(error)")
-      outcome = .failure(error)
+      deltas = made
     }
-    state.withLock { $0.builds[job] = nil }
-    build.outcome.broadcasting { $0 = outcome }
+    // There are as many updates as bases, and anybody may ask for them: they must fit within the limit.
+    let size = try store.largestSize(of: zip, channel, deltas: deltas)
+    guard try makeRoom(for: size, isNewest: zip == .whole(channel.version)) else { return .noSpace }
+    try store.makeZip(zip, of: channel, deltas: deltas, threads: Environment.cores)
+    _ = try makeRoom(for: 0, isNewest: true)
+    return .stored
   }
 
   /// Waits for a zip; nil if too many are waiting already, or it takes too long.
-  private func wait(for build: Build) -> Result<Void, StoreError>? {
+  private func wait(for build: Build) -> Result<Made, StoreError>? {
     let mayWait = state.withLock { state in
       guard state.waiters < Self.waitLimit.waiters else { return false }
       state.waiters += 1
@@ -160,7 +170,7 @@ package enum ZipDeltas: Sendable {
   case pending
   case done([ZipDelta])
 
-  /// Returns the deltas for a channel, the update's base and its version; called on the worker pool.
+  /// Returns the deltas for a channel, the update's base and its version; called on the service's thread.
   package typealias Source =
     @Sendable (ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion) throws(StoreError) -> ZipDeltas
 }

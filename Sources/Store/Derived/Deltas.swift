@@ -15,14 +15,11 @@ extension DerivedStore {
     try existing(try work { (db) throws(StoreError) in try Self.rows(of: target, in: db) }, of: target)
   }
 
-  /// What is known about the deltas of several targets. One transaction reads a thousand, because one for each would
+  /// What is known about the deltas of several targets. One transaction reads a hundred, because one for each would
   /// take and release SQLite's lock each time, which is most of the cost of such a query.
   package func pairs(of targets: [SHA256]) throws(StoreError) -> [SHA256: [StoredDelta]] {
     var found: [SHA256: [StoredDelta]] = [:]
-    var rest = targets[...]
-    while !rest.isEmpty {
-      let part = rest.prefix(1000)
-      rest = rest.dropFirst(part.count)
+    for part in targets.batches(of: Self.rowsATurn) {
       let rows = try work { (db) throws(StoreError) in
         try db.snapshot { () throws(StoreError) in
           var rows: [(SHA256, [StoredDelta])] = []
@@ -91,18 +88,23 @@ extension DerivedStore {
   func pushed(_ deltas: [SHA256: [StoredDelta]], for channel: ChannelName) throws(StoreError) -> [SHA256:
     [StoredDelta]]
   {
-    try work { (db) throws(StoreError) in
-      try db.snapshot { () throws(StoreError) in
-        var kept: [SHA256: [StoredDelta]] = [:]
-        for (target, deltas) in deltas {
-          let bases = try db.all(
-            "SELECT base FROM pushed_delta WHERE channel = ? AND target = ?", channel.text, target
-          ) { $0.get(0, as: SHA256.self) }
-          if !bases.isEmpty { kept[target] = deltas.filter { bases.contains($0.base) } }
+    var kept: [SHA256: [StoredDelta]] = [:]
+    for part in Array(deltas).batches(of: Self.rowsATurn) {
+      let pushed = try work { (db) throws(StoreError) in
+        try db.snapshot { () throws(StoreError) in
+          var pushed: [(SHA256, [StoredDelta])] = []
+          for (target, deltas) in part {
+            let bases = try db.all(
+              "SELECT base FROM pushed_delta WHERE channel = ? AND target = ?", channel.text, target
+            ) { $0.get(0, as: SHA256.self) }
+            if !bases.isEmpty { pushed.append((target, deltas.filter { bases.contains($0.base) })) }
+          }
+          return pushed
         }
-        return kept
       }
+      for (target, deltas) in pushed { kept[target] = deltas }
     }
+    return kept
   }
 
   /// The paths and sizes of the deltas that were pushed.

@@ -4,23 +4,32 @@ import System
 extension DerivedStore {
   /// The stored sketches of blobs; those that were never made are left out.
   package func sketches(of digests: [SHA256], cut: Int) throws(StoreError) -> [SHA256: [UInt8]] {
-    try work { (db) throws(StoreError) in
-      var found: [SHA256: [UInt8]] = [:]
-      for sha256 in digests {
-        found[sha256] = try db.value(
-          [UInt8].self, "SELECT hashes FROM sketch WHERE sha256 = ? AND cut = ?", sha256, cut)
+    var found: [SHA256: [UInt8]] = [:]
+    for part in digests.batches(of: Self.rowsATurn) {
+      let rows = try work { (db) throws(StoreError) in
+        try db.snapshot { () throws(StoreError) in
+          var rows: [(SHA256, [UInt8]?)] = []
+          for sha256 in part {
+            let hashes = try db.value(
+              [UInt8].self, "SELECT hashes FROM sketch WHERE sha256 = ? AND cut = ?", sha256, cut)
+            rows.append((sha256, hashes))
+          }
+          return rows
+        }
       }
-      return found
+      for (sha256, hashes) in rows { found[sha256] = hashes }
     }
+    return found
   }
 
   /// Stores blobs' sketches, replacing earlier ones.
   package func keep(sketches: [SHA256: [UInt8]], cut: Int) throws(StoreError) {
-    if sketches.isEmpty { return }
-    try transaction { (db) throws(StoreError) in
-      for (sha256, hashes) in sketches {
-        try db.run(
-          "INSERT OR REPLACE INTO sketch (sha256, cut, hashes) VALUES (?, ?, ?)", sha256, cut, hashes)
+    for part in Array(sketches).batches(of: Self.rowsATurn) {
+      try transaction { (db) throws(StoreError) in
+        for (sha256, hashes) in part {
+          try db.run(
+            "INSERT OR REPLACE INTO sketch (sha256, cut, hashes) VALUES (?, ?, ?)", sha256, cut, hashes)
+        }
       }
     }
   }

@@ -87,6 +87,10 @@ package final class DerivedStore: Sendable {
   /// Frees the memory of the database's cached pages.
   func releaseMemory() { connection.withLock { $0.database.releaseMemory() } }
 
+  /// The number of rows that a caller with many reads or writes in one turn. Such callers run at low priority, and a rollback that
+  /// waits for its turn keeps the kill switch waiting.
+  static let rowsATurn = 100
+
   /// Runs `body` with the only connection; callers take turns.
   func work<Result: Sendable>(_ body: (Database) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try connection.withLock { (held) throws(StoreError) -> Result in try body(held.database) }

@@ -18,8 +18,14 @@ final class Database {
     case secondary
   }
 
+  /// Whether SQLite counts no memory, which "helps the sqlite3_malloc() routines run much faster" (sqlite.org/compile.html):
+  /// each allocation took a lock that all connections share, and urgent threads waited for one of low priority that had it.
+  /// Must be read before the first connection is opened.
+  static let hasNoMemoryStatistics = xcache_sqlite_count_no_memory() == SQLITE_OK
+
   /// Opens the file at `path`; if it is missing, creates it unless the access is for reading.
   init(path: String, _ access: Access) throws(StoreError) {
+    _ = Self.hasNoMemoryStatistics
     var opened: OpaquePointer?
     // NOMUTEX: "The new database connection will use the "multi-thread" threading mode": one thread at a time.
     let flags =

@@ -1,3 +1,4 @@
+import CSQLite
 import Manifests
 import System
 import Testing
@@ -19,6 +20,12 @@ import Testing
       hasher.update(Array("\(number)".utf8).span.bytes)
       return hasher.finish()
     }
+  }
+
+  @Test func connectionsShareNoCounterOfMemory() throws {
+    _ = try database()
+    #expect(Database.hasNoMemoryStatistics)
+    #expect(sqlite3_memory_used() == 0)
   }
 
   @Test(arguments: [0, 1, 49, 50, 51, 120])

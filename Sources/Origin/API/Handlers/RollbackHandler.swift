@@ -3,6 +3,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// `POST /apps/{app}/channels/{channel}/rollback`.
 struct RollbackHandler: APIHandler {
@@ -18,6 +19,12 @@ struct RollbackHandler: APIHandler {
       // The prefetch config belongs to the whole channel, too.
       try caller.checkReachesAllBundles()
     }
+    // Looking ahead costs as much as the act, and isn't urgent: the lane is for those that are.
+    if input.dryRun { return try OSThread.behind("preview", .awaited) { try answer(to: input, body) } }
+    return try answer(to: input, body)
+  }
+
+  private func answer(to input: RollbackInput, _ body: RollbackRequest) throws -> Response {
     let requester = try context.requester
     let forecast = try forecast(of: input, skipsWait: body.now == true)
     forecast?.preparation?.open(to: requester)
