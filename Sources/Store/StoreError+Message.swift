@@ -129,6 +129,13 @@ extension StoreError: CustomStringConvertible {
     case .rolloutOpen(let app, let channel, let candidate):
       "a rollout is open in channel \"\(channel)\" of app \"\(app)\", with version \(candidate) as its candidate; nothing was changed. "
         + "`xcache rollout show\(Self.options(app)) --channel \(channel)` shows it; complete or halt ends it"
+    case .haltInstead(let app, let channel, let candidate, let steps):
+      (steps.map(Self.tooFar).map {
+        "\($0): no earlier state is kept. A rollout is open, with version \(candidate) as its candidate"
+      }
+        ?? "that is the content of version \(candidate), the candidate of an open rollout, which all devices would get")
+        + "; nothing was changed. `xcache rollout halt\(Self.options(app, channel)) -m \"reason\"` takes the candidate back, "
+        + "`xcache rollout complete\(Self.options(app, channel))` makes it the version of all devices"
     case .noRollout(let app, let channel, nil):
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\"; publish, promote and rollback begin one with --rollout 5%"
     case .noRollout(let app, let channel, let last?):
@@ -191,7 +198,7 @@ extension StoreError: CustomStringConvertible {
   }
 
   private static func stepsMessage(_ steps: Int, _ kept: Int, _ bundle: BundleName?) -> String {
-    let tooFar = "\(steps) step\(steps == 1 ? "" : "s") back is too far"
+    let tooFar = Self.tooFar(steps)
     guard kept > 0 else {
       return
         "\(tooFar): no earlier state is kept; `xcache unpublish --bundle \(bundle?.text ?? "NAME")` takes "
@@ -201,6 +208,10 @@ extension StoreError: CustomStringConvertible {
       \(tooFar): only \(kept) earlier \(kept == 1 ? "state is" : "states are") kept; `xcache log` shows them; \
       choose one with --to
       """
+  }
+
+  private static func tooFar(_ steps: Int) -> String {
+    "\(steps) step\(steps == 1 ? "" : "s") back is too far"
   }
 
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String

@@ -94,6 +94,9 @@ package enum StoreError: Error, Sendable {
   // Rollouts.
   /// Thrown when an act isn't possible, or not wanted, while a rollout is open; with its candidate.
   case rolloutOpen(AppName, ChannelName, ManifestVersion)
+  /// Thrown when a rollback isn't what ends an open rollout: it would give the candidate's content to all devices, or, with a
+  /// number of steps, nothing earlier is kept. With the candidate.
+  case haltInstead(AppName, ChannelName, ManifestVersion, steps: Int?)
   /// Thrown when no rollout is open; with the last one.
   case noRollout(AppName, ChannelName, last: Rollout?)
   /// Thrown when the open rollout is another one than the request is about.

@@ -224,7 +224,9 @@ struct ReleasePlanner {
       if case .update(let base, _, _) = bundle.change, let channel, let info, info.version > base,
         !steps[index].isEmpty
       {
-        replaced = try db.stamp(of: info.version, in: channel.id)
+        // Releases are made on the full version: the candidate is nothing that came meanwhile.
+        let held = channel.rollout == nil ? info : try db.bundle(info, atFull: channel.full.version)
+        if held.version > base { replaced = try db.stamp(of: held.version, in: channel.id) }
       }
       plans.append(
         ReleasePlan.Bundle(name: bundle.name, info: info, replaced: replaced, steps: steps[index]))

@@ -97,6 +97,9 @@ struct RollbackPlan {
         }
         return try db.stepsBack(steps, of: bundle, in: channel)
       } catch .tooManySteps(let steps, let kept, _) {
+        if kept == 0, let candidate = channel.rollout?.candidate {
+          throw .haltInstead(channel.app, channel.name, candidate, steps: steps)
+        }
         let live = scope.filter { $0.resources > 0 }
         throw .tooManySteps(steps, kept: kept, of: live.count == 1 ? live[0].name : nil)
       }

@@ -209,6 +209,51 @@ import Testing
     #expect(try store.audited().last?.contains("\"to\":\"1\"") == true)
   }
 
+  /// A build that was taken back is tried again as a candidate: a step back from its full version has its content.
+  @Test func aRollbackDoesNotGiveTheCandidateToAll() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("bad")])
+    try store.publish("a", base: 1, set: ["a.js": Sample("good")])
+    try store.candidate("a", base: 2, set: ["a.js": Sample("bad")])
+    for isDryRun in [true, false] {
+      var request = try rollback(.steps(1), bundle: "a")
+      request.dryRun = isDryRun
+      #expect {
+        try store.rollback(request)
+      } throws: {
+        guard case StoreError.haltInstead(_, _, let candidate, nil) = $0 else { return false }
+        return candidate.number == 3 && "\($0)".contains("`xcache rollout halt --app shop -m \"reason\"`")
+      }
+    }
+    #expect(try store.shop().rollout?.candidate.number == 3)
+  }
+
+  /// It was told to unpublish, which would take the pages from all devices.
+  @Test func whereNothingEarlierIsKeptTheWayBackIsToHalt() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a2")])
+    for bundle in ["a", nil] {
+      #expect {
+        try store.rollback(try rollback(.steps(1), bundle: bundle))
+      } throws: {
+        guard case StoreError.haltInstead(_, _, let candidate, 1) = $0 else { return false }
+        return candidate.number == 2
+          && "\($0)".hasPrefix("1 step back is too far: no earlier state is kept. A rollout is open")
+      }
+    }
+  }
+
+  /// The candidate is what the bundle holds for now, and it was there before the publisher looked.
+  @Test func aReleaseOfTheCandidatesBundleReplacesNothingThatCameMeanwhile() throws {
+    let store = try open()
+    let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], dryRun: true)
+    #expect(outcome.bundles.first { $0.name.text == "a" }?.replaced == nil)
+    try store.publish("a", base: 1, set: ["a.js": Sample("a4")])
+    let late = try store.publish("a", base: 1, set: ["a.js": Sample("a5")])
+    #expect(late.bundles.first { $0.name.text == "a" }?.replaced?.version.number == 4)
+  }
+
   @Test func aRollbackOfAnotherBundleMakesTheCandidateAgain() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])

@@ -138,9 +138,11 @@ extension RequestContext {
       isApp
       ? "there is no app \"\(names.app)\"" : "app \"\(names.app)\" has no channel \"\(names.channel)\""
     let hint = nearest.map { "; did you mean \($0)?" } ?? (there.isEmpty ? "." : "; there is \(there).")
+    let create =
+      caller.scope == .admin && caller.isUnlimited
+      ? "To create it, add --create" : "An admin token that isn't limited creates it, with --create"
     throw Problem(
-      .conflict, isApp ? "unknown-app" : "unknown-channel",
-      "\(words)\(hint) Nothing was released. To create it, add --create")
+      .conflict, isApp ? "unknown-app" : "unknown-channel", "\(words)\(hint) Nothing was released. \(create)")
   }
 
   /// The caller, to which its preparations are open.

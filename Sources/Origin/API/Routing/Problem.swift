@@ -106,7 +106,7 @@ extension Problem {
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
-    case .rolloutOpen(_, _, let candidate):
+    case .rolloutOpen(_, _, let candidate), .haltInstead(_, _, let candidate, _):
       self.init(.conflict, "rollout-open", words, [.init(key: "candidate", value: .string(candidate.text))])
     case .noRollout: self.init(.conflict, "no-rollout", words)
     case .otherRollout(_, let open):

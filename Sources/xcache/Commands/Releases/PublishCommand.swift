@@ -200,6 +200,9 @@ enum PublishCommand {
     for text in named {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       let name = try SettingsValue.bundle(parts[0], in: "--bundle")
+      if parts.count == 2, let folder = arguments.operands.first {
+        throw UsageError("--bundle \(text) names the folder already; leave out \(folder)")
+      }
       let folders = parts.count == 2 ? [parts[1]] : arguments.operands
       bundles.append(try source(settings.bundle(name) ?? BundleSettings(name), folders, base, arguments))
     }

@@ -117,7 +117,11 @@ enum RolloutCommand {
   static func lines(_ answer: RolloutAnswer, _ verb: String, _ terminal: Terminal) -> [String] {
     let (now, was) = (answer.rollout, answer.was)
     let version = terminal.colour("version \(now.version)", .bold)
-    guard answer.changed else { return ["nothing changed: \(version) goes to \(now.audience) already"] }
+    guard answer.changed else {
+      return [
+        "nothing changed: \(version) \(now.paused ? "is paused, and was given" : "goes") to \(now.audience) already"
+      ]
+    }
     let line: String
     switch verb {
     case "complete": line = "\(version) is the version of all devices now; it went to \(was.audience)"
