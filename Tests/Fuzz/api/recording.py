@@ -205,6 +205,17 @@ def drive(run):
     run("channel", "remove", "--channel", "extra")
     if "default-app" in run("channel", "--help"):
         run("channel", "default-app", "shop")
+    # Old origins don't have it.
+    if "rollout" in run("--help"):
+        beside = ("--channel", "test")
+        run(*publish, "main=site-2", *beside, "--rollout", "5%", "--app-version", ">=4.2 <5", "--group", "qa")
+        run("rollout", "show", *beside)
+        run("rollout", "set", "25%", "--group", "none", "--app-version", ">=4", *beside)
+        run("rollout", "pause", *beside)
+        run("rollout", "resume", *beside)
+        run("rollout", "halt", "-m", "broken", *beside)
+        run(*publish, "main=site-3", *beside, "--rollout", "0.5%")
+        run("rollout", "complete", "--candidate", "4", *beside)
     run("token", "create", "--name", "ci", "--scope", "publish", "--app", "shop", "--channel", "test", "--bundle", "activity-*",
         "--expires", "90d")
     run("token", "list")
