@@ -2,7 +2,8 @@
 # Runs a command under a virtual display of its own, with what WebKit keeps in a folder that goes afterwards: display.sh COMMAND…
 set -euo pipefail
 work=$(mktemp -d)
-trap 'kill "$display" 2>/dev/null || true; rm -rf "$work"' EXIT
+# WebKit's processes may still write there for a moment, which is no failure of the command.
+trap 'kill "$display" 2>/dev/null || true; rm -rf "$work" 2>/dev/null || { sleep 2; rm -rf "$work" || true; }' EXIT
 # Each thread that ends would take with it what it started, so Xvfb is this script's.
 Xvfb -displayfd 3 -screen 0 430x932x24 -nolisten tcp 3>"$work/display" >/dev/null 2>&1 &
 display=$!

@@ -73,7 +73,7 @@ extension WebKitTests {
     }
 
     /// An answer that breaks off fails as one, whoever asks for it: nothing of it is run, saved or kept.
-    @Test(arguments: ["gzip", "gzip chunks", "gzip damaged", "chunks", "length"])
+    @Test(arguments: ["gzip", "gzip chunks", "gzip damaged", "gzip damaged short", "chunks", "length"])
     func ofAnAnswerThatBreaksOffNothingIsTaken(_ how: String) async throws {
       let sites = try Sites()
       let app = try await App(sites)
@@ -108,6 +108,11 @@ extension WebKitTests {
 
       var ended: [String] = []
       let place = app.folder.appendingPathComponent("cut.own")
+      // WebKit decodes as much as has arrived before it looks at the head: damage found by then fails the load, and no
+      // download begins. Of a long body that depends on the line.
+      page.onEvent = { event in
+        if case .failed(_, let error) = event, !error.isNotShown { ended.append("failed") }
+      }
       host.onDownload = { download in
         do {
           try await download.save(to: place.path)
