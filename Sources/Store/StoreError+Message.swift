@@ -107,7 +107,7 @@ extension StoreError: CustomStringConvertible {
     case .unknownVersion(.none):
       "no release at that time; the first one came later (versions begin with 1)"
     case .unknownVersion(let version):
-      "version \(version) is no longer kept; `xcache log` lists those that are"
+      "version \(version) is no longer kept: gc or a purge removed it; `xcache log` lists those that are kept"
     case .noVersion(let version, .none): "no version \(version): nothing is published yet"
     case .noVersion(let version, let newest):
       "no version \(version); the newest is \(newest), and `xcache log` lists those that are kept"
@@ -151,8 +151,10 @@ extension StoreError: CustomStringConvertible {
       "nothing was removed, because data is being read by \(holders.joined(separator: ", ")); try again later"
     case .noBackup(let path):
       "\(path) contains no complete backup"
-    case .foreignBackup(let path):
-      "\(path) holds the data or a backup of another origin, or is this one's data folder; choose another folder"
+    case .foreignBackup(let path, let data?):
+      "\(path) is in \(data), the data folder itself, with which it would be lost; choose another folder, best on another disk"
+    case .foreignBackup(let path, nil):
+      "\(path) holds the data or a backup of another origin; choose another folder"
     case .badBackupPlace(let path, let reason):
       "no backup was made in \(path): \(reason); choose a new folder with --to"
     case .alreadyDone: "this request was already processed"

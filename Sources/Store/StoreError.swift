@@ -138,7 +138,7 @@ package enum StoreError: Error, Sendable {
   /// Thrown when a folder holds no finished backup.
   case noBackup(path: String)
   /// Thrown when a backup would go into the data folder itself, or over another origin's backup.
-  case foreignBackup(path: String)
+  case foreignBackup(path: String, data: String? = nil)
   /// Thrown when a backup would go to a place that is in use or that others may read.
   case badBackupPlace(path: String, reason: String)
   /// Thrown when a release's files couldn't be pushed to where devices download them.

@@ -14,6 +14,53 @@ import Testing
   }
 
   @Test(
+    "Names that match nothing are told: of bundles, channels and files, a folder that isn't a copy, a URL told twice"
+  )
+  func namesOfNothing() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
+      func token(_ glob: String) throws -> String {
+        try site.run(
+          "token", "create", "ci-\(glob.count)", "--scope", "publish", "--app", "shop", "--bundle", glob,
+          "--no-expiry"
+        ).errors
+      }
+      #expect(try token("mian").contains("no bundle mian of app shop yet; did you mean main? The token"))
+      #expect(try !token("m*").contains("warning"))
+
+      func hook(_ channel: String) throws -> String {
+        try site.run(
+          "webhook", "add", "https://hooks.example.com/x", "--app", "shop", "--channel", channel
+        ).errors
+      }
+      #expect(try hook("onlin").contains("no channel onlin of app shop yet; did you mean online?"))
+      let twice = try hook("online")
+      #expect(!twice.contains("no channel") && twice.contains("has the same URL"), "\(twice)")
+
+      let folder = try site.scratch.folder("dist", ["index.html": "<!doctype html><meta charset=utf-8><p>2"])
+      let allowed = try Self.publish(site, folder, "--allow-secret", "test/fixtrue.txt")
+      #expect(allowed.exitCode == 0)
+      #expect(allowed.errors.contains("--allow-secret test/fixtrue.txt names no published file"))
+
+      let copy = try site.scratch.folder("www", ["other.html": "x"])
+      let first = try site.run("mirror", "--data", site.data, "--to", copy)
+      #expect(first.exitCode == 0 && first.errors.contains("such as other.html"), "\(first.errors)")
+      let second = try site.run("mirror", "--data", site.data, "--to", copy)
+      #expect(second.exitCode == 0 && !second.errors.contains("other.html"), "\(second.errors)")
+
+      let backup = try site.run("backup", "--data", site.data, "--to", site.data + "/backup")
+      #expect(backup.exitCode != 0 && backup.errors.contains("the data folder itself"), "\(backup.errors)")
+      let made = try site.run("channel", "create", "test", "--app", "other")
+      #expect(made.output.contains("created app other and channel test"), "\(made.output)")
+      let removed = try site.run("unpublish", "--app", "shop", "--bundle", "main")
+      #expect(
+        removed.errors.contains("`xcache rollback --bundle main --app shop` brings"), "\(removed.errors)")
+      let back = try site.run("rollback", "--bundle", "main", "--app", "shop", "--yes")
+      #expect(back.exitCode == 0, "\(back.errors)")
+    }
+  }
+
+  @Test(
     "check and publish refuse secrets with their lines, never their values; one file can be allowed, and that is recorded"
   )
   func secrets() throws {

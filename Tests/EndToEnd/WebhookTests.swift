@@ -247,8 +247,8 @@ struct WebhookTests {
       ("https://[64:ff9b::7f00:1]/", "private network"), ("https://[64:ff9b:1::1]/", "no address of a host"),
       ("https://[2002:7f00:1::]/", "no address of a host"), ("https://[fe80::1]/", "no address of a host"),
       ("https://192.88.99.1/", "no address of a host"), ("https://localhost./", "private network"),
-      ("https://[ff02::1]/", "no address of a host"), ("ftp://example.com/", "url"),
-      ("https://user:secret@example.com/", "url"),
+      ("https://[ff02::1]/", "no address of a host"), ("ftp://example.com/", "URL"),
+      ("https://user:secret@example.com/", "URL"),
     ])
   func privateAddresses(url: String, words: String) throws {
     try Shared.site { shared in

@@ -34,4 +34,6 @@ package enum CheckProblem: Hashable, Sendable {
   case idlePattern(String, at: String, excludes: Bool)
   /// `path`: the file's below the published folder.
   case secret(Secret, path: String)
+  /// `--allow-secret` names no file.
+  case idleAllowance(path: String)
 }

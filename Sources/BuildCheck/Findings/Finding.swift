@@ -99,6 +99,8 @@ extension CheckProblem {
       "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "excludes nothing" : "matches no published file"): "
         + "correct or remove it"
     case .secret(let secret, let path): Self.secret(secret, path)
+    case .idleAllowance(let path):
+      "--allow-secret \(Self.quoted(path)) names no published file: give its path below the folder, or leave it out"
     }
   }
 

@@ -58,6 +58,13 @@ struct SecretCheck {
       }
       result.findings.append(Self.finding(named, file))
     }
+    // What may have a secret and doesn't, or isn't read again, was meant; what isn't there was misspelt.
+    let paths = Set(files.map(\.path)).union(files.map(\.location))
+    for path in allowed.subtracting(paths).sorted() {
+      result.findings.append(
+        Finding(
+          rule: .secret, severity: .warning, place: nil, position: nil, problem: .idleAllowance(path: path)))
+    }
     result.allowed = site.files.filter { allowedFiles.contains(PathKey($0.location)) }.map(\.url)
     return result
   }

@@ -169,7 +169,9 @@ extension Store {
       while try Kernel.status(path) == nil { path = DurableFile.parent(of: path) }
       return (try Kernel.realPath(folder.path), try Kernel.realPath(path))
     }
-    if own == other || other.hasPrefix(own + "/") { throw .foreignBackup(path: target.folder.path) }
+    if own == other || other.hasPrefix(own + "/") {
+      throw .foreignBackup(path: target.folder.path, data: folder.path)
+    }
     try target.refuseUnrelatedFiles()
   }
 

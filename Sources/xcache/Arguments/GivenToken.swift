@@ -6,6 +6,8 @@ struct GivenToken {
   let text: String
   /// `--token`, `XCACHE_TOKEN`, or the file's name.
   let source: String
+  /// The largest file that is read, in bytes.
+  private static let limit = 4096
 
   init(text: String, source: String) {
     self.text = text
@@ -29,7 +31,10 @@ struct GivenToken {
       return
     }
     guard let path = try arguments.value("token-file") else { return nil }
-    let bytes = try Arguments.file(path, limit: 4096)
+    if let size = try Kernel.status(path)?.size, size > Self.limit {
+      throw Failure("\(path) contains no token: it has \(Bytes.text(size)), and a token is one short line")
+    }
+    let bytes = try Arguments.file(path, limit: Self.limit)
     if let mode = try Kernel.status(path)?.mode, mode & 0o007 != 0 {
       arguments.remark(
         "warning: other users of this machine can read the token in \(path): run chmod o= \(path)")

@@ -141,7 +141,7 @@ struct WebhookHandler: APIHandler {
     do throws(ResourceURLError) {
       url = try ResourceURL(text)
     } catch {
-      throw Problem.badRequest("\"url\": \(error)")
+      throw Problem.badRequest("the webhook's URL: \(error)")
     }
     // With or without the dot of the root.
     let name = url.host.last == "." ? url.host.dropLast() : url.host
@@ -149,16 +149,16 @@ struct WebhookHandler: APIHandler {
     let scope = Self.address(url.host).map { AddressScope($0) } ?? (isLocal ? .network : nil)
     if scope == .special {
       throw Problem.badRequest(
-        "\"url\": nothing is sent to \(url.host): it is no address of a host of its own")
+        "the webhook's URL: nothing is sent to \(url.host): it is no address of a host of its own")
     }
     guard !allowsPrivate else { return url }
     if scope == .network {
       throw Problem.badRequest(
-        "\"url\": \(url.host) is in a private network; --allow-private (\"allowPrivate\") allows that")
+        "the webhook's URL: \(url.host) is in a private network; --allow-private (\"allowPrivate\") allows that")
     }
     guard url.scheme == "https" else {
       throw Problem.badRequest(
-        "\"url\" must be https; http is only for private networks, with --allow-private (\"allowPrivate\")")
+        "the webhook's URL must be https; http is only for private networks, with --allow-private (\"allowPrivate\")")
     }
     return url
   }

@@ -9,6 +9,7 @@ enum ChannelActions {
       "public-url", "URL", "the URL that devices download from (create; default: the server's --public-url)"
     ).only(
       "create"),
+    .flag("create", "create the app, too, although its name is near another one's (create)").only("create"),
     .value("reason", "TEXT", short: "m", "the reason, shown to everyone it stops (freeze)").only("freeze"),
   ]
 
@@ -112,6 +113,19 @@ enum ChannelActions {
     return try RemoteOrigin(arguments).about(try SettingsValue.channel(name, in: "CHANNEL"))
   }
 
+  /// Whether an app is new.
+  /// - Throws: If it is, and its name is near that of another one.
+  private static func refuseMisspelt(_ app: AppName, _ api: OriginClient, creates: Bool) throws -> Bool {
+    let apps = Set(try api.channels().value.channels.map(\.app.text))
+    if apps.contains(app.text) { return false }
+    if !creates, let near = Spelling.nearest(to: app.text, among: apps.sorted()) {
+      throw Failure(
+        "there is no app \(app); did you mean \(near)? Nothing was created. To create the app, add --create",
+        name: "unknown-app")
+    }
+    return true
+  }
+
   private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
     -> (JSONValue, String)
   {
@@ -120,10 +134,11 @@ enum ChannelActions {
     switch verb {
     case "create":
       let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+      let isNewApp = try refuseMisspelt(channel.app, api, creates: arguments.has("create"))
       let answer = try api.create(channel, ChannelRequest(publicURL: url))
       return (
         answer.document,
-        "created channel \(name); "
+        "created \(isNewApp ? "app \(channel.app) and " : "")channel \(name); "
           + (answer.value.version == .none
             ? "its first release will be version 1" : "its next version is above \(answer.value.version)")
       )

@@ -192,7 +192,12 @@ enum PullCommand {
           "tree: \(Count.text(tree.missing, "file")) \(tree.missing == 1 ? "is" : "are") missing on this device; --complete fetches them"
         )
       }
-      for url in tree.skipped { lines.append("tree: skipped, not possible as a path: \(url)") }
+      for url in tree.skipped {
+        lines.append(
+          url.hasSuffix("/")
+            ? "tree: no file for \(url): it is a folder's URL"
+            : "tree: skipped, not possible as a path: \(url)")
+      }
       for clash in tree.clashes {
         lines.append("tree: the same path for all of: \(clash.joined(separator: ", "))")
       }

@@ -62,14 +62,21 @@ enum MirrorCommand {
     default: _ = try arguments.operands()
     }
     let progress = ProgressLine(terminal)
+    let place = try place(arguments)
+    let strangers = strangers(in: place)
     let run = try MirrorRun(
-      from: try source(arguments), to: try place(arguments), try options(arguments)
+      from: try source(arguments), to: place, try options(arguments)
     ) { done in
       progress.show("copying", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }
     defer { terminal.endProgress() }
     let report = try run.run()
     terminal.endProgress()
+    if let name = strangers.first {
+      terminal.remark(
+        "warning: \(report.place) had other files before this first run, such as \(name): they stay, and are served beside the "
+          + "copy; was another folder meant?")
+    }
     let failure =
       report.isWhole
       ? nil
@@ -98,6 +105,14 @@ enum MirrorCommand {
     DamageOutput.tell(
       report.damaged, report.damagedURLs, "damaged or missing at the origin and not copied", arguments,
       terminal)
+  }
+
+  /// The names in a folder that isn't a copy yet, but for hidden ones.
+  private static func strangers(in place: MirrorPlace) -> [String] {
+    guard case .folder(let path, _) = place, let names = try? Folder.textNames(path),
+      !names.contains("mirror.json")
+    else { return [] }
+    return names.filter { !$0.hasPrefix(".") && ChannelName(space: $0) == nil }.sorted()
   }
 
   private static func source(_ arguments: Arguments) throws -> any MirrorSource {

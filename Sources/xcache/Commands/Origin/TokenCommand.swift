@@ -146,11 +146,18 @@ enum TokenCommand {
     } else if let channel = grant.channel, !known.contains(channel.text) {
       what = "no channel \(channel) of app \(app)"
       suggestion = Spelling.suggestion(for: channel.text, among: known)
+    } else if let bundles = grant.bundles,
+      let there = try? Self.bundles(of: all.filter { $0.app == app }, arguments),
+      !there.contains(where: bundles.matches)
+    {
+      what = "no bundle \(bundles.text) of app \(app)"
+      suggestion = Spelling.suggestion(for: bundles.text, among: Set(there.map(\.text)).sorted())
     } else {
       return
     }
     terminal.remark(
-      "warning: there is \(what) yet\(suggestion); it becomes useful once an admin has published there")
+      "warning: there is \(what) yet\(suggestion.isEmpty ? "." : suggestion) "
+        + "The token becomes useful once an admin has published there")
   }
 
   private static func channels(_ arguments: Arguments) throws -> [ChannelAddress] {
@@ -162,6 +169,13 @@ enum TokenCommand {
     return try RemoteOrigin(arguments, namesApp: false).api.channels().value.channels.map {
       ChannelAddress($0.app, $0.channel)
     }
+  }
+
+  /// The bundles of channels, as far as a server can be asked.
+  private static func bundles(of channels: [ChannelAddress], _ arguments: Arguments) throws -> [BundleName] {
+    guard try arguments.value("data") == nil else { throw UsageError("--data lists no bundles") }
+    let api = try RemoteOrigin(arguments, namesApp: false).api
+    return try channels.flatMap { try api.overview(of: $0).value.bundles.map(\.name) }
   }
 
   static func table(_ tokens: [TokenInfo]) -> [String] {

@@ -133,9 +133,15 @@ enum WebhookCommand {
     let given = try secret(arguments)
     let secret = given ?? WebhookSecret()
     request.secret = secret.text
+    let others = try api(arguments).webhooks().value.webhooks
     let made = try api(arguments).addWebhook(request)
     let hook = made.value.webhook
-    warnOfUnknownApp(request.app, arguments, terminal)
+    warnOfUnknownPlace(request, arguments, terminal)
+    // Legitimate for other events or another app; else the receiver hears everything twice.
+    for other in others where other.url == hook.url && other.id != hook.id {
+      terminal.remark(
+        "warning: webhook \(other.id) has the same URL; `xcache webhook remove \(other.id)` ends that one")
+    }
     terminal.remark("webhook \(hook.id) is told of \(hook.events.joined(separator: ", "))")
     var document = made.document.object ?? JSONObject()
     if given == nil {
@@ -193,13 +199,20 @@ enum WebhookCommand {
     return secret
   }
 
-  /// Warns about an app that isn't there: legitimate before its first publish, but usually a spelling mistake.
-  private static func warnOfUnknownApp(_ app: String?, _ arguments: Arguments, _ terminal: Terminal) {
-    guard let app, let known = try? Set(api(arguments).channels().value.channels.map(\.app.text)),
-      !known.contains(app)
-    else { return }
-    terminal.remark(
-      "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: known.sorted()))")
+  /// Warns about an app or a channel that isn't there: legitimate before its first publish, but usually a spelling mistake.
+  private static func warnOfUnknownPlace(
+    _ request: WebhookRequest, _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    guard let app = request.app, let all = try? api(arguments).channels().value.channels else { return }
+    let apps = Set(all.map(\.app.text)).sorted()
+    let channels = all.filter { $0.app.text == app }.map(\.channel.text).sorted()
+    if channels.isEmpty {
+      terminal.remark("warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: apps))")
+    } else if let channel = request.channel, !channels.contains(channel) {
+      terminal.remark(
+        "warning: there is no channel \(channel) of app \(app) yet\(Spelling.suggestion(for: channel, among: channels))"
+      )
+    }
   }
 
   // MARK: - test

@@ -173,7 +173,9 @@ enum PurgeCommand {
   private static func lift(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let digest = try arguments.operands("lift", "SHA256")[1].lowercased()
     guard SHA256(hex: digest) != nil else {
-      throw UsageError("\(digest) is not a sha256, which has 64 hexadecimal digits")
+      throw UsageError(
+        "\(digest) is not a sha256, which has 64 hexadecimal digits; `xcache purge list` shows those of what was purged"
+      )
     }
     let answer = try RemoteOrigin(arguments).api.liftPurge(digest, reason: try arguments.text("reason"))
     if arguments.has("json") {

@@ -50,6 +50,11 @@ enum UnpublishCommand {
         ? "dry run: −\(removed), would become version \(release.version)"
         : "−\(removed), \(terminal.colour("version \(release.version)", .bold))")
     for line in release.rolloutLines(dryRun: arguments.has("dry-run"), terminal) { terminal.say(line) }
+    if !arguments.has("dry-run") {
+      for bundle in release.bundles {
+        terminal.remark("`xcache rollback --bundle \(bundle.bundle)` brings bundle \(bundle.bundle) back")
+      }
+    }
     for line in release.receiptLines { terminal.say(line) }
     return .done
   }

@@ -120,7 +120,7 @@ enum LogoutCommand {
       terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
     } else {
       terminal.say(
-        "deleted the token of \(server) here; the server takes it until it is revoked: `xcache token revoke NAME --server \(server)`"
+        "deleted the token of \(server) here; the server takes it until an admin revokes it: `xcache token revoke NAME --server \(server)`"
       )
     }
     return .done
