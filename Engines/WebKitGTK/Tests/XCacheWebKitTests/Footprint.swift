@@ -70,14 +70,15 @@ enum Processes {
   }
 
   static var threads: [String: Int] {
-    var counts: [String: Int] = [:]
-    for id in names(in: "/proc/self/task") {
-      guard let name = try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8) else {
-        continue
-      }
-      counts[name.trimmingCharacters(in: .newlines), default: 0] += 1
+    threads(of: getpid()).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+
+  /// The names of a process's threads.
+  static func threads(of id: pid_t) -> [String] {
+    names(in: "/proc/\(id)/task").compactMap {
+      (try? String(contentsOfFile: "/proc/\(id)/task/\($0)/comm", encoding: .utf8))?
+        .trimmingCharacters(in: .newlines)
     }
-    return counts
   }
 
   static func residentBytes(of id: pid_t) -> Int { status(of: id, "VmRSS") }

@@ -2,8 +2,8 @@ import DeviceLinux
 import Foundation
 import WebKitTestSupport
 import XCacheClient
-import XCacheRuntime
 
+@testable import XCacheRuntime
 @testable import XCacheWebKit
 
 /// `site.py`: sites behind TLS, and a real origin.
@@ -82,9 +82,13 @@ final class App {
   let sites: Sites
   let folder: URL
 
+  /// Milliseconds since 1970.
+  typealias Clock = @Sendable () -> Int64
+
   init(
     _ sites: Sites, hosts: [String] = Sites.hosts, scriptKey: [UInt8]? = nil, trustsSites: Bool = true,
-    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil, isFirstStart: Bool = false, in place: URL? = nil
+    pageDeadline: Int64 = 10_000, diskLimit: Int64? = nil, isFirstStart: Bool = false, in place: URL? = nil,
+    server: String? = nil, clock: Clock? = nil
   ) async throws {
     self.sites = sites
     folder =
@@ -92,12 +96,17 @@ final class App {
       ?? FileManager.default.temporaryDirectory.appendingPathComponent("webkit-app-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var device = DeviceSettings(
-      folder: folder.path + "/device", server: sites.told.server, app: "shop", hosts: hosts)
+      folder: folder.path + "/device", server: server ?? sites.told.server, app: "shop", hosts: hosts)
     device.scriptKey = scriptKey
     device.diskLimit = diskLimit
     var runtimeSettings = RuntimeSettings(device)
     runtimeSettings.pageDeadline = pageDeadline
-    runtime = try await Runtime(runtimeSettings, transport: CurlTransport(resolver: LocalNames()))
+    let transport = CurlTransport(resolver: LocalNames())
+    if let clock {
+      runtime = try await Runtime(runtimeSettings, transport: transport, clock: clock)
+    } else {
+      runtime = try await Runtime(runtimeSettings, transport: transport)
+    }
     if !isFirstStart { await runtime.handle(.launch) }
     var settings = WebHostSettings()
     if isFirstStart { settings.folder = folder.path + "/web" }

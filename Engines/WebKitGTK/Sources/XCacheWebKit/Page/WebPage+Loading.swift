@@ -45,7 +45,8 @@ extension WebPage {
     try await loading(
       isThere: isWithin ? { [weak self] in self?.url == wanted } : nil
     ) {
-      if !isWithin { opens(url) }
+      // Also if the process of the document has ended.
+      if !isWithin || !hasDocument { opens(url) }
       webkit_web_view_load_uri(view, url)
     }
   }
@@ -164,12 +165,19 @@ extension WebPage {
   ///
   /// `isThere` returns whether the view already shows the target; nil if a load always starts.
   private func loading(isThere: (() -> Bool)? = nil, _ start: () -> Void) async throws {
+    let number = loads + 1
     do {
       try await awaitLoad(isThere, start)
-    } catch let error as WebKitError where error.isOfNetworkProcess {
-      // The network process had ended unnoticed; a new one is running now.
+    } catch let error as WebKitError where number == loads && hadEnded(error) {
+      // Unless another load replaced it meanwhile.
       try await awaitLoad(isThere, start)
     }
+  }
+
+  /// Whether a load failed because its process had ended unnoticed before; a new one is running now, or starts with the
+  /// next load.
+  private func hadEnded(_ error: WebKitError) -> Bool {
+    error.isOfNetworkProcess || error == .processEnded && !hasStarted && blank == .none
   }
 
   private func awaitLoad(_ isThere: (() -> Bool)?, _ start: () -> Void) async throws {

@@ -17,10 +17,17 @@ certificate), and then takes a command a line, each of which is answered by a li
   knock PORT          what a proxy there says to who has no password, or a wrong one
   forward PORT PASSWORD  another port, where m.example.com of that proxy answers
   script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
+  release N           has every file below v/ say N, and publishes that
+  between SEED        an origin that answers like the real one or, with "rage", badly; its address
+  forget              the sites have nothing below v/ any more
+  whole FROM TO       the numbers of hostile answers from one to another that are right, as JSON
+  rage PERCENT        how many of its answers are bad from now on; how many were since the last time
   quit
 """
 import base64, gzip, hashlib, http.server, json, math, os, re, shutil, socket, ssl, struct, subprocess, sys, threading, time
 import urllib.parse
+
+import attacks
 
 folder, xcache = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 here = os.path.dirname(os.path.abspath(__file__))
@@ -301,6 +308,11 @@ class Site(http.server.BaseHTTPRequestHandler):
         time.sleep(float(query["pause"]))
         self.send("<!doctype html><title>slow</title>", type="text/html")
 
+    def api_hostile(self, query, body):
+        """An answer that is wrong somewhere, the same for each number."""
+        self.wfile.flush()
+        self.close_connection = attacks.answer(self.connection, int(query.get("seed", 0)), "kept" in query, self.headers.get("Origin"))
+
     def api_hang(self, query, body):
         time.sleep(30)
 
@@ -500,6 +512,13 @@ def script(kind, text):
     return base64.b64encode(open(f"{folder}/script.pub", "rb").read()[-32:]).decode()
 
 
+def release(number):
+    for host, name, text in attacks.release(number, f"https://cdn.example.com:{port}"):
+        os.makedirs(f"{www}/{host}/v", exist_ok=True)
+        open(f"{www}/{host}/v/{name}", "w").write(text)
+    origin.publish()
+
+
 certificates()
 tls = context()
 start()
@@ -538,6 +557,15 @@ try:
             case "list": list_other(words[1])
             case "forward": answer = forward(int(words[1]), words[2])
             case "knock": answer = knock(int(words[1]))
+            case "release": release(int(words[1]))
+            case "between":
+                between = attacks.Between(origin.server, int(words[1]))
+                answer = between.server
+            case "whole": answer = json.dumps([seed for seed in range(int(words[1]), int(words[2])) if attacks.is_whole(seed)])
+            case "forget":
+                for host in HOSTS:
+                    shutil.rmtree(f"{www}/{host}/v", ignore_errors=True)
+            case "rage": answer = str(between.rage(int(words[1])))
             case "script": answer = script(words[1], " ".join(words[2:]))
         print(answer, flush=True)
 finally:

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import XCacheRuntime
+@testable import XCacheWebKit
+
+extension WebKitTests {
+  /// WebKit's processes are killed at any moment.
+  @Suite(.serialized)
+  @WebActor
+  struct KillAttackTests: Attacks {
+    /// WebKit hasn't said yet that its process is gone.
+    @Test func aLoadRightAfterAKill() async throws {
+      let sites = try Sites()
+      let app = try await App(sites)
+      let page = try WebPage(app.host)
+      try await page.load(sites.url("/second.html"))
+      for round in 1...2 {
+        for step in ["load", "fragment", "reload", "back"] {
+          #expect(kill(Self.webProcess) == 1)
+          // No turn of WebKit's thread in between.
+          let end = await end(step) {
+            switch step {
+            case "load": try await page.load(sites.url("/frame.html"))
+            case "fragment": try await page.load(sites.url("/frame.html#x"))
+            case "reload": try await page.reload()
+            default: try await page.goBack()
+            }
+          }
+          #expect(end == "done", "\(step) \(round)")
+          #expect(try await page.evaluate("return document.title") == "\"frame\"", "\(step) \(round)")
+          #expect(registered(app) == 1)
+        }
+      }
+      #expect(try sites.log() == [])
+      await app.end()
+    }
+
+    /// One of WebKit's processes, at any moment of a load, an update, a switch.
+    @Test func killsWhileVersionsSwitch() async throws {
+      var dice = Dice(37)
+      let sites = try Sites()
+      try sites.tell("release 1")
+      let app = try await App(sites)
+      try app.trustSites()
+      let runtime = app.runtime
+      func url(_ number: Int) -> String { sites.url("/v/page\(number).html") }
+      var page: WebPage? = try WebPage(app.host)
+      var (kills, version, ends) = (0, 1, [String: Int]())
+      _ = try sites.log()
+      for round in 1...10 * Self.times {
+        if page == nil { page = try WebPage(app.host) }
+        guard let view = page else { continue }
+        var updating: Task<Void, Never>?
+        if round % 4 == 0 {
+          version += 1
+          try sites.tell("release \(version)")
+          updating = Task { _ = await runtime.update(force: true) }
+        }
+        let number = dice.below(4)
+        let isInLook = dice.one(in: 3)
+        if isInLook { _ = await end("the load before \(round)") { try await view.load(url(number)) } }
+        let loading = Task { @WebActor in
+          await end("round \(round)") {
+            if isInLook { _ = try await look(at: view) } else { try await view.load(url(number)) }
+          }
+        }
+        for _ in 0...dice.below(3) {
+          try await Task.sleep(for: .milliseconds(dice.below(isInLook ? 120 : 250)))
+          kills += kill(dice.one(in: 2) ? Self.webProcess : Self.networkProcess)
+        }
+        ends[await loading.value, default: 0] += 1
+        await updating?.value
+        let again = await end("the load after \(round)") { try await view.load(url(number)) }
+        #expect(again == "done", "round \(round)")
+        let seen = try await isOfOneVersion(view, "round \(round)")
+        #expect(runtime.version != "0" && (seen == version || seen == version - 1), "round \(round)")
+        let known = registered(app)
+        #expect(known == 1, "round \(round): \(known)")
+        if dice.one(in: 5) { page = nil }
+      }
+      Self.note("\(kills) kills, \(version) versions: \(ends)")
+      page = nil
+      #expect(await app.until { registered(app) == 0 })
+      let asked = try sites.log()
+      #expect(asked.filter { $0.contains("/v/") } == [])
+      await app.end()
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@testable import XCacheRuntime
+@testable import XCacheWebKit
+
+/// Random numbers that are the same in each run.
+struct Dice: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  /// SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+  mutating func below(_ most: Int) -> Int { Int.random(in: 0..<most, using: &self) }
+}
+
+/// What a page says of its parts.
+struct Look: Decodable {
+  let versions: [Int?]
+  let parts: String
+  let wrong: [String]
+}
+
+/// Processes killed, answers and files that are wrong, hostile pages: at random, by numbers that are the same in each run.
+@WebActor
+protocol Attacks {}
+
+extension Attacks {
+  /// How many times as much as the quick run: XCACHE_WEBKIT_ATTACK.
+  static var times: Int {
+    ProcessInfo.processInfo.environment["XCACHE_WEBKIT_ATTACK"].flatMap { Int($0) } ?? 1
+  }
+  static var webProcess: String { "WebKitWebProces" }
+  static var networkProcess: String { "WebKitNetworkPr" }
+
+  nonisolated static func note(_ text: String) {
+    FileHandle.standardError.write(Data("attack: \(text)\n".utf8))
+  }
+
+  /// How something ends, which has to be within 40 s.
+  func end(_ what: String, _ body: @escaping @WebActor () async throws -> Void) async -> String {
+    var end: String?
+    let task = Task { @WebActor in
+      do {
+        try await body()
+        end = "done"
+      } catch let error as WebKitError {
+        end = error.message
+      } catch { end = "\(error)" }
+    }
+    for _ in 0..<4_000 where end == nil { try? await Task.sleep(for: .milliseconds(10)) }
+    if end == nil { task.cancel() }
+    #expect(end != nil, "\(what) hangs")
+    return end ?? "never"
+  }
+
+  // MARK: Versions
+
+  /// What every part of a page of `attacks.release` says it is of, and which file isn't whole.
+  private static var look: String {
+    """
+    const versions = {...seen}, wrong = [];
+    versions.style = Number(getComputedStyle(document.documentElement).getPropertyValue('--seen'));
+    versions.frame = document.querySelector('iframe').contentWindow.seen;
+    versions.lazy = (await import('/v/lazy.js')).default;
+    const whole = (version, size) => {
+      let text = '';
+      for (let i = 0; i < size / 16; i++)
+        text += String(version).padStart(7, '0') + ' ' + String(i).padStart(7, '0') + '\\n';
+      return text;
+    };
+    for (const [name, size] of [['small', 3200], ['large', 1200000]]) {
+      const answer = await fetch(`/v/${name}.txt`, {cache: 'no-store'}), text = await answer.text();
+      versions[name] = Number(text.slice(0, 7));
+      if (text !== whole(versions[name], size)) wrong.push(`${name} ${answer.status} ${text.length}`);
+      const start = 167, end = start + 1000;
+      const part = await fetch(`/v/${name}.txt`, {headers: {Range: `bytes=${start}-${end - 1}`}, cache: 'no-store'});
+      const bytes = await part.text(), of = Number(bytes.slice(9, 16));
+      versions['part of ' + name] = of;
+      if (part.status !== 206 || bytes !== whole(of, size).slice(start, end)) wrong.push(`part of ${name} ${part.status}`);
+    }
+    return {versions: [...new Set(Object.values(versions))], parts: Object.entries(versions).join(' '), wrong};
+    """
+  }
+
+  func look(at page: WebPage) async throws -> Look {
+    let json = try await page.evaluate(Self.look, timeout: .seconds(20)) ?? "{}"
+    return try JSONDecoder().decode(Look.self, from: Data(json.utf8))
+  }
+
+  /// Whether the page is whole and all of one version.
+  func isOfOneVersion(_ page: WebPage, _ when: String) async throws -> Int? {
+    let look = try await look(at: page)
+    #expect(look.wrong == [], "\(when)")
+    #expect(look.versions.count == 1, "\(when): \(look.parts)")
+    return look.versions.first ?? nil
+  }
+
+  /// The pages that the proxy knows.
+  func registered(_ app: App) -> Int {
+    app.host.proxy?.pages.candidates(referrer: nil, origin: nil, for: "", site: nil).count ?? -1
+  }
+
+  /// Kills processes that have started: one that ends before it has said its number has WebKitGTK 2.50 end the app
+  /// (`readPIDFromPeer`, a g_error, which nothing can catch).
+  func kill(_ name: String) -> Int {
+    let ids = Processes.children(named: name).filter { Processes.threads(of: $0).contains("ReceiveQueue") }
+    for id in ids { Foundation.kill(id, SIGKILL) }
+    return ids.count
+  }
+}
