@@ -17,6 +17,9 @@ extension Device {
     set { traits.withLock { $0.groups = newValue } }
   }
 
+  /// Puts the device into every rollout from the next poll on, whatever the rule says: to try a candidate.
+  package func takeCandidates() { traits.withLock { $0.takesCandidates = true } }
+
   /// Whether the version held is the candidate of the open rollout, as of the last poll.
   public var holdsCandidate: Bool {
     let held = index

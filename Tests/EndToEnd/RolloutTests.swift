@@ -26,6 +26,72 @@ import Testing
     try site.poll(query)["data"]?["version"]?.string
   }
 
+  @Test("What a release leaves open is told, and what the polls say beside what was asked for") func told()
+    throws
+  {
+    try Site.with { site in
+      #expect(try Self.publish(site, ["a.js": "one"]).exitCode == 0)
+      let never = try Self.publish(site, ["a.js": "two"], "--rollout", "5%", "--app-version", "<4 >=5")
+      #expect(
+        never.exitCode == 2 && never.errors.contains("no version can be in this range"), "\(never.errors)")
+      #expect(try Self.publish(site, ["a.js": "two"], "--rollout", "5%").exitCode == 0)
+
+      for (text, version) in [("one", "1"), ("two", "2")] {
+        let same = try Self.publish(site, ["a.js": text], "--rollout", "7%")
+        #expect(same.output.contains("nothing changed: version \(version)"), "\(same.output)")
+        #expect(
+          same.errors.contains(
+            "the rollout of version 2 stays as it is: it goes to 5 % of the devices; `xcache rollout set"),
+          "\(same.errors)")
+      }
+      func polls(_ version: Int, _ count: Int) throws {
+        for _ in 0..<count { _ = try site.poll("version=\(version)") }
+      }
+      try polls(1, 3)
+      try polls(2, 1)
+      // Polls are counted in memory, and written now and then.
+      let seen = "in 4 polls of this hour and the one before: 25 % have version 2, 75 % version 1"
+      var show = ""
+      for _ in 0..<60 where !show.contains(seen) {
+        show = try Self.run(site, "rollout", "show").output
+        if !show.contains(seen) { Clock.sleep(for: .milliseconds(500)) }
+      }
+      #expect(show.contains(seen), "\(show)")
+
+      // To look at it, on a device that its rule leaves out: group qa isn't in it, and 0 % are.
+      let none = try Self.run(site, "rollout", "set", "0%")
+      #expect(none.exitCode == 0)
+      for (words, version) in [(["--candidate"], "2"), ([], "2")] {
+        let pull = try Outcome(
+          site.start(["pull", "--to", "in", "--app", "shop", "--force", "--json"] + words))
+        #expect(
+          try JSONValue.parse(Array(pull.output.utf8))["version"]?.string == version,
+          "\(pull.output) \(pull.errors)")
+      }
+      for (words, version) in [(["--group", "qa"], "1"), (["--candidate", "--group", "qa"], "2")] {
+        let pull = try Outcome(
+          site.start(["pull", "--to", "out", "--app", "shop", "--force", "--json"] + words))
+        #expect(
+          try JSONValue.parse(Array(pull.output.utf8))["version"]?.string == version,
+          "\(pull.output) \(pull.errors)")
+      }
+      #expect(try Self.run(site, "rollout", "set", "5%", "--group", "qa").exitCode == 0)
+      let member = try Outcome(
+        site.start(["pull", "--to", "member", "--app", "shop", "--group", "qa", "--json"]))
+      #expect(try JSONValue.parse(Array(member.output.utf8))["version"]?.string == "2", "\(member.output)")
+      #expect(try Self.run(site, "rollout", "set", "5%", "--group", "none").exitCode == 0)
+
+      #expect(try Self.run(site, "rollout", "pause").exitCode == 0)
+      let again = try Self.run(site, "rollout", "pause").output
+      #expect(
+        again.contains("nothing changed: version 2 is paused at 5 % of the devices already"), "\(again)")
+      let completed = try Self.publish(site, ["a.js": "two"])
+      #expect(
+        completed.output.contains("version 2, becomes the version of all devices"), "\(completed.output)")
+      #expect(!completed.output.contains("nothing changed"), "\(completed.output)")
+    }
+  }
+
   @Test("From 5 % of the devices to all, and another one back") func commands() throws {
     try Site.with { site in
       #expect(try Self.publish(site, ["a.js": "one"]).exitCode == 0)

@@ -46,16 +46,37 @@ package struct AppVersionRange: Hashable, Sendable {
     return parts + [bytes[start...]]
   }
 
+  /// Reads what a person has written.
+  /// - Throws: also `never`.
+  package static func written(_ text: String) throws(AppVersionRangeError) -> AppVersionRange {
+    let range = try AppVersionRange(text)
+    if range.isEmpty { throw .never }
+    return range
+  }
+
   /// Whether a version lies in the range.
   package func contains(_ version: AppVersion) -> Bool {
     alternatives.contains { $0.allSatisfy { $0.allows(version) } }
+  }
+
+  /// Whether no version can be in the range, such as `<4 >=5`. It is one that devices read, but nobody means it.
+  package var isEmpty: Bool {
+    alternatives.allSatisfy { comparators in
+      let lower = comparators.filter(\.isLower).map(\.version).max()
+      let upper = comparators.filter(\.isUpper).map(\.version).min()
+      guard let lower, let upper, lower >= upper else { return false }
+      // Only the version at which both ends meet could be in it.
+      return lower > upper || !comparators.allSatisfy { $0.allows(lower) }
+    }
   }
 
   private struct Comparator: Hashable {
     private enum Operator: String { case less = "<", atMost = "<=", more = ">", atLeast = ">=", equal = "=" }
 
     private let relation: Operator
-    private let version: AppVersion
+    let version: AppVersion
+    var isLower: Bool { [.more, .atLeast, .equal].contains(relation) }
+    var isUpper: Bool { [.less, .atMost, .equal].contains(relation) }
 
     init?(_ word: String) {
       let sign = word.prefix { "<>=".contains($0) }
@@ -88,6 +109,8 @@ package enum AppVersionRangeError: Error, Hashable, Sendable, CustomStringConver
   case comparator(String)
   /// There are this many comparators.
   case tooMany(Int)
+  /// No version can be in it; thrown only where a person has written the range.
+  case never
 
   package var description: String {
     switch self {
@@ -98,6 +121,7 @@ package enum AppVersionRangeError: Error, Hashable, Sendable, CustomStringConver
       "\"\(word)\" isn't a comparator: write <, <=, >, >= or = and a version, without a space between them, such as >=4.2"
     case .tooMany(let count):
       "a range of app versions has at most \(AppVersionRange.comparatorLimit) comparators, and this one has \(count)"
+    case .never: "no version can be in this range; || joins alternatives, such as <4 || >=5"
     }
   }
 }

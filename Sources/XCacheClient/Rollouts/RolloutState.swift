@@ -24,9 +24,9 @@ struct RolloutState: Equatable, Sendable {
   mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
     if leftSeed != rule.seed { leftSeed = nil }
     self.rule = rule
-    isIn = rule.includes(
-      Installation(
-        id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed))
+    let installation = Installation(
+      id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed)
+    isIn = app.takesCandidates || rule.includes(installation)
     return isIn
   }
 
@@ -61,6 +61,8 @@ struct RolloutState: Equatable, Sendable {
 struct AppTraits: Equatable, Sendable {
   var version: String?
   var groups: Set<String> = []
+  /// Whether the device is in every rollout, whatever its rule says: to try a candidate.
+  var takesCandidates = false
 
   var parsedVersion: AppVersion? { version.flatMap { AppVersion($0) } }
 }

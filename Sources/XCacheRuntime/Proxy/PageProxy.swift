@@ -312,15 +312,18 @@ extension Runtime {
   /// Returns which of `pages`, newest first, a request for `url` belongs to: the page of the newest version that lists it,
   /// so that its lazy parts load, otherwise the first one.
   func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
-    guard let newest = pages.first, pages.contains(where: { $0.version != newest.version }),
+    // What they hold now: a page's document may have come after a switch, and a page that was left stays for a while.
+    let held = state.withLock { state in pages.map { (page: $0, manifest: state.pages[$0.id]?.held) } }
+    guard let newest = held.first, held.contains(where: { $0.manifest?.version != newest.manifest?.version }),
       let url = try? ResourceURL(url)
     else { return pages.first }
-    let holders = state.withLock { state in
-      pages.filter { state.pages[$0.id]?.held?.listed(url, isPage: false) != nil }
+    let holders = held.filter { $0.manifest?.listed(url, isPage: false) != nil }
+    let owner = holders.max { a, b in
+      let (old, new) = (a.manifest?.version ?? "", b.manifest?.version ?? "")
+      if old == new { return a.page.id < b.page.id }
+      return old.utf8.count == new.utf8.count ? old < new : old.utf8.count < new.utf8.count
     }
-    return holders.max {
-      $0.version.count == $1.version.count ? $0.version < $1.version : $0.version.count < $1.version.count
-    } ?? newest
+    return (owner ?? newest).page
   }
 
   /// Whether a page is left to the network.

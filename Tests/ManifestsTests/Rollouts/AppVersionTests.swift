@@ -51,6 +51,18 @@ import Testing
     for text in outside { #expect(!range.contains(try #require(AppVersion(text))), "\(text)") }
   }
 
+  @Test(arguments: [
+    ("<4 >=5", true), ("<4 >4", true), ("<=4 >4", true), ("<4 >=4", true), ("=4 =5", true), ("=4 >4", true),
+    ("<4 >=5 || <3 >3", true), (">5 =4 <6", true), ("<=4 >=4", false), ("=4 >=4 <=4.0", false),
+    ("<4 >=3", false), ("<4", false),
+    (">=5", false), ("<4 >=5 || =1", false), ("<4.0.1 >4", false), ("<4 >4-0", false),
+  ])
+  func rangesWithoutAVersionAreSeen(_ text: String, isEmpty: Bool) throws {
+    // Devices read them as others; who writes one is told.
+    #expect(try AppVersionRange(text).isEmpty == isEmpty)
+    #expect(((try? AppVersionRange.written(text)) == nil) == isEmpty)
+  }
+
   @Test func whatIsNoRangeIsRefused() {
     let cases: [(String, AppVersionRangeError)] = [
       ("", .empty), ("  ", .empty), ("||", .empty), (">=1 ||", .empty), ("4.2", .comparator("4.2")),

@@ -118,7 +118,7 @@ struct RolloutHandler: APIHandler {
 
   private static func range(_ text: String) throws -> AppVersionRange {
     do {
-      return try AppVersionRange(text)
+      return try AppVersionRange.written(text)
     } catch {
       throw Problem.badRequest("\"app\": \(error)")
     }

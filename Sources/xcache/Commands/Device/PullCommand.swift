@@ -13,6 +13,7 @@ enum PullCommand {
       .init(
         "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/",
         "the files from that time, by path"),
+      .init("--to qa --app shop --candidate", "the candidate of a rollout, to look at it"),
     ],
     notes: """
       DIR becomes a device's folder: files/ contains each resource under the name of its download, index.json the
@@ -20,6 +21,7 @@ enum PullCommand {
       --force is given. --version and --at create a device of that version in a new folder, without a poll. With a
       token that may read the channel, that is any version that the origin keeps; without one, it is the newest and the
       last few that devices have, and a time can't be looked up.
+      While a rollout is open, the device decides as others do, by an id that its folder keeps; --candidate takes the candidate.
       """,
     options: [
       .value("to", "DIR", "the device's folder (required)")
@@ -31,6 +33,9 @@ enum PullCommand {
         "preset", "FILE.zip",
         "first install this zip file, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
       ),
+      .flag("candidate", "take the candidate of an open rollout, whatever its rule says of this device"),
+      .value("app-version", "V", "the app's version, for rollouts that name a range"),
+      .value("group", "NAME", "a group that the app gave this device, for rollouts; repeatable"),
       .value("version", "V", "become a device with version V instead of the newest"), VersionArgument.option,
       .value("tree", "BASE-URL", "also write the files below this URL to DIR/tree, by path"),
       .flag("complete", "also download listed files that are missing or damaged"),
@@ -54,7 +59,10 @@ enum PullCommand {
     }
     settings.comparesWithGzip = arguments.has("compare-gzip")
     let transport = remote.transport(connections: settings.connections)
+    settings.appVersion = try arguments.value("app-version")
+    settings.groups = Set(arguments.all("group"))
     let device = try Device(settings, transport: transport)
+    if arguments.has("candidate") { device.takeCandidates() }
     if device.wasDamaged {
       terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
     }
@@ -78,6 +86,9 @@ enum PullCommand {
       ? DeviceRefusal(remote: remote).naming {
         try device.update(force: arguments.has("force"), progress: progress)
       } : nil
+    if arguments.has("candidate"), update != nil, !device.holdsCandidate {
+      terminal.remark("no rollout is open, so this is the version of all devices")
+    }
     let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
     let base = try arguments.value("tree")
     let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }

@@ -74,6 +74,7 @@ enum PromoteCommand {
       for line in lines(answer.value, to: target, dryRun: arguments.has("dry-run"), terminal) {
         terminal.say(line)
       }
+      RolloutCommand.left(answer.value.release, remote.about(target), arguments, terminal)
     }
     return .done
   }

@@ -115,6 +115,7 @@ enum PublishCommand {
       terminal.say(json: .object(document))
     } else {
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
+      RolloutCommand.left(result.answer, remote, arguments, terminal)
     }
     return .done
   }

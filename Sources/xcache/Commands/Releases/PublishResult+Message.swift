@@ -6,6 +6,9 @@ extension PublishResult {
   /// Describes the result for people.
   func lines(dryRun: Bool, _ terminal: Terminal) -> [String] {
     guard answer.isChanged else {
+      if uploaded == 0, answer.rollout?.ended?.state == "completed" {
+        return answer.rolloutLines(dryRun: dryRun, terminal) + answer.receiptLines
+      }
       let unchanged =
         "nothing changed: version \(answer.version) already has \(files == 1 ? "this" : "these") \(Count.text(files, "file"))"
       let rollout = answer.rolloutLines(dryRun: dryRun, terminal)

@@ -58,6 +58,7 @@ enum RollbackCommand {
       preview(answer.value, remote, arguments, terminal)
     } else {
       for line in lines(answer.value, dryRun: false, terminal) { terminal.say(line) }
+      RolloutCommand.left(answer.value.release, remote, arguments, terminal)
     }
     return .done
   }

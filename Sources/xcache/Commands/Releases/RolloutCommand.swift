@@ -16,7 +16,7 @@ enum RolloutCommand {
     notes: """
       `publish --rollout 5%` (or promote, or rollback) begins a rollout: its version, the candidate, goes to 5 % of the
       devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
-      set: the share of the devices (0.01% to 100%), the groups and the range of app versions; what isn't given stays.
+      set: the share of the devices (0% to 100%, in steps of 0.01), the groups and the range of app versions; what isn't given stays.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
@@ -69,6 +69,7 @@ enum RolloutCommand {
       if open.changedAt != open.at {
         terminal.say("changed by \(open.changedBy), \(open.changedAt.formatted)")
       }
+      if let line = seen(open, full: list.full, remote) { terminal.say(line) }
     } else {
       terminal.say("no rollout is open: all devices have version \(list.full)")
     }
@@ -84,6 +85,35 @@ enum RolloutCommand {
     terminal.say("")
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     return .done
+  }
+
+  /// What the polls of the last hours say about the share that was asked for; nil without any, and where the origin doesn't answer.
+  private static func seen(
+    _ open: RolloutInfo, full: ManifestVersion, _ remote: RemoteOrigin
+  ) -> String? {
+    guard let address = try? remote.address, let hour = try? remote.api.adoption(of: address).value.hour
+    else { return nil }
+    func polls(_ version: ManifestVersion) -> Int64 {
+      hour.versions.filter { $0.version == version.text }.reduce(0) { $0 &+ $1.polls }
+    }
+    let (candidate, all) = (polls(open.version), hour.polls)
+    guard all > 0 else { return "no device has polled in this hour or the one before" }
+    let share = Percentage.text(Int((Double(candidate) / Double(all) * 10_000).rounded()))
+    return
+      "in \(Count.text(Int(clamping: all), "poll")) of this hour and the one before: \(share) have version \(open.version), "
+      + "\(Percentage.text(Int((Double(polls(full)) / Double(all) * 10_000).rounded()))) version \(full)"
+  }
+
+  /// What a release that changes nothing leaves open, for its author, who may have thought of the candidate.
+  static func left(
+    _ release: ReleaseAnswer, _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    guard !release.isChanged, release.rollout == nil, !terminal.isQuiet, let address = try? remote.address,
+      let open = try? remote.api.rollouts(of: address).value.open
+    else { return }
+    terminal.remark(
+      "the rollout of version \(open.version) stays as it is: \(open.paused ? "paused at" : "it goes to") \(open.audience); "
+        + "`xcache rollout set PERCENT` changes that, `xcache rollout halt -m TEXT` takes it back")
   }
 
   private static func set(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -119,7 +149,9 @@ enum RolloutCommand {
     let version = terminal.colour("version \(now.version)", .bold)
     guard answer.changed else {
       return [
-        "nothing changed: \(version) \(now.paused ? "is paused, and was given" : "goes") to \(now.audience) already"
+        now.paused
+          ? "nothing changed: \(version) is paused at \(now.audience) already"
+          : "nothing changed: \(version) goes to \(now.audience) already"
       ]
     }
     let line: String
@@ -210,7 +242,7 @@ enum RolloutCommand {
     guard let text = try arguments.value("app-version") else { return nil }
     if text == "any" { return .some(nil) }
     do {
-      return .some(try AppVersionRange(text).text)
+      return .some(try AppVersionRange.written(text).text)
     } catch {
       throw UsageError("--app-version \(text): \(error)")
     }
