@@ -130,7 +130,7 @@ extension MirrorError: CustomStringConvertible {
     case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
     case .damagedMirror(let path, let reason):
       "nothing was restored: \(path) can't be read: \(reason); restore from another copy or a backup. Where the origin "
-        + "still runs, `xcache mirror --repair` repairs this copy"
+        + "still runs, `xcache mirror --repair --to DIR` repairs this copy"
     case .lacksFile(let path): "the mirror lacks \(path), which one of its manifests names"
     case .wrongBytes(let path):
       "\(path) has other bytes than its manifest says; `xcache doctor` shows where"

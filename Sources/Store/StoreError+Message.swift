@@ -203,7 +203,8 @@ extension StoreError: CustomStringConvertible {
     let tooFar = Self.tooFar(steps)
     guard kept > 0 else {
       return
-        "\(tooFar): no earlier state is kept; `xcache unpublish --bundle \(bundle?.text ?? "NAME")` takes "
+        "\(tooFar): no earlier state of it is kept; `xcache log` lists the versions that are, for `xcache rollback V`, and "
+        + "`xcache unpublish --bundle \(bundle?.text ?? "NAME")` takes "
         + "\(bundle == nil ? "a" : "the") bundle out of the channel"
     }
     return """
@@ -254,13 +255,13 @@ extension StoreError: CustomStringConvertible {
       case .channel(let name):
         (
           "channel \"\(name)\"",
-          "an admin can add hosts with `xcache channel set --hosts NAMES\(name == .online ? "" : " --channel \(name)")`, or "
+          "an admin can set another list, which replaces this one, with `xcache channel set --hosts NAMES\(name == .online ? "" : " --channel \(name)")`, or "
             + "allow all with --hosts '*'"
         )
       case .token(let name):
         (
           "token \"\(name)\"",
-          "use a token for these hosts (`xcache token create NAME --hosts NAMES`)"
+          "use another token: an admin makes one for more hosts by `xcache token create` with --hosts"
         )
       }
     let more = foreign.count - foreign.first.count

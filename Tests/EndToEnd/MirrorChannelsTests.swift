@@ -127,13 +127,13 @@ struct MirrorChannelsTests {
       try publishAll(site)
       try site.mirror("--to", "www", "--channel", "online")
       let missing = try site.run("mirror", "verify", "www")
-      #expect(missing.output.contains(": 1 divergence; run `xcache mirror` without"), "\(missing.output)")
+      #expect(missing.output.contains(": 1 divergence; run `xcache mirror --to DIR` without"), "\(missing.output)")
       #expect(!missing.output.contains("--repair"))
       try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
       let both = try site.run("mirror", "verify", "www")
       #expect(
-        both.output.contains(": 2 divergences; `xcache mirror --repair`")
-          && both.output.contains("; run `xcache mirror` without"),
+        both.output.contains(": 2 divergences; `xcache mirror --repair --to DIR`")
+          && both.output.contains("; run `xcache mirror --to DIR` without"),
         "\(both.output)")
     }
   }

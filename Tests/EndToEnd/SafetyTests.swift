@@ -14,6 +14,54 @@ import Testing
   }
 
   @Test(
+    "A damaged xcache.json keeps nobody from the kill switch, and an app of the environment isn't taken in silence"
+  )
+  func settingsInTheWay() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
+      try site.scratch.write("xcache.json", "{ broken")
+      let kill = try site.run(
+        "policy", "kill", "--app", "shop", "-m", "crash", "--for", "1h", "--server", site.url)
+      #expect(kill.exitCode == 0 && kill.errors.contains("xcache.json"), "\(kill.errors)")
+      #expect(try site.poll()["data"]?["policy"]?.string == "1")
+      // What publishes needs it: it may exclude files.
+      let folder = try site.scratch.folder("dist", ["index.html": "<!doctype html><meta charset=utf-8><p>2"])
+      let published = try Self.publish(site, folder)
+      #expect(published.exitCode == 2 && published.errors.contains("xcache.json"), "\(published.errors)")
+      try site.scratch.write("xcache.json", #"{"app": "other"}"#)
+      let status = try Outcome(site.start(["status"], launcher: ["env", "XCACHE_APP=shop"]))
+      #expect(
+        status.exitCode == 0 && status.errors.contains("this is about app shop, as XCACHE_APP says"),
+        "\(status.errors)")
+      #expect(status.errors.contains("names other"))
+    }
+  }
+
+  @Test(
+    "A step back to nothing is refused, and a version that is named is taken; patterns that match nothing are told"
+  )
+  func stepsToNothing() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
+      let rollback = ["rollback", "--app", "shop", "--bundle", "main"]
+      #expect(try Outcome(site.start(["unpublish", "--app", "shop", "--bundle", "main"])).exitCode == 0)
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8><p>2"])
+      let step = try Outcome(site.start(rollback + ["--yes"]))
+      #expect(step.exitCode == 3 && step.errors.contains("version 2, has no files"), "\(step.errors)")
+      #expect(step.errors.contains("`xcache rollback V --bundle main --app shop`"), "\(step.errors)")
+      #expect(try site.poll()["data"]?["version"]?.string == "3")
+      #expect(try Outcome(site.start(rollback + ["1"])).exitCode == 0)
+
+      let folder = try site.scratch.folder(
+        "dist", ["index.html": "<!doctype html><meta charset=utf-8><p>3", "notes.txt": "x"])
+      let published = try Self.publish(site, folder, "--exclude", "notes.tx")
+      #expect(
+        published.errors.contains("--exclude: the pattern \"notes.tx\" excludes nothing"),
+        "\(published.errors)")
+    }
+  }
+
+  @Test(
     "Names that match nothing are told: of bundles, channels and files, a folder that isn't a copy, a URL told twice"
   )
   func namesOfNothing() throws {

@@ -60,11 +60,14 @@ package struct PurgeAnswer: Codable, Sendable {
     package let dropped: [ManifestVersion]
     /// Those of them that were pinned.
     package let pinned: [ManifestVersion]
+    /// The candidate of an open rollout that ends, since its bundles have them; nil: none does.
+    package var endedCandidate: ManifestVersion?
 
     package init(
       app: AppName, channel: ChannelName, urls: [String], bundles: [String], release: ManifestVersion?,
-      dropped: [ManifestVersion], pinned: [ManifestVersion]
+      dropped: [ManifestVersion], pinned: [ManifestVersion], endedCandidate: ManifestVersion? = nil
     ) {
+      self.endedCandidate = endedCandidate
       self.app = app
       self.channel = channel
       self.urls = urls

@@ -65,7 +65,7 @@ extension Finding {
     var seen: Set<BundleSource.WrittenPattern> = []
     return idle.filter { seen.insert($0).inserted }.map { written in
       Finding(
-        rule: .pattern, severity: .warning, place: written.file, position: nil,
+        rule: .pattern, severity: .warning, place: written.file.isEmpty ? nil : written.file, position: nil,
         problem: .idlePattern(written.pattern.text, at: written.keys, excludes: written.excludes))
     }
   }

@@ -52,8 +52,25 @@ package struct PurgePlan: Sendable {
     package let channel: ChannelInfo
     /// Every URL that the bytes have had.
     package let urls: [ResourceURL]
-    /// The URLs that devices get them under now, by bundle.
+    /// The URLs that devices get them under now, by bundle: beside an open rollout, those who have its candidate.
     package let live: [(bundle: BundleInfo, urls: Set<ResourceURL>)]
+    /// The same in the full version, on which releases are made; without a rollout, the same as `live`.
+    package let full: [(bundle: BundleInfo, urls: Set<ResourceURL>)]
+    /// The bundles of an open rollout's candidate.
+    let candidateBundles: Set<BundleName>
+
+    /// Whether some device gets them now.
+    package var isLive: Bool { !live.isEmpty || !full.isEmpty }
+    /// Whether only who has a candidate gets them from its bundles: it has to be halted, as no release is without them.
+    package var isInCandidateOnly: Bool { holdsOwn(live) && !holdsOwn(full) }
+    /// The candidate that doesn't outlive the release without them; nil: none, or it is made again on top of it.
+    package var endedCandidate: ManifestVersion? {
+      holdsOwn(live) || holdsOwn(full) ? channel.rollout?.candidate : nil
+    }
+
+    private func holdsOwn(_ held: [(bundle: BundleInfo, urls: Set<ResourceURL>)]) -> Bool {
+      held.contains { candidateBundles.contains($0.bundle.name) }
+    }
     /// The kept versions that have them, and can't be kept without them.
     package let versions: [ManifestVersion]
     /// Those of them that are pinned.

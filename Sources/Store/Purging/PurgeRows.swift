@@ -39,9 +39,15 @@ extension Database {
       }
       zipURLs += zips.map { "\(place)/\($0)" }
     }
+    let live = try holders(of: sha256, in: channel, at: nil)
+    var (full, candidateBundles) = (live, Set<BundleName>())
+    if let rollout = channel.rollout {
+      full = try holders(of: sha256, in: channel, at: rollout.full)
+      candidateBundles = Set(try bundles(of: rollout, in: channel.id).map(\.name))
+    }
     return PurgePlan.Use(
-      channel: channel, urls: urls.sorted { $0.text < $1.text },
-      live: try liveHolders(of: sha256, in: channel), versions: versions,
+      channel: channel, urls: urls.sorted { $0.text < $1.text }, live: live, full: full,
+      candidateBundles: candidateBundles, versions: versions,
       pinned: try pinned(channel.id).filter(gone.contains), downloads: downloads, zips: zipURLs)
   }
 
@@ -99,23 +105,27 @@ extension Database {
     try all("SELECT version FROM pin WHERE channel_id = ? ORDER BY version", channel) { $0.version(0) }
   }
 
-  private func liveHolders(of sha256: SHA256, in channel: ChannelInfo) throws(StoreError)
-    -> [(bundle: BundleInfo, urls: Set<ResourceURL>)]
+  /// Which bundles hold the bytes, under which URLs: what is live, or at the full version beside a rollout.
+  private func holders(of sha256: SHA256, in channel: ChannelInfo, at full: ManifestVersion?)
+    throws(StoreError) -> [(bundle: BundleInfo, urls: Set<ResourceURL>)]
   {
     var urls: [BundleName: Set<ResourceURL>] = [:]
     try each(
       """
       SELECT n.name, u.text FROM blob AS b
       JOIN resource AS r ON r.blob_id = b.id
-      JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL
+      JOIN entry AS e ON e.resource_id = r.id
+        AND CASE WHEN ?3 IS NULL THEN e.until IS NULL ELSE e.since <= ?3 AND (e.until IS NULL OR e.until > ?3) END
       JOIN bundle AS n ON n.id = e.bundle_id
       JOIN url AS u ON u.id = e.url_id
-      WHERE b.sha256 = ? AND n.channel_id = ?
-      """, sha256, channel.id
+      WHERE b.sha256 = ?1 AND n.channel_id = ?2
+      """, sha256, channel.id, full?.number
     ) { (row) throws(StoreError) in
       urls[try Stored.bundle(row.get(0)), default: []].insert(try Stored.url(row.get(1)))
     }
-    return try bundles(of: channel.id).compactMap { bundle in urls[bundle.name].map { (bundle, $0) } }
+    let holders =
+      if let full { try bundles(of: channel.id, atFull: full) } else { try bundles(of: channel.id) }
+    return holders.compactMap { bundle in urls[bundle.name].map { (bundle, $0) } }
   }
 
   /// Deletes the versions that have the bytes, and the bytes' rows.
@@ -129,6 +139,13 @@ extension Database {
         JOIN entry AS e ON e.resource_id = r.id AND e.until IS NULL WHERE b.sha256 = ?)
       """, sha256)
     if isLive == 1 { throw .stillLive(sha256) }
+    // The full version beside a rollout is live as well.
+    for use in plan.uses {
+      guard let rollout = try openRollout(of: use.channel.id) else { continue }
+      if use.versions.contains(rollout.full) || use.versions.contains(rollout.candidate) {
+        throw .stillLive(sha256)
+      }
+    }
     // Somebody may have lifted it meanwhile.
     guard try value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil else {
       throw .notPurged(sha256)

@@ -94,6 +94,9 @@ struct Arguments: Sendable {
     Spelling.suggestion(for: written, among: options.map { "--\($0.name)" })
   }
 
+  /// Whether the command has an option.
+  func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
+
   /// Whether a switch was given.
   func has(_ name: String) -> Bool { values[name] != nil }
 

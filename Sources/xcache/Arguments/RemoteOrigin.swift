@@ -35,7 +35,13 @@ struct RemoteOrigin {
     }
     let token = try GivenToken(arguments)
     given.token = token?.text
-    var settings = given.over(try Settings.file(from: "."))
+    let file = try Self.file(
+      arguments, needs: arguments.all("server").isEmpty || namesApp && arguments.all("app").isEmpty)
+    if namesApp, arguments.all("app").isEmpty, let app = given.app, let other = file.app, app != other {
+      arguments.remark(
+        "this is about app \(app), as XCACHE_APP says; \(file.file ?? "xcache.json") names \(other)")
+    }
+    var settings = given.over(file)
     let (profile, known) = try Self.profile(&settings, arguments)
     self.known = settings.server == nil ? known : []
     // As in a CI job without its secret, which must not use the login of whoever uses the machine, too.
@@ -48,6 +54,17 @@ struct RemoteOrigin {
     tokenSource = token?.source ?? profile?.token.map { _ in "xcache login" }
     certificates = try Self.certificates(arguments) ?? Self.certificates(of: profile)
     http = arguments.http(authorities: certificates)
+  }
+
+  /// Returns the settings of `xcache.json`. A damaged one doesn't keep a command whose options say where, such as the kill switch.
+  private static func file(_ arguments: Arguments, needs: Bool) throws -> Settings {
+    do {
+      return try Settings.file(from: ".")
+    } catch {
+      if needs || arguments.takes("exclude") { throw error }
+      arguments.remark("warning: \(error.message); it isn't used here")
+      return Settings()
+    }
   }
 
   /// Returns the profile of the server; if no server is named, that of the only known one.

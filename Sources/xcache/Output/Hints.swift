@@ -40,8 +40,10 @@ struct Hints: Sendable {
       let command = XCache.commands.first(where: { $0.name == words[1] })
     else { return line }
     let act = words.count > 2 ? words[2] : ""
+    // A message that names the app names the channel as well, unless it is the default one.
+    let namesPlace = words.contains("--app")
     let missing = given.filter { option, _ in
-      Self.isRepeated(option, command, act)
+      Self.isRepeated(option, command, act) && !(namesPlace && option == "channel")
         && !words.contains { $0 == "--\(option)" || $0.hasPrefix("--\(option)=") }
     }
     return line + missing.map { " --\($0) \(Self.quoted($1))" }.joined()

@@ -77,6 +77,9 @@ struct BundleSettings: Hashable, Sendable {
       written = []
     }
     filter.exclude += exclude
+    // Who types a pattern means some file.
+    written += include.map { .init($0, file: "", keys: "--include", excludes: false) }
+    written += exclude.map { .init($0, file: "", keys: "--exclude", excludes: true) }
   }
 
   /// All base URLs that its files may have.

@@ -30,7 +30,7 @@ struct PurgeHandler: APIHandler {
     else { throw Problem.badRequest("\"reason\" is required, in 1 to 1024 bytes") }
     let breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     // Before anything is done: a freeze of one channel must not leave the bytes in it and purged elsewhere.
-    for use in plan.uses where !use.live.isEmpty {
+    for use in plan.uses where use.isLive {
       try store.checkFreeze(of: use.channel, breakGlass: breakGlass)
     }
     // From here on nobody can bring them back, so that the releases below get ahead of all others.
@@ -46,7 +46,11 @@ struct PurgeHandler: APIHandler {
     _ sha256: SHA256, from first: PurgePlan, _ reason: String, _ breakGlass: String?, _ earlier: Purge?
   ) throws -> Response? {
     var released: [Int64: ManifestVersion] = [:]
-    for use in try store.purgePlan(sha256).uses where !use.live.isEmpty {
+    // A candidate that alone has the bytes goes first: nothing else takes them from those who have it.
+    for use in try store.purgePlan(sha256).uses where use.isInCandidateOnly {
+      released[use.channel.id] = try halt(use, reason)
+    }
+    for use in try store.purgePlan(sha256).uses where !use.full.isEmpty {
       released[use.channel.id] = try release(without: use, reason, breakGlass)
     }
     let purges = context.api.releases.purges
@@ -68,17 +72,31 @@ struct PurgeHandler: APIHandler {
     }
   }
 
+  private func halt(_ use: PurgePlan.Use, _ reason: String) throws -> ManifestVersion {
+    try context.api.releases.haltRollout(
+      (use.channel.app, use.channel.name), use.channel.rollout?.candidate, reason: "purge: \(reason)",
+      by: actor,
+      caller: caller
+    ).version
+  }
+
   private func release(without use: PurgePlan.Use, _ reason: String, _ breakGlass: String?) throws
     -> ManifestVersion
   {
     var input = ReleaseInput(
       app: use.channel.app, channel: use.channel.name, author: actor.name, message: "purge: \(reason)",
-      bundles: use.live.map { live in
-        BundleChange(live.bundle.name, .update(base: live.bundle.version, set: [:], remove: live.urls))
+      // Of the full version: beside a rollout, what its candidate brought must not reach all devices by this.
+      bundles: use.full.map { held in
+        BundleChange(held.bundle.name, .update(base: held.bundle.version, set: [:], remove: held.urls))
       })
     input.address = actor.address
     input.breakGlass = breakGlass
     return try context.api.releases.release(input, createsApp: false, by: caller).version
+  }
+
+  /// The bundles that have the bytes, in the full version or in a candidate.
+  private static func holders(_ use: PurgePlan.Use) -> [String] {
+    Set((use.live + use.full).map(\.bundle.name.text)).sorted()
   }
 
   private func answer(
@@ -92,8 +110,9 @@ struct PurgeHandler: APIHandler {
       channels: plan.uses.map { use in
         .init(
           app: use.channel.app, channel: use.channel.name, urls: use.urls.map(\.text),
-          bundles: (before[use.channel.id]?.live ?? []).map(\.bundle.name.text),
-          release: released[use.channel.id], dropped: use.versions, pinned: use.pinned)
+          bundles: before[use.channel.id].map(Self.holders) ?? [],
+          release: released[use.channel.id], dropped: use.versions, pinned: use.pinned,
+          endedCandidate: before[use.channel.id]?.endedCandidate)
       }, urls: plan.downloads, receipt: receipt,
       earlier: plan.uses.isEmpty ? earlier.map(PurgeInfo.init) : nil)
   }

@@ -97,7 +97,7 @@ enum RestoreCommand {
     if !report.damaged.isEmpty {
       terminal.note(
         "another copy may have what wasn't restored (restore that one into a new folder), and where the old origin still "
-          + "runs, `xcache mirror --repair` repairs this one")
+          + "runs, `xcache mirror --repair --to DIR` repairs this one")
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("the new admin token is in \(folder.adminToken)")

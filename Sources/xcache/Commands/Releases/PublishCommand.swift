@@ -104,7 +104,7 @@ enum PublishCommand {
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
     for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
-    if let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
+    if result.answer.isChanged, let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
     for plan in isDryRun ? [] : result.plans {
       guard let source = bundles.first(where: { $0.name == plan.bundle }) else { continue }
       for warning in LivePage.warnings(plan, source) { terminal.remark(warning) }

@@ -116,6 +116,14 @@ enum PurgeCommand {
             + (channel.release.map { "version \($0) is without it (bundle \(bundles))" }
               ?? "live in bundle \(bundles): a release without it would come first"))
       }
+      if let candidate = channel.endedCandidate {
+        lines.append(
+          "\(place)  "
+            + (answer.dryRun
+              ? "the rollout of version \(candidate) would end: its devices, too, would get the content of the full version"
+              : "the rollout of version \(candidate) has ended: its devices, too, get the content of the full version; "
+                + "publish it again without these bytes"))
+      }
       if !channel.dropped.isEmpty {
         let words =
           answer.dryRun

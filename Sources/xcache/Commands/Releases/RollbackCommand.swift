@@ -47,6 +47,7 @@ enum RollbackCommand {
     let hasScope = request.bundle != nil || request.allBundles == true
     if !isNamed { request.steps = 1 }
     if !hasScope { try chooseScope(of: &request, remote, arguments, terminal) }
+    if !isNamed { try refuseNothing(request, remote) }
     if !(isNamed && hasScope), request.dryRun != true, !arguments.has("yes") {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
@@ -61,6 +62,26 @@ enum RollbackCommand {
       RolloutCommand.left(answer.value.release, remote, arguments, terminal)
     }
     return .done
+  }
+
+  /// Refuses a step back to a state in which nothing was published, which nobody means who names no version.
+  private static func refuseNothing(_ request: RollbackRequest, _ remote: RemoteOrigin) throws {
+    var dry = request
+    dry.dryRun = true
+    let address = try remote.address
+    let answer = try remote.api.rollback(dry, in: address).value
+    let release = answer.release
+    guard release.isChanged, release.added + release.changed == 0 else { return }
+    let names = Set(release.bundles.map(\.bundle))
+    let live = try remote.api.overview(of: address).value.bundles.filter { names.contains($0.name.text) }
+    guard live.reduce(0, { $0 + $1.resources }) == release.bundles.reduce(0, { $0 + $1.removed }) else {
+      return
+    }
+    let scope =
+      request.bundle.map { " --bundle \($0)" } ?? (request.allBundles == true ? " --all-bundles" : "")
+    throw Failure(
+      "the step before, version \(answer.target), has no files, so nothing would be left; choose a version of `xcache log`, and go "
+        + "back to it by `xcache rollback V\(scope)`", code: .refused, name: "no-pages")
   }
 
   private static func preview(
@@ -206,6 +227,9 @@ enum RollbackCommand {
     var lines: [String] = []
     let cost = terminal.isQuiet ? [] : cost(answer, of: release.previous)
     if dryRun { lines += cost + release.freezeLines(terminal) }
+    if dryRun, let ended = release.rollout?.ended, ended.state == "superseded" {
+      lines.append("to take back only the candidate, version \(ended.version): `xcache rollout halt -m TEXT`")
+    }
     lines.append(
       dryRun
         ? "dry run: \(release.changeSummary), would become version \(release.version) with the content of version \(target)"
