@@ -87,6 +87,18 @@ import Testing
     }
   }
 
+  @Test("Beside a rollout it is refused, and so is its preview") func besideARollout() throws {
+    try Site.with { site in
+      try site.publish(["a.js": "1"])
+      try site.publish(["a.js": "2"], "--rollout", "5%")
+      for word in ["--dry-run", "--yes"] {
+        let move = try site.run(
+          "channel", "set", "--public-url", "https://two.example.com/new", "--app", "shop", word)
+        #expect(move.exitCode == 3 && move.errors.contains("a rollout is open"), "\(word): \(move.errors)")
+      }
+    }
+  }
+
   @Test("A loopback public URL is told at each publish, and others are not") func loopback() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("next", ["a.js": "1"])

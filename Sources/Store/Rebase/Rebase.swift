@@ -43,6 +43,7 @@ extension Store {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RebasePlan(request, in: db)
+        if plan.isChange { try plan.refuseBesideRollout() }
         var outcome = plan.outcome(plan.channel, digest: nil, now: clock())
         if request.breakGlass == nil { outcome.freeze = try db.freeze(of: plan.channel.id) }
         return outcome
@@ -58,10 +59,7 @@ extension Store {
       try db.run("UPDATE channel SET public_url_id = ? WHERE id = ?", channel.publicURLID, channel.id)
       var outcome = plan.outcome(channel, digest: nil, now: clock())
       if plan.makesRelease {
-        // It changes every entry, of both versions.
-        if let rollout = plan.channel.rollout {
-          throw .rolloutOpen(channel.app, channel.name, rollout.candidate)
-        }
+        try plan.refuseBesideRollout()
         let at = outcome.at
         let prepared = PreparedRelease(
           channel: channel, version: outcome.version, at: at, changes: plan.changes)
@@ -118,6 +116,12 @@ private struct RebasePlan {
       """, channel.id, request.publicURL.text
     ) { counts[$0.get(0)] = $0.get(1, as: Int.self) }
     bundles = try db.bundles(of: channel.id).compactMap { info in counts[info.id].map { (info, $0) } }
+  }
+
+  /// - Throws: `rolloutOpen`: it would change every entry, of both versions.
+  func refuseBesideRollout() throws(StoreError) {
+    guard makesRelease, let rollout = channel.rollout else { return }
+    throw .rolloutOpen(channel.app, channel.name, rollout.candidate)
   }
 
   func outcome(_ channel: ChannelInfo, digest: SHA256?, now: Int64) -> ReleaseOutcome {
