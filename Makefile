@@ -102,7 +102,7 @@ test-docs: build ## check the documentation: its links, its examples and their o
 
 screenshots: ## every page of the console in Chromium, 1440, 1100 and 390 px, light and dark: .build/screenshots, and docs/images
 	@.ci/packages chromium python3 fonts-inter libfaketime
-	swift build --product xcache
+	swift build --product xcache $(STRICT)
 	Tests/Browser/screenshots.py .build/debug/xcache
 
 ##@ The origin, more tests
@@ -214,12 +214,12 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 
 test-worker: ## the web runtime's cases in headless Chromium, but for the longest (4 minutes; CI runs them)
 	@.ci/packages chromium python3
-	swift build --product xcache
+	swift build --product xcache $(STRICT)
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -j3 -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
 test-browser: ## the web runtime, versions as deltas, and the console in headless Chromium; worker cases in WebKitGTK
 	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
-	swift build --product xcache
+	swift build --product xcache $(STRICT)
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache
 	Tests/Browser/console_details.py .build/debug/xcache
