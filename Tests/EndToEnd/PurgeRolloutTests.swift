@@ -96,3 +96,63 @@ import Testing
     try Outcome(try site.start(words + ["--app", "shop"]))
   }
 }
+
+extension PurgeRolloutTests {
+  @Test(
+    "Two at once, of what the candidate removed; the channel's hosts don't keep it; another release goes on")
+  func two() throws {
+    try Site.with { site in
+      let secrets = ["a": "first " + Self.secret, "b": "second " + Self.secret]
+      try Self.publish(
+        site, Self.good.merging(["a.txt": secrets["a"] ?? "", "b.txt": secrets["b"] ?? ""]) { $1 },
+        bundle: "main")
+      try Self.publish(site, Self.risky, bundle: "main", "--rollout", "5%")
+      #expect(try Self.run(site, "channel", "set", "--hosts", "other.example.com").exitCode == 0)
+      let purges = try secrets.values.map { text in
+        try site.start(["purge", SHA256.of(Array(text.utf8)).hex, "--reason", "keys", "--yes"])
+      }
+      for purge in purges {
+        let outcome = try Outcome(purge)
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+      }
+      let left = try Outcome(
+        try Child(["grep", "-rlaF", Self.secret, site.data], environment: ["PATH": "/usr/bin:/bin"], in: "/"))
+      #expect(left.output.isEmpty, "\(left.output)")
+      #expect(try Self.run(site, "channel", "set", "--hosts", "*").exitCode == 0)
+      try Self.publish(site, ["b.js": "b"], bundle: "other")
+      #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
+    }
+  }
+
+  @Test("A step back beside a rollout, or of several bundles, is refused only if nothing would be left")
+  func steps() throws {
+    try Site.with { site in
+      try Self.publish(site, ["index.html": "1", "y.js": "y"], bundle: "main")
+      try Self.publish(site, ["index.html": "1"], bundle: "main")
+      try Self.publish(
+        site, ["index.html": "1", "y.js": "y", "z.js": "z"], bundle: "main", "--rollout", "5%")
+      let step = try Self.run(site, "rollback", "--yes")
+      #expect(step.exitCode == 0, "\(step.errors)")
+      #expect(try site.poll()["data"]?["resourcemap"]?.object?.members.count == 2)
+    }
+    try Site.with { site in
+      try Self.publish(site, ["index.html": "1"], bundle: "main")
+      #expect(try Self.run(site, "unpublish", "--bundle", "main").exitCode == 0)
+      try Self.publish(site, ["index.html": "2"], bundle: "main")
+      try Self.publish(site, ["index.html": "3", "n.js": "n"], bundle: "main", "--rollout", "5%")
+      for words in [["--yes"], ["--all-bundles", "--yes"], ["--yes", "--rollout", "10%"]] {
+        let step = try Outcome(try site.start(["rollback", "--app", "shop"] + words))
+        #expect(
+          step.exitCode == 3 && step.errors.contains("has no files"), "\(words) \(step.output) \(step.errors)"
+        )
+      }
+    }
+    try Site.with { site in
+      try Self.publish(site, ["b.js": "b", "c.js": "c"], bundle: "other")
+      try Self.publish(site, ["index.html": "1"], bundle: "main")
+      let step = try Self.run(site, "rollback", "--all-bundles", "--yes")
+      #expect(step.exitCode == 0, "\(step.errors)")
+      #expect(try site.poll()["data"]?["resourcemap"]?.object?.members.count == 2)
+    }
+  }
+}

@@ -47,7 +47,8 @@ import Testing
       #expect(try Outcome(site.start(["unpublish", "--app", "shop", "--bundle", "main"])).exitCode == 0)
       try site.publish(["index.html": "<!doctype html><meta charset=utf-8><p>2"])
       let step = try Outcome(site.start(rollback + ["--yes"]))
-      #expect(step.exitCode == 3 && step.errors.contains("version 2, has no files"), "\(step.errors)")
+      #expect(
+        step.exitCode == 3 && step.errors.contains("version 2, bundle main has no files"), "\(step.errors)")
       #expect(step.errors.contains("`xcache rollback V --bundle main --app shop`"), "\(step.errors)")
       #expect(try site.poll()["data"]?["version"]?.string == "3")
       #expect(try Outcome(site.start(rollback + ["1"])).exitCode == 0)

@@ -189,6 +189,11 @@ extension Database {
 }
 
 extension Database {
+  /// The digests of all bytes that are refused.
+  func forbiddenDigests() throws(StoreError) -> Set<SHA256> {
+    Set(try all("SELECT sha256 FROM purge") { $0.get(0, as: SHA256.self) })
+  }
+
   /// Notes that bytes are refused; returns false if they were already.
   @discardableResult
   func forbid(_ sha256: SHA256, reason: String, by actor: Actor, now: Int64) throws(StoreError) -> Bool {

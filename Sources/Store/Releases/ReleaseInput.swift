@@ -35,6 +35,8 @@ package struct ReleaseInput: Sendable {
   package var prefetch: PrefetchCarryOver?
   /// Whom it goes to first; nil: to all.
   package var rollout: RolloutAudience?
+  /// Whether it may have URLs of hosts that its channel or token doesn't list: it only goes back to what was released.
+  package var ignoresHosts = false
   /// Refuse the release if it would end an open rollout, or change what its candidate is made on.
   package var ifNoRollout = false
   /// The kind of release, if it doesn't follow from the source and the bundles.

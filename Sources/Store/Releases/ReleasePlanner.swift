@@ -14,6 +14,8 @@ struct ReleasePlanner {
   private var bounds: HostBounds
   /// How many bundles, from the first, the request is about.
   private var bounded = 0
+  /// Whether nothing will be released by this plan.
+  private var isComparison = false
 
   /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet;
   /// such a URL allocates nothing else.
@@ -81,13 +83,16 @@ struct ReleasePlanner {
   }
 
   /// Plans a release on what is live.
-  /// - Parameter bounded: how many of the request's bundles, from the first, may name only the hosts of its lists; nil: all.
+  /// - Parameters:
+  ///   - bounded: how many of the request's bundles, from the first, may name only the hosts of its lists; nil: all.
+  ///   - isComparison: whether the plan is only to be compared with another; what is being purged isn't left out of it then.
   static func plan(
     _ request: ReleaseInput, on channel: ChannelInfo?, appExists: Bool = true, bounded: Int? = nil,
-    in db: Database
+    isComparison: Bool = false, in db: Database
   ) throws(StoreError) -> ReleasePlan {
     var planner = ReleasePlanner(request, channel, in: db)
-    planner.bounded = bounded ?? request.bundles.count
+    planner.isComparison = isComparison
+    planner.bounded = bounded ?? (request.ignoresHosts ? 0 : request.bundles.count)
     for index in request.bundles.indices { try planner.collectDesired(index) }
     return try planner.finish(appExists: appExists)
   }
@@ -158,8 +163,11 @@ struct ReleasePlanner {
     }
     guard let channel, try db.isKept(base, in: channel.id) else { throw .unknownBase(name, base: base) }
     guard let info else { return }
+    let forbidden = isComparison ? [] : try db.forbiddenDigests()
     for (url, held) in try db.contents(ofBundle: info.id, changedAfter: base, upTo: info.version) {
-      try setDesired(held, under: url, at: index)
+      // What is being purged doesn't come back, by whatever goes back to a version that has it.
+      let content = held.flatMap { forbidden.contains($0.sha256) ? nil : $0 }
+      try setDesired(content, under: url, at: index)
     }
   }
 

@@ -39,7 +39,7 @@ struct RolloutPlanner {
     var wide = request
     for name in bundles.subtracting(asked).sorted() { wide.bundles.append(takingBack(name)) }
     // What only follows the full version again is no part of the request, which its token's hosts are about.
-    let bounded = request.act == .halt ? 0 : request.bundles.count
+    let bounded = request.act == .halt || request.ignoresHosts ? 0 : request.bundles.count
     var plan = try ReleasePlanner.plan(wide, on: channel, bounded: bounded, in: db)
     plan.asked = asked
     let touched = try touchedBundles(of: plan, asked)
@@ -83,7 +83,8 @@ struct RolloutPlanner {
     var back = request
     back.bundles = both.sorted().map(takingBack)
     back.ifVersion = nil
-    let steps = Self.wanted(try ReleasePlanner.plan(back, on: channel, bounded: 0, in: db))
+    let steps = Self.wanted(
+      try ReleasePlanner.plan(back, on: channel, bounded: 0, isComparison: true, in: db))
     let wanted = Self.wanted(plan)
     return both.filter { wanted[$0] != steps[$0] }
   }

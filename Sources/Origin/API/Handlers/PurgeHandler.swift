@@ -91,6 +91,7 @@ struct PurgeHandler: APIHandler {
       })
     input.address = actor.address
     input.breakGlass = breakGlass
+    input.ignoresHosts = true
     return try context.api.releases.release(input, createsApp: false, by: caller).version
   }
 

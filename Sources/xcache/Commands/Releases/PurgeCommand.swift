@@ -120,9 +120,9 @@ enum PurgeCommand {
         lines.append(
           "\(place)  "
             + (answer.dryRun
-              ? "the rollout of version \(candidate) would end: its devices, too, would get the content of the full version"
-              : "the rollout of version \(candidate) has ended: its devices, too, get the content of the full version; "
-                + "publish it again without these bytes"))
+              ? "the rollout of version \(candidate) would end: all devices would get one version"
+              : "the rollout of version \(candidate) has ended: all devices get "
+                + (channel.release.map { "version \($0)" } ?? "one version")))
       }
       if !channel.dropped.isEmpty {
         let words =

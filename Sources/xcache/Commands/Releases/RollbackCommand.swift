@@ -72,15 +72,20 @@ enum RollbackCommand {
     let answer = try remote.api.rollback(dry, in: address).value
     let release = answer.release
     guard release.isChanged, release.added + release.changed == 0 else { return }
-    let names = Set(release.bundles.map(\.bundle))
-    let live = try remote.api.overview(of: address).value.bundles.filter { names.contains($0.name.text) }
-    guard live.reduce(0, { $0 + $1.resources }) == release.bundles.reduce(0, { $0 + $1.removed }) else {
-      return
+    var isLast = release.resources == 0
+    // Of one bundle of several. Beside a rollout, what is removed is counted against the candidate.
+    let overview = try remote.api.overview(of: address).value
+    if let name = request.bundle, release.rollout == nil,
+      let bundle = overview.bundles.first(where: { $0.name.text == name })
+    {
+      isLast = isLast || release.bundles.contains { $0.bundle == name && $0.removed == bundle.resources }
     }
+    guard isLast else { return }
     let scope =
       request.bundle.map { " --bundle \($0)" } ?? (request.allBundles == true ? " --all-bundles" : "")
     throw Failure(
-      "the step before, version \(answer.target), has no files, so nothing would be left; choose a version of `xcache log`, and go "
+      "in the step before, version \(answer.target), \(request.bundle.map { "bundle \($0)" } ?? "the channel") has no files, so nothing of it would "
+        + "be left; choose a version of `xcache log`, and go "
         + "back to it by `xcache rollback V\(scope)`", code: .refused, name: "no-pages")
   }
 
