@@ -127,7 +127,8 @@ struct MirrorChannelsTests {
       try publishAll(site)
       try site.mirror("--to", "www", "--channel", "online")
       let missing = try site.run("mirror", "verify", "www")
-      #expect(missing.output.contains(": 1 divergence; run `xcache mirror --to DIR` without"), "\(missing.output)")
+      #expect(
+        missing.output.contains(": 1 divergence; run `xcache mirror --to DIR` without"), "\(missing.output)")
       #expect(!missing.output.contains("--repair"))
       try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
       let both = try site.run("mirror", "verify", "www")

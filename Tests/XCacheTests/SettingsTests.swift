@@ -49,7 +49,7 @@ import Testing
       ])
   }
 
-  /// What leaves out what is never published needn't match; of a part that --include picks, nothing has to.
+  /// What leaves out what is never published needn't match; of a part that --include picks, nothing of the file has to.
   @Test func patternsKnowTheirPlace() throws {
     let text = SettingsTests.whole.replacing("\"tmp\"", with: "\"tmp\", \".DS_Store\", \"a/.git/\"")
     try folder.write("xcache.json", text)
@@ -64,9 +64,13 @@ import Testing
       ])
     #expect(try written.allSatisfy { try $0.file == Kernel.realPath(folder.path) + "/xcache.json" })
     main.narrow(include: [], exclude: try [#require(Glob("more"))])
-    #expect(try main.source().written == written && main.filter.exclude.last?.text == "more")
+    var typed = try main.source().written
+    #expect(
+      typed.removeLast() == .init(try #require(Glob("more")), file: "", keys: "--exclude", excludes: true))
+    #expect(typed == written && main.filter.exclude.last?.text == "more")
     main.narrow(include: try [#require(Glob("a.js"))], exclude: [])
-    #expect(try main.source().written.isEmpty && main.filter.include.map(\.text) == ["a.js"])
+    #expect(try main.source().written.map(\.keys) == ["--include"])
+    #expect(main.filter.include.map(\.text) == ["a.js"])
   }
 
   @Test func flagsStandBeforeTheFile() throws {

@@ -158,8 +158,8 @@ import Testing
 
   /// Further back than there are states: how many are kept, and what to do where there is none.
   @Test(arguments: [
-    (1, 1, "1 step back is too far: no earlier state is kept; `xcache unpublish --bundle main`"),
-    (1, 9, "9 steps back is too far: no earlier state is kept; `xcache unpublish --bundle main`"),
+    (1, 1, "1 step back is too far: no earlier state of it is kept; `xcache log` lists"),
+    (1, 9, "9 steps back is too far: no earlier state of it is kept; `xcache log` lists"),
     (2, 2, "2 steps back is too far: only 1 earlier state is kept; `xcache log` shows them;"),
     (3, 9, "9 steps back is too far: only 2 earlier states are kept; `xcache log` shows them;"),
   ])

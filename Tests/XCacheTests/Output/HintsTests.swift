@@ -11,10 +11,8 @@ import Testing
   @Test(
     arguments: [
       ("see `xcache log`", "see `xcache log --app shop --channel test --server http://o:1`"),
-      (
-        "`xcache channel thaw --app a` or",
-        "`xcache channel thaw --app a --channel test --server http://o:1` or"
-      ),
+      // Who names the app names the channel, too, or means the default one.
+      ("`xcache channel thaw --app a` or", "`xcache channel thaw --app a --server http://o:1` or"),
       ("`xcache channel list --all`", "`xcache channel list --all --server http://o:1`"),
       ("`xcache token revoke 7`", "`xcache token revoke 7 --server http://o:1`"),
       ("`xcache mirror list`", "`xcache mirror list --server http://o:1`"),

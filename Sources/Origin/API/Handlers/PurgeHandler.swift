@@ -47,11 +47,16 @@ struct PurgeHandler: APIHandler {
   ) throws -> Response? {
     var released: [Int64: ManifestVersion] = [:]
     // A candidate that alone has the bytes goes first: nothing else takes them from those who have it.
-    for use in try store.purgePlan(sha256).uses where use.isInCandidateOnly {
-      released[use.channel.id] = try halt(use, reason)
-    }
-    for use in try store.purgePlan(sha256).uses where !use.full.isEmpty {
-      released[use.channel.id] = try release(without: use, reason, breakGlass)
+    do {
+      for use in try store.purgePlan(sha256).uses where use.isInCandidateOnly {
+        released[use.channel.id] = try halt(use, reason)
+      }
+      for use in try store.purgePlan(sha256).uses where !use.full.isEmpty {
+        released[use.channel.id] = try release(without: use, reason, breakGlass)
+      }
+    } catch StoreError.purged {
+      // Others were forbidden after the release was planned, which then goes back to them.
+      return nil
     }
     let purges = context.api.releases.purges
     try purges.noteUnannounced(sha256)

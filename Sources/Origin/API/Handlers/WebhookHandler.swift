@@ -154,11 +154,13 @@ struct WebhookHandler: APIHandler {
     guard !allowsPrivate else { return url }
     if scope == .network {
       throw Problem.badRequest(
-        "the webhook's URL: \(url.host) is in a private network; --allow-private (\"allowPrivate\") allows that")
+        "the webhook's URL: \(url.host) is in a private network; --allow-private (\"allowPrivate\") allows that"
+      )
     }
     guard url.scheme == "https" else {
       throw Problem.badRequest(
-        "the webhook's URL must be https; http is only for private networks, with --allow-private (\"allowPrivate\")")
+        "the webhook's URL must be https; http is only for private networks, with --allow-private (\"allowPrivate\")"
+      )
     }
     return url
   }
