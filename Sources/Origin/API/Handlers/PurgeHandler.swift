@@ -54,8 +54,7 @@ struct PurgeHandler: APIHandler {
       for use in try store.purgePlan(sha256).uses where !use.full.isEmpty {
         released[use.channel.id] = try release(without: use, reason, breakGlass)
       }
-    } catch StoreError.purged {
-      // Others were forbidden after the release was planned, which then goes back to them.
+    } catch let error as StoreError where error.isOvertaken {
       return nil
     }
     let purges = context.api.releases.purges
@@ -146,6 +145,16 @@ struct PurgeHandler: APIHandler {
       APIAnswer(PurgeInfo($0))
     } to: { (record) in
       try store.liftPurge(sha256, by: actor, record: record)
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether another purge, or another act on the rollout, came between reading where the bytes are and the release without them.
+  fileprivate var isOvertaken: Bool {
+    switch self {
+    case .purged, .unknownBase, .noRollout, .otherRollout: true
+    default: false
     }
   }
 }
