@@ -35,7 +35,7 @@ help: ## print this list
 	  $(firstword $(MAKEFILE_LIST))
 
 demo: packages ## publish, poll and pull a small web app, step by step
-	@# Not optimised, which builds in a third of the time.
+	@# An optimised build takes longer, and nothing here needs it.
 	swift build --product xcache $(STRICT)
 	@public/demo/run.sh .build/debug/xcache
 	@# The same in a browser, where somebody sits before one.
@@ -237,7 +237,7 @@ webkit: packages ## build .build/release/xcache-webkit, the engine of preview an
 	@mkdir -p .build/release
 	install .build/webkit/release/xcache-webkit .build/release/xcache-webkit
 
-test-webkit: packages tools ## run real pages from a runtime's cache, under a virtual display (FILTER=REGEX)
+test-webkit: packages tools ## run real pages from a runtime's cache, under a virtual display (FILTER=REGEX; XCACHE_WEBKIT_ATTACK=N)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)

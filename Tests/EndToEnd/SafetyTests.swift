@@ -97,6 +97,11 @@ import Testing
       let second = try site.run("mirror", "--data", site.data, "--to", copy)
       #expect(second.exitCode == 0 && !second.errors.contains("other.html"), "\(second.errors)")
 
+      try site.scratch.write("page.html", String(repeating: "<p>long</p>", count: 500))
+      let page = try Outcome(
+        site.start(["whoami", "--token-file", "page.html"], launcher: ["env", "-u", "XCACHE_TOKEN"]))
+      #expect(page.exitCode == 1 && page.errors.contains("page.html contains no token"), "\(page.errors)")
+
       let backup = try site.run("backup", "--data", site.data, "--to", site.data + "/backup")
       #expect(backup.exitCode != 0 && backup.errors.contains("the data folder itself"), "\(backup.errors)")
       let made = try site.run("channel", "create", "test", "--app", "other")

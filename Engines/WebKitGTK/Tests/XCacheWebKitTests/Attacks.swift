@@ -47,19 +47,9 @@ extension Attacks {
 
   /// How something ends, which has to be within 40 s.
   func end(_ what: String, _ body: @escaping @WebActor () async throws -> Void) async -> String {
-    var end: String?
-    let task = Task { @WebActor in
-      do {
-        try await body()
-        end = "done"
-      } catch let error as WebKitError {
-        end = error.message
-      } catch { end = "\(error)" }
-    }
-    for _ in 0..<4_000 where end == nil { try? await Task.sleep(for: .milliseconds(10)) }
-    if end == nil { task.cancel() }
-    #expect(end != nil, "\(what) hangs")
-    return end ?? "never"
+    let end = await ending(within: 40, body)
+    #expect(end != "never", "\(what) hangs")
+    return end
   }
 
   // MARK: Versions

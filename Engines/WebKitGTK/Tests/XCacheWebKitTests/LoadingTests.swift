@@ -10,18 +10,8 @@ extension WebKitTests {
   @WebActor
   struct LoadingTests {
     /// How something ends, which may take 20 s.
-    private func end(_ app: App, _ body: @escaping @WebActor () async throws -> Void) async -> String {
-      var end: String?
-      let task = Task { @WebActor in
-        do {
-          try await body()
-          end = "done"
-        } catch let error as WebKitError {
-          end = error.message
-        } catch { end = "\(error)" }
-      }
-      if await !app.until({ end != nil }) { task.cancel() }
-      return end ?? "never"
+    private func end(_ body: @escaping @WebActor () async throws -> Void) async -> String {
+      await ending(within: 20, body)
     }
 
     /// What is done in a page, what a script does there before, and what the page says of itself then.
@@ -79,7 +69,7 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       let shown = page.shown
       _ = try await page.evaluate("window.kept = 1; \(step.script); return 1")
-      #expect(await end(app) { try await step.act(page, sites) } == "done")
+      #expect(await end { try await step.act(page, sites) } == "done")
       #expect(
         try await page.evaluate(
           "return [window.kept, location.pathname + location.hash + ' ' + history.length]")
@@ -93,7 +83,7 @@ extension WebKitTests {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
-      #expect(await end(app) { try await page.reload() } == "done")
+      #expect(await end { try await page.reload() } == "done")
       try await page.load(sites.url("/second.html"))
       try await page.reload()
       #expect(try await page.evaluate("return document.title") == "\"second\"")
@@ -110,10 +100,10 @@ extension WebKitTests {
       let page = try pool.page(for: url)
       #expect(page.isBlank == inPlaceOfBlank)
       try sites.tell("stop")
-      #expect(await end(app) { try await page.load(url) } != "done")
-      #expect(!["done", "never"].contains(await end(app) { try await page.reload() }))
+      #expect(await end { try await page.load(url) } != "done")
+      #expect(!["done", "never"].contains(await end { try await page.reload() }))
       try sites.tell("start")
-      #expect(await end(app) { try await page.reload() } == "done")
+      #expect(await end { try await page.reload() } == "done")
       #expect(try await page.evaluate("return [document.title, history.length]") == #"["slow",1]"#)
       await app.end()
     }
@@ -130,7 +120,7 @@ extension WebKitTests {
       loading.cancel()
       await #expect(throws: CancellationError.self) { try await loading.value }
       #expect(await app.until { hasEnded })
-      #expect(await end(app) { try await page.reload() } == "done")
+      #expect(await end { try await page.reload() } == "done")
       #expect(try sites.log() == [])
       await app.end()
     }
@@ -146,7 +136,7 @@ extension WebKitTests {
         let shown = page.url
         for script in ["javascript:window.ran = 1", " JavaScript:window.ran = 1"] {
           #expect(
-            await end(app) { try await page.load(script) }
+            await end { try await page.load(script) }
               == "\(script): a script isn't a page; use `evaluate`"
           )
         }
@@ -174,7 +164,7 @@ extension WebKitTests {
         }, 20);
         return 1
         """)
-      #expect(await end(app) { try await page.load(sites.url("/api/slow?pause=1#x")) } == "done")
+      #expect(await end { try await page.load(sites.url("/api/slow?pause=1#x")) } == "done")
       #expect(try await page.evaluate("return document.title") == "\"slow\"")
       await app.end()
     }
@@ -191,7 +181,7 @@ extension WebKitTests {
         setInterval(() => { if (count < 80) location.hash = ++count % 2 ? 'y' : 'x' }, \(milliseconds));
         return 1
         """)
-      let isGivenUp = await end(app) {
+      let isGivenUp = await end {
         do {
           try await page.load(sites.url("/api/slow?pause=2#x"))
         } catch let error as WebKitError where error.isCancelled { throw WebKitError("given up") }
@@ -228,12 +218,12 @@ extension WebKitTests {
       // A page that asks whether it may be left, which it may once somebody did something in it.
       _ = try await page.evaluate(
         "onbeforeunload = event => { event.preventDefault(); return 'x' }; document.body.click(); return 1")
-      #expect(await end(app) { try await page.load(sites.url("/frame.html")) } == "done")
+      #expect(await end { try await page.load(sites.url("/frame.html")) } == "done")
       #expect(try await page.evaluate("return document.title") == "\"frame\"")
       // A server that wants a password.
-      #expect(await end(app) { try await page.load(sites.url("/api/private")) } == "done")
+      #expect(await end { try await page.load(sites.url("/api/private")) } == "done")
       #expect(try await page.evaluate("return document.title") == "\"private\"")
-      #expect(await end(app) { try await page.load(sites.url("/second.html")) } == "done")
+      #expect(await end { try await page.load(sites.url("/second.html")) } == "done")
       await app.end()
     }
   }

@@ -162,3 +162,20 @@ final class App {
     return false
   }
 }
+
+/// How something ends: `done`, the words of its error, or `never` where it hasn't after so many seconds; then it is cancelled.
+@WebActor
+func ending(within seconds: Int, _ body: @escaping @WebActor () async throws -> Void) async -> String {
+  var end: String?
+  let task = Task { @WebActor in
+    do {
+      try await body()
+      end = "done"
+    } catch let error as WebKitError {
+      end = error.message
+    } catch { end = "\(error)" }
+  }
+  for _ in 0..<seconds * 100 where end == nil { try? await Task.sleep(for: .milliseconds(10)) }
+  if end == nil { task.cancel() }
+  return end ?? "never"
+}

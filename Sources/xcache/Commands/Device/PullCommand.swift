@@ -21,7 +21,8 @@ enum PullCommand {
       --force is given. --version and --at create a device of that version in a new folder, without a poll. With a
       token that may read the channel, that is any version that the origin keeps; without one, it is the newest and the
       last few that devices have, and a time can't be looked up.
-      While a rollout is open, the device decides as others do, by an id that its folder keeps; --candidate takes the candidate.
+      While a rollout is open, the device decides as others do, by an id that its folder keeps; --candidate takes the
+      candidate.
       """,
     options: [
       .value("to", "DIR", "the device's folder (required)")

@@ -147,7 +147,8 @@ enum TokenCommand {
       what = "no channel \(channel) of app \(app)"
       suggestion = Spelling.suggestion(for: channel.text, among: known)
     } else if let bundles = grant.bundles,
-      let there = try? Self.bundles(of: all.filter { $0.app == app }, arguments),
+      let there = try? Self.bundles(
+        of: all.filter { $0.app == app && $0.channel == grant.channel ?? $0.channel }, arguments),
       !there.contains(where: bundles.matches)
     {
       what = "no bundle \(bundles.text) of app \(app)"
@@ -171,9 +172,14 @@ enum TokenCommand {
     }
   }
 
+  /// How many channels are asked for their bundles, a request each, for a warning.
+  private static let mostChannels = 20
+
   /// The bundles of channels, as far as a server can be asked.
   private static func bundles(of channels: [ChannelAddress], _ arguments: Arguments) throws -> [BundleName] {
-    guard try arguments.value("data") == nil else { throw UsageError("--data lists no bundles") }
+    guard try arguments.value("data") == nil, channels.count <= mostChannels else {
+      throw UsageError("the bundles aren't asked for")
+    }
     let api = try RemoteOrigin(arguments, namesApp: false).api
     return try channels.flatMap { try api.overview(of: $0).value.bundles.map(\.name) }
   }

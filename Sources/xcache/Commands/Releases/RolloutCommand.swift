@@ -16,7 +16,7 @@ enum RolloutCommand {
     notes: """
       `publish --rollout 5%` (or promote, or rollback) begins a rollout: its version, the candidate, goes to 5 % of the
       devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
-      set: the share of the devices (0% to 100%, in steps of 0.01), the groups and the range of app versions; what isn't given stays.
+      set: the share of the devices (0% to 100%), the groups and the range of app versions; what isn't given stays.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
