@@ -137,6 +137,12 @@ import Testing
     Planted(
       path: "tailscale.js", text: script("tskey-auth-\(random(16))-\(random(32))"), noun: "a Tailscale key"),
     Planted(path: "figma.js", text: script("figd_" + random(40)), noun: "a Figma token"),
+    Planted(
+      path: "openrouter.js", text: script("sk-or-v1-" + random(64, hex)), noun: "an OpenRouter key"),
+    Planted(path: "pulumi.js", text: script("pul-" + random(40, hex)), noun: "a Pulumi token"),
+    Planted(path: "fly.js", text: script("FlyV1 fm2_" + random(200)), noun: "a Fly.io token"),
+    Planted(path: "alibaba.js", text: script("LTAI5t" + random(18)), noun: "an Alibaba Cloud access key"),
+    Planted(path: "tencent.js", text: script("AKID" + random(32)), noun: "a Tencent Cloud key"),
     Planted(path: "xai.js", text: script("xai-" + random(80)), noun: "an xAI key"),
     Planted(path: "replicate.js", text: script("r8_" + random(37)), noun: "a Replicate token"),
     Planted(path: "notion.js", text: script("ntn_" + random(46)), noun: "a Notion token"),

@@ -117,6 +117,11 @@ struct SecretPattern: Sendable {
     patterns(
       "a key of Twilio", ["twilio", "Twilio", "TWILIO", "ccountSid", "CCOUNT_SID", "ccount_sid"], .twilio),
     patterns("a Groq key", ["gsk_"], .value(.alphanumeric, 52...52)),
+    patterns("an OpenRouter key", ["sk-or-v1-"], .value(.hex, 64...64)),
+    patterns("a Pulumi token", ["pul-"], .value(.hex, 40...40)),
+    patterns("a Fly.io token", ["fm1r_", "fm2_"], .value(.base64, 80...2000)),
+    patterns("an Alibaba Cloud access key", ["LTAI"], .value(.alphanumeric, 12...20)),
+    patterns("a Tencent Cloud key", ["AKID"], .value(.alphanumeric, 32...32)),
     patterns("an xAI key", ["xai-"], .value(.alphanumeric, 80...80)),
     patterns("a Replicate token", begun("r8_"), .value(.alphanumeric, 37...37)),
     patterns("a Tailscale key", ["tskey-auth-", "tskey-api-", "tskey-client-"], .value(.word, 24...80)),
