@@ -85,7 +85,7 @@ extension PublishError {
     return
       "the build has \(errors.count) \(errors.count == 1 ? "error" : "errors"); nothing was released. Correct "
       + "\(errors.count == 1 ? "it" : "them"), or publish with \(ways.joined(separator: " and ")):"
-      + Listing.below(errors, hint: "`xcache check` lists them all")
+      + Listing.below(errors, hint: "`xcache check --all` lists them all")
   }
 }
 

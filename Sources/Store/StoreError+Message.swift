@@ -98,7 +98,12 @@ extension StoreError: CustomStringConvertible {
     case .stillLive(let sha256):
       "\(sha256) was released again while it was being purged; run the same purge once more"
     case .unknownContent(let name):
-      "nothing that is stored has the URL or sha256 \(name); give a URL as `xcache show` prints it, a download URL, or a sha256"
+      if let sha256 = SHA256(hex: name.lowercased()) {
+        "no kept version has the bytes \(sha256), so nothing was removed; if a version that gc dropped had them, --unknown "
+          + "(\"unknown\") removes them from where files are pushed to and from copies, and refuses them from then on"
+      } else {
+        "nothing that is stored has the URL \(name); give a URL as `xcache show` prints it, a download URL, or the file's sha256"
+      }
     case .severalContents(let url, let contents):
       "\(url) has had \(Set(contents.map(\.sha256)).count) contents: give the sha256 of the one to purge:"
         + contents.map { "\n  \($0)" }.joined()
@@ -116,6 +121,10 @@ extension StoreError: CustomStringConvertible {
     case .unknownDocument(let document, let oldest):
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept, let bundle): Self.stepsMessage(steps, kept, bundle)
+    case .nothingLeft(let version, let bundle):
+      "in the step before, version \(version), \(bundle.map { "bundle \($0)" } ?? "the channel") has no files, so nothing of it would "
+        + "be left; choose a version of `xcache log`, and go back to it by "
+        + "`xcache rollback V\(bundle.map { " --bundle \($0)" } ?? " --all-bundles")`"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
     case .channelExists(let app, let channel):
       "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list\(Self.options(app))` shows it"

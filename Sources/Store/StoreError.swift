@@ -81,6 +81,8 @@ package enum StoreError: Error, Sendable {
   case unknownDocument(ChannelDocument, oldestKept: Int64)
   /// Thrown when there are fewer distinct earlier states to go back to; names the bundle if there is only one.
   case tooManySteps(Int, kept: Int, of: BundleName? = nil)
+  /// Thrown when the steps lead to this version, in which the bundle, or the whole channel, has no files.
+  case nothingLeft(ManifestVersion, BundleName?)
 
   // Channels.
   /// Thrown when a channel accepts no releases.

@@ -94,7 +94,7 @@ import Testing
   /// Kinds that take damage, an outage or a second machine, which no row has.
   private static let untabled: Set<String> = [
     "archive", "audit", "blocked", "clashes", "damaged", "divergent", "disk-full", "duplicate-url",
-    "no-address", "no-pages",
+    "no-address", "no-pages", "nothing-left",
     "page-failed", "purged", "smoke", "still-live", "stopped",
     "unfit-file", "unknown-outcome", "unreadable",
   ]

@@ -26,7 +26,7 @@ struct RollbackPlan {
   var isChange: Bool { !bundles.isEmpty }
 
   /// - Throws: `unknownBundle`, `unknownVersion`, `tooManySteps`, `changedSince`, `frozen`, `urlConflicts`,
-  ///   `duplicateURLs`, `missingBlobs`, `foreignHosts`.
+  ///   `duplicateURLs`, `missingBlobs`, `nothingLeft`, `foreignHosts`.
   init(_ request: RollbackInput, in db: Database) throws(StoreError) {
     let channel = try db.required(request.app, request.channel)
     self.channel = channel
@@ -61,6 +61,7 @@ struct RollbackPlan {
     if request.bundle != nil, !isAlone, let bundle = bundles.first {
       try Self.check(bundle.info, target, in: db)
     }
+    try checkRest(request, in: db)
     try checkBytes(in: db)
     if !isAlone { try readChanges(of: bundles.map(\.info), in: db) }
     try checkHosts(request)
@@ -124,6 +125,16 @@ struct RollbackPlan {
     throws(StoreError) -> Bundle
   {
     Bundle(info: info, counts: counts, bytes: bytes, takenBack: try db.stamps(of: info, after: target))
+  }
+
+  /// A number of steps never leads to a state in which nothing was published, of the bundle or of the channel: nobody who names no
+  /// version means that.
+  private func checkRest(_ request: RollbackInput, in db: Database) throws(StoreError) {
+    guard case .steps = request.target, isChange else { return }
+    let scope = try db.bundles(of: channel.id).filter { request.bundle == nil || $0.name == request.bundle }
+    let left =
+      scope.reduce(0) { $0 + $1.resources } + bundles.reduce(0) { $0 + $1.counts.added - $1.counts.removed }
+    if left <= 0 { throw .nothingLeft(target, request.bundle) }
   }
 
   /// One bundle's earlier state can contradict other bundles only if those aren't rolled back, too.

@@ -18,7 +18,7 @@ enum CheckOutput {
     var lines = warnings.prefix(shown).map { line($0, terminal) }
     if warnings.count > shown {
       lines.append(
-        "… and \(Count.text(warnings.count - shown, "more warning")); `xcache check` lists them all")
+        "… and \(Count.text(warnings.count - shown, "more warning")); `xcache check --all` lists them all")
     }
     return lines
   }

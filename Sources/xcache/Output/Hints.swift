@@ -3,6 +3,9 @@
 struct Hints: Sendable {
   /// The options to repeat, with their values.
   private var given: [(option: String, value: String)] = []
+  /// The folder that this command was given, for those that check it.
+  private var folder: String?
+  private var isAboutPrefetch = false
 
   /// No hint needs anything.
   init() {}
@@ -15,6 +18,8 @@ struct Hints: Sendable {
     let options = command.options + Command.common
     let rest = words[..<place] + words[(place + 1)...]
     guard let arguments = try? Arguments(rest, options: options, environment: [:]) else { return }
+    isAboutPrefetch = command.name == "prefetch"
+    if ["check", "publish"].contains(command.name) { folder = arguments.operands.first }
     for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
       // A channel that is copied from is the one whose versions are in question.
       // With --if-version, those of the other one.
@@ -28,13 +33,17 @@ struct Hints: Sendable {
 
   /// Returns the text with every command in it completed.
   func completed(_ text: String) -> String {
-    guard !given.isEmpty, text.utf8.contains(UInt8(ascii: "`")) else { return text }
+    guard !given.isEmpty || isAboutPrefetch || folder != nil, text.utf8.contains(UInt8(ascii: "`")) else {
+      return text
+    }
     return text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
       index % 2 == 1 ? line(String(part)) : String(part)
     }.joined(separator: "`")
   }
 
   private func line(_ line: String) -> String {
+    // The prefetch config has versions of its own.
+    let line = isAboutPrefetch && line == "xcache log" ? "xcache prefetch log" : line
     let words = line.split(separator: " ").map(String.init)
     guard words.count > 1, words[0] == "xcache",
       let command = XCache.commands.first(where: { $0.name == words[1] })
@@ -46,7 +55,11 @@ struct Hints: Sendable {
       Self.isRepeated(option, command, act) && !(namesPlace && option == "channel")
         && !words.contains { $0 == "--\(option)" || $0.hasPrefix("--\(option)=") }
     }
-    return line + missing.map { " --\($0) \(Self.quoted($1))" }.joined()
+    let operand =
+      command.name == "check" && words.allSatisfy({ $0.hasPrefix("-") || words.prefix(2).contains($0) })
+      ? folder : nil
+    return line + (operand.map { " " + Self.quoted($0) } ?? "")
+      + missing.map { " --\($0) \(Self.quoted($1))" }.joined()
   }
 
   /// Whether a command is about what an option of another one names.

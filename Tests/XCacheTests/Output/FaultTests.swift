@@ -99,7 +99,7 @@ import XCacheClient
       message(2).hasPrefix(
         "the build has 2 errors; nothing was released. Correct them, or publish with --no-check RULE:\n  a0: "
       ))
-    #expect(message(60).hasSuffix("\n  … and 20 more; `xcache check` lists them all"))
+    #expect(message(60).hasSuffix("\n  … and 20 more; `xcache check --all` lists them all"))
   }
 
   /// With --json a failure is a document of its own, or a part of the one that was found.

@@ -28,6 +28,17 @@ import Testing
     #expect(Hints().completed("`xcache show 1`") == "`xcache show 1`")
   }
 
+  @Test func theFolderIsCheckedAgain() {
+    let hints = Hints(["publish", "my site", "--app", "shop"])
+    #expect(hints.completed("`xcache check --all`") == "`xcache check --all 'my site'`")
+    #expect(Hints(["publish"]).completed("`xcache check --all`") == "`xcache check --all`")
+  }
+
+  @Test func thePrefetchConfigHasItsOwnLog() {
+    let hints = Hints(["prefetch", "rollback", "--to", "9", "--app", "shop"])
+    #expect(hints.completed("`xcache log`") == "`xcache prefetch log --app shop`")
+  }
+
   @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {
     let hints = Hints(["promote", "--from", "test", "--to", "online", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache log --app shop --channel test`")

@@ -100,6 +100,7 @@ extension Problem {
     case .unknownDocument: self.init(.notFound, "unknown-version", words)
     case .tooManySteps(_, let kept, _):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
+    case .nothingLeft: self.init(.conflict, "nothing-left", words)
     case .frozen(_, _, let freeze):
       self.init(
         .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: FreezeInfo(freeze)))])

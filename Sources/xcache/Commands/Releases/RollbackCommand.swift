@@ -47,7 +47,6 @@ enum RollbackCommand {
     let hasScope = request.bundle != nil || request.allBundles == true
     if !isNamed { request.steps = 1 }
     if !hasScope { try chooseScope(of: &request, remote, arguments, terminal) }
-    if !isNamed { try refuseNothing(request, remote) }
     if !(isNamed && hasScope), request.dryRun != true, !arguments.has("yes") {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
@@ -62,31 +61,6 @@ enum RollbackCommand {
       RolloutCommand.left(answer.value.release, remote, arguments, terminal)
     }
     return .done
-  }
-
-  /// Refuses a step back to a state in which nothing was published, which nobody means who names no version.
-  private static func refuseNothing(_ request: RollbackRequest, _ remote: RemoteOrigin) throws {
-    var dry = request
-    dry.dryRun = true
-    let address = try remote.address
-    let answer = try remote.api.rollback(dry, in: address).value
-    let release = answer.release
-    guard release.isChanged, release.added + release.changed == 0 else { return }
-    var isLast = release.resources == 0
-    // Of one bundle of several. Beside a rollout, what is removed is counted against the candidate.
-    let overview = try remote.api.overview(of: address).value
-    if let name = request.bundle, release.rollout == nil,
-      let bundle = overview.bundles.first(where: { $0.name.text == name })
-    {
-      isLast = isLast || release.bundles.contains { $0.bundle == name && $0.removed == bundle.resources }
-    }
-    guard isLast else { return }
-    let scope =
-      request.bundle.map { " --bundle \($0)" } ?? (request.allBundles == true ? " --all-bundles" : "")
-    throw Failure(
-      "in the step before, version \(answer.target), \(request.bundle.map { "bundle \($0)" } ?? "the channel") has no files, so nothing of it would "
-        + "be left; choose a version of `xcache log`, and go "
-        + "back to it by `xcache rollback V\(scope)`", code: .refused, name: "no-pages")
   }
 
   private static func preview(
