@@ -171,6 +171,90 @@ import Testing
     }
   }
 
+  @Test("Bytes of a version that gc dropped leave the place of pushed files and a copy") func forgotten()
+    throws
+  {
+    let place = try Scratch()
+    try Site.with(["--cdn", "push", place.path]) { site in
+      let (sha256, _) = try Self.publishSecret(site)
+      let copy = site.scratch.path + "/www"
+      let mirror = ["mirror", "--to", copy, "--name", "copy", "--keep", "1"]
+      #expect(try Outcome(try site.start(mirror)).exitCode == 0)
+      for page in ["4", "5", "6"] { try site.publish(["index.html": page]) }
+      #expect(try Outcome(try site.start(mirror)).exitCode == 0)
+      #expect(
+        try site.run("gc", "--keep-versions", "1", "--keep-days", "0").exitCode == 0)
+      #expect(try !Self.files(with: Self.secret, below: place.path).isEmpty)
+      #expect(try !Self.files(with: Self.secret, below: copy).isEmpty)
+
+      let refused = try site.run("purge", sha256, "--reason", "a key", "--yes")
+      #expect(refused.exitCode == 1 && refused.errors.contains("--unknown"), "\(refused.errors)")
+      #expect(try site.run("purge", "list").output.contains("nothing was purged"))
+      let dry = try site.run("purge", sha256, "--unknown", "--dry-run")
+      #expect(dry.exitCode == 0 && dry.output.contains("no kept version"), "\(dry.output)\(dry.errors)")
+      let done = try site.run("purge", sha256, "--unknown", "--reason", "a key", "--yes", "--urls")
+      #expect(done.exitCode == 0 && done.output.contains("/delta/\(sha256)/"), "\(done.output)\(done.errors)")
+      #expect(done.output.contains("Fenv.txt\n"), "\(done.output)")
+      #expect(done.output.contains(".xpk"), "\(done.output)")
+      #expect(try Self.files(with: Self.secret, below: place.path) == [])
+      #expect(try site.run("doctor", "--pushed", "--data", site.data).exitCode == 0)
+      #expect(try site.run("mirror", "verify", copy).exitCode == 1)
+      #expect(try Outcome(try site.start(mirror)).exitCode == 0)
+      #expect(try Self.files(with: Self.secret, below: copy) == [])
+      #expect(try site.run("mirror", "verify", copy).exitCode == 0)
+      let again = try site.run("purge", sha256, "--unknown", "--reason", "a key", "--yes")
+      #expect(again.exitCode == 0, "\(again.errors)")
+    }
+  }
+
+  @Test("What a killed server had pushed for a release that it didn't make is removed after its start")
+  func orphans()
+    throws
+  {
+    let place = try Scratch()
+    try Site.with(["--cdn", "push", place.path]) { site in
+      let (sha256, path) = try Self.publishSecret(site)
+      #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
+      // What a process leaves that ends between the push and the refusal.
+      let file = place.path + path.replacing("/4/", with: "/9/")
+      try Kernel.makeFolder(DurableFile.parent(of: file))
+      try DurableFile.write(Array(Self.secret.utf8), to: file)
+      let found = try site.run("doctor", "--pushed", "--data", site.data)
+      #expect(found.exitCode != 0 && found.output.contains("were purged"), "\(found.output)")
+      try site.crash()
+      #expect(
+        try Wait.until(30) { try Self.files(with: Self.secret, below: place.path).isEmpty },
+        "\(site.server.standardError)")
+      #expect(try site.run("purge", "list").exitCode == 0)
+      #expect(try site.run("doctor", "--pushed", "--data", site.data).exitCode == 0)
+    }
+  }
+
+  @Test("A publish that races with the purge of its bytes leaves nothing where it pushed") func raced() throws
+  {
+    let place = try Scratch()
+    try Site.with(["--cdn", "push", place.path]) { site in
+      for round in 0..<6 {
+        let secret = Self.secret + "\(round)"
+        try site.publish(["index.html": "\(round)", "env.txt": secret])
+        let digest = SHA256.of(Array(secret.utf8)).hex
+        let folder = try site.scratch.folder("racing-\(round)", ["i.html": "x\(round)", "copy.txt": secret])
+        let racing = try site.start([
+          "publish", folder, "--create", "--app", "shop", "--bundle", "other", "--base-url", Site.base + "/o",
+          "--now",
+        ])
+        Clock.sleep(for: .milliseconds(20 * round))
+        let purged = try site.run("purge", digest, "--reason", "a key", "--yes")
+        let published = try Outcome(racing)
+        #expect(purged.exitCode == 0, "\(purged.errors)")
+        #expect([0, 3].contains(published.exitCode), "\(published.errors)")
+      }
+      #expect(
+        try Wait.until(30) { try Self.files(with: Self.secret, below: place.path).isEmpty },
+        "\(site.server.standardError)")
+    }
+  }
+
   @Test("A backup from before brings it back, and says so; one from after doesn't have it") func backups()
     throws
   {

@@ -251,15 +251,18 @@ final class FolderDestination: Destination {
     }
   }
 
-  func list() throws(MirrorError) -> [String] {
+  func list() throws(MirrorError) -> [String] { try Self.list(root) }
+
+  /// Returns every file in the spaces below a folder.
+  static func list(_ root: String) throws(MirrorError) -> [String] {
     try MirrorError.disk { () throws(SystemError) in
       var files: [String] = []
       var open = try Folder.textNames(root).filter { ChannelName(space: $0) != nil }
       while let path = open.popLast() {
         // No run creates links. A link is the administrator's, and its target may belong to anybody.
-        guard let status = try Kernel.status(self.path(path), followLinks: false) else { continue }
+        guard let status = try Kernel.status("\(root)/\(path)", followLinks: false) else { continue }
         switch status.kind {
-        case .folder: open += try Folder.textNames(self.path(path)).map { "\(path)/\($0)" }
+        case .folder: open += try Folder.textNames("\(root)/\(path)").map { "\(path)/\($0)" }
         case .file: files.append(path)
         case .link, .other: continue
         }

@@ -90,17 +90,40 @@ package final class CDNPush: Sendable {
     try push([file])
   }
 
-  /// Removes pushed files by the URLs that devices download them from.
-  package func withdraw(_ urls: [String]) throws(MirrorError) {
+  /// Finds the files at the place that have purged bytes, or may have them inside: by their paths, since a version that gc dropped
+  /// has no rows any more, and a release that was refused never had any.
+  /// - Parameter urls: of files that are known to have them.
+  /// - Returns: their paths from the root of the place.
+  package func find(_ purged: Set<SHA256>, _ urls: [String]) throws(MirrorError) -> [String] {
+    let known = Set(
+      urls.lazy.compactMap { url in
+        DownloadPlace(url)?.path.filePath ?? DeltaPath(download: url)?.text ?? PackPath(download: url)?.text
+      })
+    let taint = try PushTaint(purged, store)
+    return try listing().filter { known.contains($0) || taint.covers($0) }
+  }
+
+  private func listing() throws(MirrorError) -> [String] {
+    try requirePlace()
+    return try Self.listing(of: target)
+  }
+
+  private static func listing(of place: MirrorPlace) throws(MirrorError) -> [String] {
+    switch place {
+    // Not as a destination, which would be created.
+    case .folder(let root, _): try FolderDestination.list(root)
+    case .s3: try place.destination().list()
+    }
+  }
+
+  /// Removes files; those that aren't there don't matter.
+  package func remove(_ paths: [String]) throws(MirrorError) {
+    if paths.isEmpty { return }
     try requirePlace()
     let number = counter.add(1, ordering: .relaxed).newValue
     let destination = try target.pushDestination(number)
     defer { try? target.sweepPush(number) }
-    let paths = urls.compactMap { url in
-      DownloadPlace(url)?.path.filePath ?? DeltaPath(download: url)?.text ?? PackPath(download: url)?.text
-    }
-    let there = zip(paths, try destination.sizes(of: paths)).filter { $0.1 != nil }.map(\.0)
-    try destination.remove(there)
+    try destination.remove(paths)
     try destination.sync()
   }
 
@@ -150,11 +173,18 @@ extension MirrorPlace {
 }
 
 extension CDNPush {
-  /// Looks for the files that are recorded as pushed.
-  /// - Returns: how many there are, and the paths of those that the place lacks or has with another size.
-  package static func lost(at place: MirrorPlace, _ store: Store) throws(MirrorError) -> (
-    count: Int, lost: [String]
-  ) {
+  /// What was found at a place of pushed files.
+  package struct Findings: Sendable {
+    /// How many files are recorded as pushed.
+    package let count: Int
+    /// The paths of those that the place lacks or has with another size.
+    package let lost: [String]
+    /// The paths of files there that have purged bytes, or may have them inside.
+    package let purged: [String]
+  }
+
+  /// Compares what is at a place with what is recorded as pushed, and with what was purged.
+  package static func look(at place: MirrorPlace, _ store: Store) throws(MirrorError) -> Findings {
     let files = try MirrorError.store { () throws(StoreError) in try store.pushedFiles() }
     let sizes: [Int64?]
     switch place {
@@ -165,6 +195,50 @@ extension CDNPush {
       }
     case .s3: sizes = try place.destination().sizes(of: files.map(\.path))
     }
-    return (files.count, zip(files, sizes).filter { $0.size != $1 }.map(\.0.path))
+    let purges = try MirrorError.store { () throws(StoreError) in try store.purges() }
+    var purged: [String] = []
+    if !purges.isEmpty {
+      let taint = try PushTaint(Set(purges.map(\.sha256)), store)
+      purged = try listing(of: place).filter(taint.covers).sorted()
+    }
+    return Findings(
+      count: files.count, lost: zip(files, sizes).filter { $0.size != $1 }.map(\.0.path), purged: purged)
+  }
+}
+
+/// Decides which files at a place of pushed files have purged bytes, or may have them inside.
+private struct PushTaint {
+  private let taint: Taint
+  /// What each channel's packs at the place may be, by the part of the path that is theirs.
+  private let packs: [String: (versions: Set<ManifestVersion>, stored: [PackPath])]
+
+  init(_ purged: Set<SHA256>, _ store: Store) throws(MirrorError) {
+    taint = Taint(purged)
+    packs = try MirrorError.store { () throws(StoreError) in try Self.packs(in: store) }
+  }
+
+  private static func packs(in store: Store) throws(StoreError) -> [String: (
+    versions: Set<ManifestVersion>, stored: [PackPath]
+  )] {
+    let stored = try store.derived.packs()
+    var packs: [String: (versions: Set<ManifestVersion>, stored: [PackPath])] = [:]
+    for channel in try store.channels() {
+      packs["\(channel.name.space)/\(channel.app)"] = (
+        Set(try store.keptVersions(of: channel)),
+        stored.filter { $0.channel == channel.id }.map { $0.pack.path(of: channel) }
+      )
+    }
+    return packs
+  }
+
+  func covers(_ path: String) -> Bool { taint.isOf(path) || isStalePack(path) }
+
+  /// Whether a pack leads from or to a version that isn't kept, or wasn't made: a refused release's number is given again.
+  private func isStalePack(_ path: String) -> Bool {
+    guard let pack = PackPath(text: path) else { return false }
+    guard let known = packs["\(pack.channel.space)/\(pack.app)"], known.versions.contains(pack.base),
+      known.versions.contains(pack.version)
+    else { return true }
+    return known.stored.contains { $0.base == pack.base && $0.version == pack.version && $0 != pack }
   }
 }

@@ -21,6 +21,13 @@ struct Taint {
     mayBePacked = !purges.isEmpty && ((lastRun ?? 0) <= newest || now - newest < Self.period)
   }
 
+  /// What has these bytes itself, but no zips and packs.
+  init(_ digests: Set<SHA256>) {
+    self.digests = digests
+    uuids = Set(digests.map { ResourceUUID($0).text })
+    mayBePacked = false
+  }
+
   var isPossible: Bool { !digests.isEmpty }
 
   /// Whether a file has purged bytes itself.

@@ -6,13 +6,15 @@ import System
 final class PurgeService: Sendable {
   private let store: Store
   private let push: ReleasePush?
-  private let unannounced: UnannouncedFiles
   private let log: @Sendable (String) -> Void
   private let state = Locked(State())
 
   private struct State {
     /// Whether a thread is at it.
     var isBusy = false
+    /// Whether the place of pushed files was looked through since the server's start: what an ended process had pushed for a release
+    /// that it didn't make isn't recorded anywhere.
+    var isPlaceChecked = false
     /// When what is left was last tried without success, in monotonic nanoseconds.
     var failedAt: UInt64?
 
@@ -23,24 +25,16 @@ final class PurgeService: Sendable {
 
   private static let nanosecondsBetweenAttempts: UInt64 = 60_000_000_000
 
-  init(
-    store: Store, push: ReleasePush?, unannounced: UnannouncedFiles, log: @escaping @Sendable (String) -> Void
-  ) {
+  init(store: Store, push: ReleasePush?, log: @escaping @Sendable (String) -> Void) {
     self.store = store
     self.push = push
-    self.unannounced = unannounced
     self.log = log
   }
 
-  /// Notes what was pushed for releases that weren't made, or not yet, and has purged bytes.
-  func noteUnannounced(_ sha256: SHA256) throws(StoreError) {
-    try store.notePurged(unannounced.urls(with: sha256), with: sha256)
-  }
-
-  /// The same for a release that was refused since its bytes were purged meanwhile: it is removed in some seconds.
+  /// Notes that a release was refused since its bytes were purged meanwhile: what it had pushed is removed in some seconds.
   func noteRefused(_ purges: [Purge]) {
     do throws(StoreError) {
-      for purge in purges { try noteUnannounced(purge.sha256) }
+      try store.reopen(purges.map(\.sha256))
     } catch {
       log("error: it can't be recorded that purged bytes were pushed: \(error); purge them once more")
     }
@@ -51,7 +45,7 @@ final class PurgeService: Sendable {
   func finishIfDue() {
     guard state.withLock({ $0.isDue(at: Clock.monotonicNanoseconds()) }) else { return }
     do {
-      if try store.unfinishedPurges().isEmpty { return }
+      if state.withLock({ $0.isPlaceChecked || push == nil }), try store.unfinishedPurges().isEmpty { return }
       state.withLock { $0.isBusy = true }
       _ = try OSThread(name: "purge") { [self] in
         OSThread.lowerPriority(to: .awaited)
@@ -65,29 +59,44 @@ final class PurgeService: Sendable {
   /// Does what earlier purges left.
   func finish() {
     do throws(StoreError) {
+      try checkPlace()
       for sha256 in try store.unfinishedPurges() {
         try store.removeFiles(of: sha256)
         try withdraw(sha256)
         try store.endPurge(sha256)
         log("the rest of the purged bytes \(sha256) is removed")
       }
-      state.withLock { $0 = State() }
+      state.withLock { $0 = State(isPlaceChecked: $0.isPlaceChecked) }
     } catch {
       failed(error)
     }
   }
 
   private func failed(_ error: any Error) {
-    state.withLock { $0 = State(failedAt: Clock.monotonicNanoseconds()) }
+    state.withLock { state in
+      state = State(isPlaceChecked: state.isPlaceChecked, failedAt: Clock.monotonicNanoseconds())
+    }
     log("error: purged bytes are still being removed: \(error)")
   }
 
-  /// Removes what was pushed of purged bytes, or of what was made of them.
+  /// Looks once for purged bytes at the place of pushed files; what is there is removed like the rest of a purge.
+  private func checkPlace() throws(StoreError) {
+    guard let push, !state.withLock({ $0.isPlaceChecked }) else { return }
+    let purged = try store.purges().map(\.sha256)
+    let found = try purged.isEmpty ? [] : push.find(Set(purged), [])
+    if !found.isEmpty { try store.reopen(purged) }
+    state.withLock { $0.isPlaceChecked = true }
+  }
+
+  /// Removes what was pushed of purged bytes, or of what was made of them. The URLs are noted first: whoever has to purge a CDN may
+  /// ask for them later.
   /// - Throws: `notWithdrawn`.
   func withdraw(_ sha256: SHA256) throws(StoreError) {
     guard let push else { return }
     do throws(StoreError) {
-      try push.withdraw(try store.purgePlan(sha256).earlier)
+      let paths = try push.find([sha256], try store.purgePlan(sha256).earlier)
+      try store.note(pushed: paths, with: sha256)
+      try push.remove(paths)
     } catch .pushFailed(let place, let reason) {
       throw .notWithdrawn(place: place, reason: reason)
     }

@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import System
 
 /// Uploads a release's immutable files to where devices download them, before any device learns of it.
 package struct ReleasePush: Sendable {
@@ -15,22 +16,27 @@ package struct ReleasePush: Sendable {
   /// - Throws: `pushFailed`.
   package let pack: @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void
 
-  /// Removes what was uploaded under these URLs; those that aren't there don't matter.
+  /// Finds what was uploaded with purged bytes, or under these URLs; returns the paths below the public URL.
   /// - Throws: `pushFailed`.
-  package let withdraw: @Sendable ([String]) throws(StoreError) -> Void
+  package let find: @Sendable (Set<SHA256>, [String]) throws(StoreError) -> [String]
+  /// Removes what is under these paths; what isn't there doesn't matter.
+  /// - Throws: `pushFailed`.
+  package let remove: @Sendable ([String]) throws(StoreError) -> Void
 
   package init(
     names: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Set<String>,
     push: @escaping @Sendable (PreparedRelease) throws(StoreError) -> Void,
     pack: @escaping @Sendable (StoredPack, ChannelInfo) throws(StoreError) -> Void = { _, _ in },
     deltas: @escaping @Sendable ([DeltaOffer]) throws(StoreError) -> Void = { _ in },
-    withdraw: @escaping @Sendable ([String]) throws(StoreError) -> Void = { _ in }
+    find: @escaping @Sendable (Set<SHA256>, [String]) throws(StoreError) -> [String] = { _, _ in [] },
+    remove: @escaping @Sendable ([String]) throws(StoreError) -> Void = { _ in }
   ) {
     self.names = names
     self.push = push
     self.deltas = deltas
     self.pack = pack
-    self.withdraw = withdraw
+    self.find = find
+    self.remove = remove
   }
 
   /// How often files are pushed again because other releases came meanwhile.
@@ -44,7 +50,6 @@ package struct ReleasePush: Sendable {
   /// - Parameters:
   ///   - commit: makes one attempt; it calls its argument inside the transaction.
   ///   - limiting: runs a push, or throws if there are too many.
-  ///   - begins: called with what is about to be pushed.
   ///   - after: called with what was pushed, before the next attempt.
   /// - Returns: the outcome, and the versions as they were made; none if there was nothing to make.
   /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
@@ -52,7 +57,7 @@ package struct ReleasePush: Sendable {
     before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
       Outcome,
     limiting: @escaping (() throws(StoreError) -> Void) throws(StoreError) -> Void,
-    begins: (PreparedRelease) -> Void = { _ in }, after: (PreparedRelease) -> Void = { _ in }
+    after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> (Outcome, [PreparedRelease]) {
     var pushed: Set<String> = []
     for _ in 0..<Self.rounds {
@@ -72,7 +77,6 @@ package struct ReleasePush: Sendable {
         guard let wanted else { throw .unpushed }
         try limiting { () throws(StoreError) in
           let names = try names(wanted)
-          begins(wanted)
           try push(wanted)
           pushed.formUnion(names)
           after(wanted)

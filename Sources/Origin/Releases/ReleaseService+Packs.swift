@@ -42,7 +42,6 @@ extension ReleaseService {
   func pushPack(_ prepared: PreparedRelease) {
     guard let push, let (pack, channel) = pack(of: prepared), !pack.isPushed else { return }
     do throws(StoreError) {
-      unannounced.add([pack.path(of: channel).url(publicURL: channel.publicURL)], of: prepared)
       try push.pack(pack, channel)
       try store.derived.notePushed(pack, of: channel.id)
     } catch {

@@ -10,10 +10,7 @@ extension ReleaseService {
     guard let push else { return try commitWithPack(commit) }
     do throws(StoreError) {
       let (outcome, made) = try pushing(push, commit)
-      for made in made {
-        notePushed(made)
-        unannounced.remove(made)
-      }
+      for made in made { notePushed(made) }
       return outcome
     } catch {
       if case .purged(let purged) = error { purges.noteRefused(purged) }
@@ -33,7 +30,7 @@ extension ReleaseService {
             try packCheck(prepared)
           }
         }
-      }, limiting: limitingPushes, begins: unannounced.add,
+      }, limiting: limitingPushes,
       after: { prepared in
         pushDeltas(prepared)
         pushPack(prepared)
@@ -67,7 +64,6 @@ extension ReleaseService {
     do throws(StoreError) {
       let channel = release.channel
       let offers = try DeltaOffers(store: store).unpushed(release.changes, channel, from: channel.version)
-      unannounced.add(offers.map(\.download), of: release)
       try push.deltas(offers)
       try store.derived.notePushed(offers)
     } catch {

@@ -19,7 +19,6 @@ final class ReleaseService: Sendable {
   let activePushes = Atomic<Int>(0)
   static let maxPushes = 2
   let staged: StagedReleases
-  let unannounced = UnannouncedFiles()
   let purges: PurgeService
 
   /// Manifests up to this many bytes are compressed before their release is acknowledged, larger ones right after it, as
@@ -43,7 +42,7 @@ final class ReleaseService: Sendable {
     self.push = push
     self.log = log
     staged = StagedReleases(log: log)
-    purges = PurgeService(store: store, push: push, unannounced: unannounced, log: log)
+    purges = PurgeService(store: store, push: push, log: log)
   }
 
   /// Begins to make a release's deltas and to work out its cost for devices, or joins a preparation in progress.

@@ -10,8 +10,12 @@ package struct PurgeRequest: Codable, Sendable {
   package var breakGlass: String?
   /// Only report what would happen.
   package var dryRun: Bool?
+  /// Also if no kept version has the bytes, nor had them when they were purged: they are refused from then on, and removed from
+  /// where files are pushed to and from copies. `content` is a sha256 then.
+  package var unknown: Bool?
 
-  package init(content: String, reason: String?, breakGlass: String?, dryRun: Bool) {
+  package init(content: String, reason: String?, breakGlass: String?, dryRun: Bool, unknown: Bool? = nil) {
+    self.unknown = unknown
     self.content = content
     self.reason = reason
     self.breakGlass = breakGlass

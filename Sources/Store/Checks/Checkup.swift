@@ -45,14 +45,20 @@ package struct Checkup: Sendable {
   /// The number of pushed files that were looked for.
   package internal(set) var pushed = 0
 
-  /// Adds the files that were pushed to a place and that it lacks.
-  package mutating func add(pushed count: Int, lost: [String], at place: String) {
+  /// Adds the files that were pushed to a place and that it lacks, and those there with purged bytes.
+  package mutating func add(pushed count: Int, lost: [String], purged: [String], at place: String) {
     pushed = count
     findings += lost.map {
       .damage(
         "pushed-file",
         "\(place) lacks \($0), which was pushed there: `xcache mirror --to \(place)` puts back what it mirrors, and after "
           + "`xcache mirror forget \(place)` releases push what they name again")
+    }
+    findings += purged.map {
+      .damage(
+        "purged-file",
+        "\(place) has \($0), whose bytes were purged: the server removes it within a minute of its start; purge its URL at the CDN, too"
+      )
     }
   }
 

@@ -242,27 +242,53 @@ extension Store {
     }
   }
 
-  /// Notes URLs of files with purged bytes which no release has, and that the purge is unfinished until they are removed. Does
-  /// nothing if there are none, or if the purge was lifted.
-  package func notePurged(_ urls: [String], with sha256: SHA256) throws(StoreError) {
-    if urls.isEmpty { return }
+  /// Notes that purges are unfinished, since files with their bytes may have come to where files are pushed; not of those that were
+  /// lifted.
+  package func reopen(_ purged: [SHA256]) throws(StoreError) {
+    if purged.isEmpty { return }
     try connections.transaction { (db) throws(StoreError) in
-      guard try db.value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil else { return }
-      try db.note(urls, with: sha256, areDownloads: true)
-      try db.run("INSERT INTO purge_work (sha256) VALUES (?) ON CONFLICT DO NOTHING", sha256)
+      for sha256 in purged {
+        try db.run(
+          "INSERT INTO purge_work (sha256) SELECT sha256 FROM purge WHERE sha256 = ? ON CONFLICT DO NOTHING",
+          sha256)
+      }
+    }
+  }
+
+  /// Notes files that were pushed and have purged bytes, by their paths: under the public URLs of the channels with the path's space,
+  /// or of all where there is none, since the channel's first release may have been refused.
+  package func note(pushed paths: [String], with sha256: SHA256) throws(StoreError) {
+    if paths.isEmpty { return }
+    try connections.transaction { (db) throws(StoreError) in
+      var bases: [String: Set<String>] = [:]
+      for channel in try db.channels() + db.channels(removed: true) {
+        bases[channel.name.space, default: []].formUnion(try db.publicURLs(of: channel).map(\.text))
+      }
+      let all = bases.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+      for path in paths {
+        // As in a URL, where a name's percent signs are escaped once more.
+        let inURL = path.replacing("%", with: "%25")
+        let urls = (bases[String(path.prefix { $0 != "/" })] ?? all).map { "\($0)/\(inURL)" }
+        try db.note(urls, with: sha256, areDownloads: true)
+      }
     }
   }
 
   /// Notes that nothing is left of purged bytes.
+  package func endPurge(_ sha256: SHA256) throws(StoreError) { try endPurge(sha256, (), record: nil) }
+
+  /// The same for whoever waits for it.
   /// - Parameters:
-  ///   - receipt: what the answer that is kept for retries is made from; nil if nobody waits for one.
-  ///   - record: keeps that answer.
-  package func endPurge(
-    _ sha256: SHA256, receipt: AuditHead? = nil, record: AnswerRecord<AuditHead?>? = nil
-  ) throws(StoreError) {
-    _ = try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) -> AuditHead? in
+  ///   - outcome: what the answer is made from; it is returned.
+  ///   - record: keeps the answer for retries.
+  package func endPurge<Outcome: Sendable>(
+    _ sha256: SHA256, _ outcome: Outcome, record: AnswerRecord<Outcome>?
+  )
+    throws(StoreError) -> Outcome
+  {
+    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) -> Outcome in
       try db.run("DELETE FROM purge_work WHERE sha256 = ?", sha256)
-      return receipt
+      return outcome
     }
   }
 }

@@ -52,7 +52,7 @@ extension Database {
   }
 
   /// The channel's public URL and those that it had when the files of its kept versions came: CDNs there have what they had.
-  private func publicURLs(of channel: ChannelInfo) throws(StoreError) -> [BaseURL] {
+  func publicURLs(of channel: ChannelInfo) throws(StoreError) -> [BaseURL] {
     let others = try all(
       """
       SELECT p.text FROM public_url AS p

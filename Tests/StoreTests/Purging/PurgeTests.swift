@@ -211,18 +211,24 @@ import Testing
     #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
   }
 
-  @Test func urlsThatNoReleaseHasAreNotedWhileThePurgeHolds() throws {
+  @Test func aPurgeThatHoldsIsOpenedAgainForWhatWasPushed() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let sha256 = try Self.digest()
-    try store.notePurged(["https://cdn.example.com/x"], with: sha256)
+    try store.reopen([sha256])
     #expect(try store.unfinishedPurges().isEmpty)
     try store.forbid(sha256, reason: "a key", by: Self.actor)
-    try store.notePurged([], with: sha256)
+    try store.reopen([])
     #expect(try store.unfinishedPurges().isEmpty)
-    try store.notePurged(["https://cdn.example.com/x"], with: sha256)
+    try store.reopen([sha256])
+    try store.reopen([sha256])
     #expect(try store.unfinishedPurges() == [sha256])
-    #expect(try store.purgePlan(sha256).earlier == ["https://cdn.example.com/x"])
+    let channel = try #require(try store.channels().first)
+    try store.note(pushed: ["\(channel.name.space)/1/1/1/u/x", "xcache_new/1/1/1/u/x"], with: sha256)
+    #expect(
+      try store.purgePlan(sha256).earlier
+        == ["\(channel.name.space)/1/1/1/u/x", "xcache_new/1/1/1/u/x"].map { "\(channel.publicURL)/\($0)" }
+        .sorted())
     _ = try store.liftPurge(sha256, by: Self.actor)
     #expect(try store.unfinishedPurges().isEmpty)
   }

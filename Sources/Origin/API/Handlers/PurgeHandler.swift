@@ -4,6 +4,14 @@ import OriginAPI
 import Store
 import System
 
+/// How a purge ended.
+private struct PurgeEnd: Sendable {
+  /// The row of the audit trail.
+  let receipt: AuditHead
+  /// All URLs of what was removed, also of what was found where files are pushed to.
+  let urls: [String]
+}
+
 /// `POST /purge` and `/purges…`
 struct PurgeHandler: APIHandler {
   let context: RequestContext
@@ -21,9 +29,12 @@ struct PurgeHandler: APIHandler {
     let sha256 = try store.content(named: name)
     let plan = try store.purgePlan(sha256)
     let earlier = try store.purges().first { $0.sha256 == sha256 }
-    if plan.uses.isEmpty, plan.size == nil, earlier == nil { throw StoreError.unknownContent(name) }
+    if plan.uses.isEmpty, plan.size == nil, earlier == nil, body.unknown != true {
+      throw StoreError.unknownContent(name)
+    }
     if body.dryRun == true {
-      return Response.json(answer(plan, released: [:], receipt: nil, earlier: earlier))
+      return Response.json(
+        answer(plan, urls: plan.downloads, released: [:], receipt: nil, earlier: earlier))
     }
     guard let reason = try HumanText.checked(body.reason, member: "reason", .line(bytes: 1024)),
       !reason.isEmpty
@@ -58,18 +69,22 @@ struct PurgeHandler: APIHandler {
       return nil
     }
     let purges = context.api.releases.purges
-    try purges.noteUnannounced(sha256)
     let plan = try store.purgePlan(sha256)
     do {
-      return try context.answering { [released] receipt in
-        APIAnswer(answer(plan, live: first, released: released, receipt: receipt?.text, earlier: earlier))
+      return try context.answering { [released] (end: PurgeEnd) in
+        APIAnswer(
+          answer(
+            plan, live: first, urls: end.urls, released: released, receipt: end.receipt.text, earlier: earlier
+          ))
       } to: { record in
         let receipt = try store.erase(plan, reason: reason, by: actor)
         context.api.releases.builder.forget(plan.uses.map { ($0.channel.id, Set($0.versions)) })
         try purges.withdraw(sha256)
+        let found = Set(plan.downloads)
+        let urls =
+          try plan.downloads + store.purgePlan(sha256).earlier.filter { !found.contains($0) }
         // Only now is an answer kept: before, a retry does the rest.
-        try store.endPurge(sha256, receipt: receipt, record: record)
-        return receipt
+        return try store.endPurge(sha256, PurgeEnd(receipt: receipt, urls: urls), record: record)
       }
     } catch StoreError.stillLive {
       return nil
@@ -105,7 +120,8 @@ struct PurgeHandler: APIHandler {
   }
 
   private func answer(
-    _ plan: PurgePlan, live: PurgePlan? = nil, released: [Int64: ManifestVersion], receipt: String?,
+    _ plan: PurgePlan, live: PurgePlan? = nil, urls: [String], released: [Int64: ManifestVersion],
+    receipt: String?,
     earlier: Purge?
   ) -> PurgeAnswer {
     let before = Dictionary(
@@ -118,7 +134,7 @@ struct PurgeHandler: APIHandler {
           bundles: before[use.channel.id].map(Self.holders) ?? [],
           release: released[use.channel.id], dropped: use.versions, pinned: use.pinned,
           endedCandidate: before[use.channel.id]?.endedCandidate)
-      }, urls: plan.downloads, receipt: receipt,
+      }, urls: urls, receipt: receipt,
       earlier: plan.uses.isEmpty ? earlier.map(PurgeInfo.init) : nil)
   }
 

@@ -58,8 +58,8 @@ enum DoctorCommand {
     let name = recorded.name
     let place: MirrorPlace =
       name.hasPrefix("s3://") ? .s3(try MirrorCommand.s3(name, arguments)) : .folder(name)
-    let found = try CDNPush.lost(at: place, store)
-    checkup.add(pushed: found.count, lost: found.lost, at: name)
+    let found = try CDNPush.look(at: place, store)
+    checkup.add(pushed: found.count, lost: found.lost, purged: found.purged, at: name)
   }
 
   private static func findings(_ checkup: Checkup, _ terminal: Terminal) -> [String] {

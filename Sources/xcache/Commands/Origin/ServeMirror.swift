@@ -65,9 +65,15 @@ enum ServeMirror {
       } catch {
         throw .pushFailed(place: push.place, reason: error.description)
       }
-    } withdraw: { (urls) throws(StoreError) in
+    } find: { (purged, urls) throws(StoreError) in
       do throws(MirrorError) {
-        try push.withdraw(urls)
+        return try push.find(purged, urls)
+      } catch {
+        throw .pushFailed(place: push.place, reason: error.description)
+      }
+    } remove: { (paths) throws(StoreError) in
+      do throws(MirrorError) {
+        try push.remove(paths)
       } catch {
         throw .pushFailed(place: push.place, reason: error.description)
       }

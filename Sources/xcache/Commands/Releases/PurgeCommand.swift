@@ -25,6 +25,8 @@ enum PurgeCommand {
       URLs, also when the purge is long done. The bytes are refused from then on (exit code 3), whoever publishes
       them and under whatever URL, until lift. Backups made before still have them. A secret that was out is known:
       replace it.
+      Bytes of a version that gc dropped may still be in copies and where serve --cdn push brings files: give their
+      sha256, with --unknown.
       A URL that has had several contents is refused with the list of them; give the sha256 then. Needs an unrestricted
       admin token.
       """,
@@ -35,6 +37,10 @@ enum PurgeCommand {
       .value("break-glass", "REASON", "also release to channels that are frozen; the reason is recorded")
         .only(""),
       .flag("dry-run", "show what would be removed; change nothing").only(""),
+      .flag(
+        "unknown",
+        "also bytes that no kept version has: refuse them, and remove what was pushed or copied of versions before"
+      ).only(""),
       .flag("urls", "print only the URLs to purge at a CDN").only(""),
       .flag("yes", short: "y", "don't ask").only(""), Command.all,
     ],
@@ -63,7 +69,8 @@ enum PurgeCommand {
       throw remote.missing("--reason TEXT is required: it is shown to whoever publishes these bytes again")
     }
     var request = PurgeRequest(
-      content: content, reason: reason, breakGlass: try arguments.breakGlass(), dryRun: true)
+      content: content, reason: reason, breakGlass: try arguments.breakGlass(), dryRun: true,
+      unknown: arguments.has("unknown") ? true : nil)
     if !isDryRun, !arguments.has("yes") {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
