@@ -37,6 +37,10 @@ static const unsigned char channel_js[] = {
 #embed "../../public/console/channel.js"
 };
 
+static const unsigned char rollout_js[] = {
+#embed "../../public/console/rollout.js"
+};
+
 static const unsigned char health_js[] = {
 #embed "../../public/console/health.js"
 };
@@ -83,6 +87,7 @@ static const xcache_asset pages[] = {
     {"console/overview.js", overview_js, sizeof overview_js},
     {"console/chart.js", chart_js, sizeof chart_js},
     {"console/channel.js", channel_js, sizeof channel_js},
+    {"console/rollout.js", rollout_js, sizeof rollout_js},
     {"console/health.js", health_js, sizeof health_js},
     {"console/command.js", command_js, sizeof command_js},
     {"console/keys.js", keys_js, sizeof keys_js},

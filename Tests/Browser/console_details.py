@@ -291,6 +291,72 @@ def changed_meanwhile(console, site):
     assert (now["interval"], now["reports"]) == (90, 5000), now
 
 
+def rollouts(console, site):
+    """A rollout from the first step to its end, beside somebody else who steers it, too."""
+    place, channel = "#/channel/shop/staged", f"{path}/staged"
+    done(site, f"{channel}/create", {})
+    done(site, f"{channel}/promote", {"from": "online", "version": "1"})
+    done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
+    console.go(place, "#rollout-halt")
+    for words in ("version 2, for 5% of the devices", "stay at version 1", "no polls in this hour"):
+        console.says(words, "#view")
+    console.says("candidate, 5%", "#timeline li")
+    # A share is a percentage; what is previewed is what is sent.
+    opened_with = lambda button: (console.click(button), console.wait("dialog[open]"))
+    opened_with("#rollout-change-share")
+    for wrong in ("101", "five", "1.234", ""):
+        console.set("share", wrong)
+        console.says("Write the share as a percentage", "dialog #preview")
+    console.set("share", "5")
+    console.says("That is what it is now", "dialog #preview")
+    console.set("share", "25.5 %")
+    console.set("groups", "qa, staff")
+    console.says("goes to 25.5% of the devices and the groups qa, staff; it was 5% of the devices", "dialog #preview")
+    command = "document.querySelector('dialog #command').textContent"
+    until(lambda: "rollout set 25.5% --group qa --group staff --app-version=any" in console.eval(command), "the command")
+    console.set("reason", "more of them")
+    # Somebody else pauses it meanwhile: told, and nothing is lost.
+    done(site, f"{channel}/rollout/pause", {})
+    confirm(console)
+    console.says("changed meanwhile: admin changed it: 5% of the devices, paused", "dialog #outcome")
+    console.says("It is paused", "dialog #preview")
+    console.wait("dialog #confirm:not([aria-disabled])")
+    confirm(console)
+    console.says("✔ Version 2 goes to 25.5% of the devices and the groups qa, staff", "dialog #outcome")
+    closed(console)
+    open = site.ask("GET", f"{channel}/rollout")[1]["open"]
+    assert (open["share"], open["groups"], open["paused"]) == (2550, ["qa", "staff"], True), open
+    console.wait("#rollout-let-in-again")
+    console.act("#rollout-let-in-again", "calm again")
+    console.wait("#rollout-pause")
+    console.go("#/", "table")
+    console.says("rollout 25.5%", "#view table")
+    # The other one halts it while a dialog is open.
+    console.go(place, "#rollout-complete")
+    opened(console, place, "#rollout-complete")
+    console.set("reason", "good")
+    done(site, f"{channel}/rollout/halt", {"message": "checkout is broken"})
+    confirm(console)
+    console.says("changed meanwhile: admin ended the rollout: halted, checkout is broken", "dialog #outcome")
+    console.says("No rollout is open any more", "dialog #preview")
+    closed(console)
+    assert site.ask("GET", channel)[1]["version"] == "3", "it was completed"
+    until(lambda: not console.has("#rollout-halt"), "the end of the rollout's card", 90)
+    # Halted and completed from here.
+    done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
+    console.go("#/", "table")
+    console.go(place, "#rollout-halt")
+    shown, said = console.act("#rollout-halt", "broken again")
+    assert "go back to what version 3 has" in shown and "version 5 is live" in said, (shown, said)
+    done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
+    console.go("#/", "table")
+    console.go(place, "#rollout-complete")
+    console.act("#rollout-complete", "good")
+    assert site.ask("GET", channel)[1]["version"] == "6" and not site.ask("GET", f"{channel}/rollout")[1]["open"]
+    trail = json.dumps(site.ask("GET", "audit?limit=30")[1])
+    assert all(f'\\"{words}\\"' in trail for words in ("more of them", "calm again", "broken again", "good")), trail
+
+
 def refused_here(console, site):
     """What nobody can mean can't be confirmed."""
     for place, button, values, words in (
@@ -462,6 +528,8 @@ def main():
                 say("only what was previewed; answers that are lost")
                 on_its_way(console, site)
                 changed_meanwhile(console, site)
+                rollouts(console, site)
+                say("rollouts, beside somebody else")
                 refused_here(console, site)
                 no_answer(console)
                 say("acts on their way, what changed meanwhile, what is refused, no answer")

@@ -1,6 +1,7 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
 import { count, el, fill, plural, size, table, tell, when } from "./dom.js";
 import { address, exactly, facts, localMinute, wholeMinute } from "./parts.js";
+import { audience, buckets, ofBuckets } from "./rollout.js";
 import { shell, shown as commandShown } from "./command.js";
 
 /**
@@ -535,6 +536,104 @@ export function buttons({ app, channel, status, fleet, reload }) {
           ...(reports === undefined ? [] : ["--reports", reports === null ? "none" : reports / 100])];
       },
       send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are saved."; },
+    });
+  }
+}
+
+/** What can be done with the open rollout. Each act is about the candidate that is shown, and refused if another one is open by then. */
+export function rolloutButtons({ app, channel, status, reload }) {
+  const path = `${channelPath(app, channel)}/rollout`;
+  const where = `${app} ${channel}`;
+  const named = (plan) => ["--app", app, "--channel", channel, "--candidate", plan.version];
+  const { rollout } = status;
+  const inSpite = () => (status.freeze ? [{ name: "breakGlass", words: `Despite the freeze by ${status.freeze.author}, because` }] : []);
+  const despite = (values) => (values.breakGlass ? { breakGlass: values.breakGlass } : {});
+  const despiteWords = (values) => (values.breakGlass ? [`--break-glass=${values.breakGlass}`] : []);
+  const hindered = hindrance("publish", app, channel);
+  const acts = [
+    ["Change share", change],
+    rollout.paused ? ["Let in again", () => step("resume", "Let in again", "Devices in the share are let in again, at their next poll.")]
+      : ["Pause", () => step("pause", "Pause", "Nobody new is let in. Devices that have the candidate keep it, unless somebody halts the rollout.")],
+    ["Complete", () => step("complete", "Complete", `All devices get version ${rollout.version} at their next poll.`)],
+    ["Halt", halt],
+  ];
+  return [el("div", { class: "row", role: "group", "aria-label": "Rollout" }, acts.map(([words, open]) => el("button", {
+    type: "button", id: `rollout-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
+    class: words === "Halt" ? "danger" : null, click: () => { if (hindered) tell(hindered); else open(); },
+  }, words))), hindered ? el("p", { class: "quiet" }, hindered) : null];
+
+  /** The rollout as it is now. */
+  async function now() {
+    const { open } = await get(path);
+    if (!open) throw new Error("No rollout is open any more.");
+    if (open.version !== rollout.version) throw new Error(`Version ${open.version} by ${open.author} is the candidate now.`);
+    return open;
+  }
+
+  /** What somebody else did since the preview. */
+  async function guard(_, plan) {
+    const { open, rollouts } = await get(path);
+    if (isSame(open, plan)) return "";
+    const mine = rollouts.find((one) => one.version === plan.version);
+    if (open?.version === plan.version) return `${open.changedBy} changed it: ${audience(open)}${open.paused ? ", paused" : ""}.`;
+    return mine ? `${mine.changedBy} ended the rollout: ${mine.state}${mine.reason ? `, ${mine.reason}` : ""}.` : "the rollout has ended.";
+  }
+
+  function change() {
+    propose({
+      title: "Change share", where, done: reload,
+      fields: [
+        { name: "share", words: "Share of the devices, in percent", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
+        { name: "groups", words: "Groups that are in, whatever their share (empty: none)", value: rollout.groups.join(" ") },
+        { name: "range", words: "App versions, such as >=4.2 <5 (empty: all)", value: rollout.app ?? "" }, ...inSpite()],
+      effect: async (values) => {
+        const open = await now();
+        const next = { share: buckets(values.share), groups: groups(values), app: values.range || null };
+        if (isSame(next, { share: open.share, groups: open.groups, app: open.app })) throw new Error("That is what it is now.");
+        return { plan: open, nodes: [el("p", {}, `Version ${open.version} goes to ${audience(next)}; it was ${audience(open)}.`),
+          next.share < open.share ? el("p", {}, "Devices that have it keep it: a smaller share lets fewer in from now on.") : null,
+          open.paused ? el("p", { class: "warn" }, "▲ It is paused: nobody new is let in until somebody resumes it.") : null] };
+      },
+      guard,
+      command: (values, plan) => ["rollout", "set", ofBuckets(buckets(values.share)), ...(groups(values).length ? groups(values) : ["none"]).flatMap((one) => ["--group", one]),
+        `--app-version=${values.range || "any"}`, ...named(plan), ...despiteWords(values)],
+      send: async (values, key, plan) => {
+        const answer = await act("POST", `${path}/set${why(values.reason)}`,
+          { candidate: plan.version, share: buckets(values.share), groups: groups(values), app: values.range, ...despite(values) }, key);
+        return answer.changed ? `Version ${answer.rollout.version} goes to ${audience(answer.rollout)}. Receipt ${answer.receipt}` : "Nothing changed.";
+      },
+    });
+  }
+
+  function groups({ groups: text }) { return text.split(/[\s,]+/).filter(Boolean); }
+
+  function step(verb, title, words) {
+    propose({
+      // A freeze keeps nobody from pausing.
+      title, where, done: reload, fields: verb === "pause" ? [] : inSpite(),
+      effect: async () => ({ plan: await now(), nodes: el("p", {}, words) }),
+      guard,
+      command: (values, plan) => ["rollout", verb, ...named(plan), ...despiteWords(values)],
+      send: async (values, key, plan) => {
+        const answer = await act("POST", `${path}/${verb}${why(values.reason)}`, { candidate: plan.version, ...despite(values) }, key);
+        return answer.changed ? `Done: the rollout of version ${answer.rollout.version} is ${answer.rollout.state === "open" && answer.rollout.paused ? "paused" : answer.rollout.state}. Receipt ${answer.receipt}` : "Nothing changed.";
+      },
+    });
+  }
+
+  function halt() {
+    propose({
+      title: "Halt", where, isDangerous: true, done: reload,
+      effect: async () => {
+        const open = await now();
+        return { plan: open, nodes: el("p", {}, `▲ Devices that have version ${open.version} go back to what version ${open.full} has, at their next poll. A new version says so; version ${open.version} isn't offered again.`) };
+      },
+      guard,
+      command: ({ reason }, plan) => ["rollout", "halt", ...named(plan), `--message=${reason}`],
+      send: async ({ reason }, key, plan) => {
+        const answer = await act("POST", `${path}/halt`, { candidate: plan.version, message: reason }, key);
+        return `The rollout is halted: version ${answer.version} is live for all devices. Receipt ${answer.receipt}`;
+      },
     });
   }
 }

@@ -4,7 +4,8 @@ import { address, exactly, facts, part, wholeMinute } from "./parts.js";
 import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
-import { buttons } from "./acts.js";
+import { buttons, rolloutButtons } from "./acts.js";
+import { audience, ofBuckets } from "./rollout.js";
 
 // What can be looked at: its words, and what it is made of.
 const spans = {
@@ -25,6 +26,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const head = el("div", { class: "head" });
   const vitals = el("div");
   const about = el("div");
+  const rollout = el("div");
   const charts = el("div");
   const list = el("ol", { class: "timeline", id: "timeline" });
   const more = el("button", { type: "button", id: "older" }, "Older releases");
@@ -46,6 +48,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet")),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
     drawVitals();
+    drawRollout();
     fill(about,
       facts([
         ["Released", when(status.at)],
@@ -87,6 +90,22 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
         isFailing: ofChannel({ app, channel }, fleet?.problems ?? []).some((one) => one.code === "failing"),
       }), changed({ version: status.version, before, reports })]);
+  }
+
+  /** Whom the open rollout's candidate goes to, and who has it by their polls of this hour and the one before. */
+  function drawRollout() {
+    const open = status.rollout;
+    const hour = adoption?.hour;
+    const having = (version) => percent((hour?.versions ?? []).reduce((sum, one) => sum + (one.version === version ? one.polls : 0), 0), hour?.polls ?? 0);
+    const link = (version) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `version ${version}`);
+    fill(rollout, !open ? null : card("Rollout", [
+      facts([
+        ["Candidate", [link(open.version), `, for ${audience(open)}`, open.paused ? ["; ", badge("warn", "paused"), " nobody new is let in"] : ""]],
+        ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
+        ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${plural(hour.polls, "poll")} in this hour and the last` : "no polls in this hour and the last"],
+        ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],
+      ], "facts"),
+      rolloutButtons({ app, channel, status, reload })]));
   }
 
   const series = () => {
@@ -134,12 +153,16 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       },
     }, span.words)));
 
+  /** A release that went to a part of the devices first. */
+  const ofRollout = ({ rollout: its }) => (!its ? null
+    : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${ofBuckets(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
+
   function item(release, before) {
     const cost = el("div", { class: "small" }, before ? "…" : "");
     const node = el("li", {},
       el("div", {},
         el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`), " ",
-        badge(release.kind === "rollback" ? "warn" : "quiet", release.kind),
+        badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release),
         release.message ? el("div", { class: "message" }, release.message) : null,
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
         el("div", { class: "quiet small" }, when(release.at), " by ", named(release.author), release.source ? `, content of ${release.source.channel} ${release.source.version}` : "",
@@ -266,6 +289,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     adoption = document;
     countedAt = Date.now();
     drawVitals();
+    drawRollout();
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
     const rest = all.length - 50;
     return [table("Failures of the last week, the most frequent first", [["Reason"], ["Failures", true], ["Version", true], ["URL", false, true]],
@@ -277,7 +301,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   drawCharts(lastSeries);
   const shown = {
     title: `${app} ${channel}`,
-    node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, vitals,
+    node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, vitals,
       el("div", { class: "columns" },
         el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
           card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),

@@ -11,6 +11,7 @@ export function states(one, problems) {
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
+  if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
   return found;
 }
 

@@ -93,7 +93,7 @@ struct FleetState: Sendable {
       failures: .init(hour: item.failures, day: item.failuresOfDay),
       mirror: copies.min { ($0.version, $0.at) < ($1.version, $1.at) },
       damaged: damaged.count { $0.app == info.app.text && $0.channel == info.name.text },
-      deltasPending: progress[info.id])
+      deltasPending: progress[info.id], rollout: item.channel.rollout.map { RolloutInfo($0) })
   }
 
   private func problems(of channel: FleetOverview.Channel, _ item: ChannelHealth) -> [FleetOverview.Problem] {

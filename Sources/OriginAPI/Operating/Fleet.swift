@@ -66,11 +66,15 @@ package struct FleetOverview: Codable, Sendable {
     package let damaged: Int
     /// The number of older versions from which deltas are still to be made; nil if not known.
     @OrNull package var deltasPending: Int64?
+    /// The open rollout; nil if none is, and from older origins.
+    package var rollout: RolloutInfo?
 
     package init(
       _ summary: ChannelSummary, author: String?, kill: KillSwitch?, bypasses: Int, adoption: Share,
-      failures: Failures, mirror: Mirror?, damaged: Int, deltasPending: Int?
+      failures: Failures, mirror: Mirror?, damaged: Int, deltasPending: Int?,
+      rollout: RolloutInfo? = nil
     ) {
+      self.rollout = rollout
       app = summary.app
       channel = summary.channel
       version = summary.version
