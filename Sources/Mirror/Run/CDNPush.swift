@@ -100,7 +100,13 @@ package final class CDNPush: Sendable {
         DownloadPlace(url)?.path.filePath ?? DeltaPath(download: url)?.text ?? PackPath(download: url)?.text
       })
     let taint = try PushTaint(purged, store)
-    return try listing().filter { known.contains($0) || taint.covers($0) }
+    let listed = try listing()
+    let found = listed.filter { known.contains($0) || taint.covers($0) }
+    guard case .s3 = target else { return found }
+    // A store may list an object late; it is asked for what is known.
+    let asked = known.subtracting(listed).sorted()
+    let sizes = try target.pushDestination(0).sizes(of: asked)
+    return found + zip(asked, sizes).filter { $0.1 != nil }.map(\.0)
   }
 
   private func listing() throws(MirrorError) -> [String] {

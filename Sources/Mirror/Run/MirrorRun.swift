@@ -307,11 +307,13 @@ package final class MirrorRun {
     for state in states { apps[state.appID] = state.app }
     let pruning = Pruning(selections: selections(origin), apps: apps)
     let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
-    let gone = try destination.list().filter {
+    // A store may list an object late; what the last run recorded is there all the same.
+    let recorded = (old?.channels ?? []).lazy.flatMap { $0.files.lazy.map(\.path) }
+    let gone = try Set(destination.list()).union(recorded).union(index.leaving.keys).filter {
       !named.contains($0) && taint.covers($0) && pruning.mayRemove($0)
     }
     for path in gone { index.leaving[path] = now }
-    return gone
+    return Array(gone)
   }
 
   private func remove(_ gone: [String], _ index: inout MirrorIndex) throws(MirrorError) {
