@@ -315,6 +315,46 @@ import Testing
     #expect(try store.shop().rollout?.candidate.number == 3)
   }
 
+  /// It was refused as a release without bundles.
+  @Test func aRollbackThatChangesNothingOpensNoRollout() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    for isDryRun in [true, false] {
+      var request = try rollback(.version(.number(ManifestVersion(1))))
+      request.rollout = RolloutAudience(share: 500)
+      request.dryRun = isDryRun
+      let outcome = try store.rollback(request)
+      #expect(!outcome.release.changed && outcome.release.version.number == 1)
+    }
+    #expect(try store.shop().rollout == nil)
+  }
+
+  /// Who comes second is told what the first one did.
+  @Test func whatBecameOfTheCandidateThatIsMeant() throws {
+    func message(_ store: Store, _ candidate: Int64) throws -> String {
+      var late = try input(.pause)
+      late.candidate = ManifestVersion(candidate)
+      do {
+        _ = try store.changeRollout(late)
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    let store = try open()
+    try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    let again = try message(store, 3)
+    #expect(
+      again.hasPrefix("version 3 was made again, on top of a release of other bundles by ci, ")
+        && again.contains("the open rollout is that of version 5"), "\(again)")
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a6")])
+    #expect(try message(store, 5).hasPrefix("another release, by ci, took the place of version 5, "))
+    _ = try halt(store)
+    #expect(try message(store, 6).contains("that of version 6 was halted by anna, "))
+    #expect(try message(store, 6).contains(": broken; nothing was changed"))
+    #expect(try message(store, 9).contains("no rollout is open"))
+  }
+
   /// It was told to unpublish, which would take the pages from all devices.
   @Test func whereNothingEarlierIsKeptTheWayBackIsToHalt() throws {
     let store = try scratch.open()
@@ -397,7 +437,7 @@ import Testing
     #expect {
       try store.changeRollout(other)
     } throws: {
-      if case StoreError.otherRollout(_, let open) = $0 { open.candidate.number == 3 } else { false }
+      if case StoreError.otherRollout(_, _, let open) = $0 { open.candidate.number == 3 } else { false }
     }
     _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: anna)
     for change in [RolloutInput.Change.resume, .complete, .audience(share: 1, groups: nil, app: nil)] {
