@@ -25,6 +25,8 @@ struct FullComparison: Sendable {
     ) { $1 }
   }
 
+  /// Whether each bundle is what it is in the full version.
+  var isEmpty: Bool { bundles.values.allSatisfy(\.isEmpty) }
   var counts: ChangeCounts { Self.counts(manifest) }
   var newBytes: Int64 { manifest.clampedSum { $0.new?.size ?? 0 } }
 

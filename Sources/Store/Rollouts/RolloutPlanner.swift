@@ -59,6 +59,8 @@ struct RolloutPlanner {
     default: break
     }
     if plan.effect == .none { return unchanged(plan) }
+    // What all devices have is no candidate: it would hold no bundle of its own, and there would be nothing to halt.
+    if plan.effect == .opens, FullComparison(plan, back: back).isEmpty { return unchanged(plan) }
     // A halt is told by what it takes back from those who have the candidate.
     if plan.isChange, plan.effect != .halts { plan.comparison = FullComparison(plan, back: back) }
     if request.ifNoRollout { throw .rolloutOpen(channel.app, channel.name, rollout.candidate) }

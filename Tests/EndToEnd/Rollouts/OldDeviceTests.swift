@@ -83,7 +83,7 @@ import Testing
         ["python3", "-m", "http.server", "\(copy)", "--bind", "127.0.0.1", "--directory", "www"],
         environment: ["PATH": "/usr/bin:/bin"], in: site.scratch.path)
       defer { web.signal(SIGTERM) }
-      #expect(Wait.until(10) { (try? Web(port: copy).ask("/mirror.json").status) == 200 })
+      #expect(Wait.until(10) { (try? WebSocket(copy)) != nil })
       for device in ["device", "fresh"] {
         // Nothing listens there; the copy is asked after five failed polls in a row.
         let lost = words.map { $0 == "device" ? device : $0 } + ["--fallback", "http://127.0.0.1:\(copy)"]

@@ -76,6 +76,8 @@ struct RolloutModel: Equatable {
   /// - Returns: false if it is to be refused.
   mutating func rollBack(to version: Int, for audience: Audience?) -> Bool {
     guard let wanted = past[version] else { return false }
+    // What all devices have is no candidate.
+    if wanted == content, audience != nil { return true }
     guard let open = candidate else {
       if wanted == content { return true }
       if let audience {

@@ -17,7 +17,10 @@ import Testing
       case .halt: ["rollout", "halt", "-m", "no good"]
       case .publish: ["publish", "anna-main", "--bundle", "main", "--base-url", "\(Site.base)/main", "--now"]
       case .other:
-        ["publish", "anna-other", "--bundle", "other", "--base-url", "\(Site.base)/other", "--now"]
+        [
+          "publish", "anna-other", "--bundle", "other", "--base-url", "\(Site.base)/other", "--now",
+          "--create",
+        ]
       default: ["rollout", rawValue]
       }
     }
@@ -38,7 +41,7 @@ import Testing
   private static func acts(_ site: Site, after row: Int) throws -> [String] {
     let rows = try site.api("GET", "audit?limit=1000").json["rows"]?.array ?? []
     return rows.reversed().dropFirst(row).compactMap { row in
-      row["actor"]?.string.flatMap { who in row["act"]?.string.map { "\(who) \($0)" } }
+      row["author"]?.string.flatMap { who in row["act"]?.string.map { "\(who) \($0)" } }
     }
   }
 

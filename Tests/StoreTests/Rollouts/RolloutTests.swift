@@ -329,6 +329,17 @@ import Testing
     #expect(try store.shop().rollout == nil)
   }
 
+  /// Such a candidate had no bundle, and couldn't be halted.
+  @Test func whatAllDevicesHaveIsNoCandidate() throws {
+    let store = try open()
+    var request = try rollback(.version(.number(ManifestVersion(2))))
+    request.rollout = RolloutAudience(share: 500)
+    let outcome = try store.rollback(request)
+    #expect(!outcome.release.changed && outcome.release.version.number == 2)
+    #expect(try store.shop().rollout?.candidate.number == 3)
+    #expect(try halt(store).version.number == 4)
+  }
+
   /// Who comes second is told what the first one did.
   @Test func whatBecameOfTheCandidateThatIsMeant() throws {
     func message(_ store: Store, _ candidate: Int64) throws -> String {
