@@ -119,6 +119,10 @@ test-lives: packages ## random lives of an origin, with crashes, for SEEDS seeds
 	swift build --build-tests $(STRICT)
 	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter StoreTests.LifeTests
 
+test-rollout-model: packages ## random rollouts with 200 devices, a copy and killed servers, for SEEDS seeds (500: about 20 minutes)
+	swift build --build-tests $(STRICT)
+	XCACHE_ROLLOUT_SEEDS=$(or $(SEEDS),500) swift test --skip-build --filter RolloutLifeTests
+
 test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread

@@ -222,7 +222,10 @@ let package = Package(
       ]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
-      name: "EndToEnd", dependencies: ["Compression", "Manifests", "System", "SocketServer", "TLSPeer"],
+      name: "EndToEnd",
+      dependencies: [
+        "Compression", "Manifests", "System", "SocketServer", "TLSPeer", "TestSupport", "XCacheClient",
+      ],
       exclude: ["Engine", "Goldens", "Help"],
       swiftSettings: swift),
   ],

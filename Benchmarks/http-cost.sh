@@ -1,7 +1,9 @@
 #!/bin/bash
 # What a poll costs, counted rather than timed: system calls (strace), instructions in user space (callgrind) and heap
 # allocations (memcheck). Counts don't depend on the machine's load, but for the system calls: a busy machine brings
-# more requests per wake-up, so fewer calls each.
+# more requests per wake-up, so fewer calls each. Beside it, what an open rollout adds: allocations, and processor time
+# against a server without one, in turns.
+#   ONLY=rollout: only that; ROUNDS=15 of its turns
 #   POLLS=20000 TOP=0 (lines of the callgrind profile to print) BARS=1 (the bars are multiplied with it)
 . "$(dirname "$0")/http-lib.sh"
 needs python3 wrk strace valgrind strip
@@ -14,7 +16,9 @@ gate() { # gate WHAT VALUE BAR
 start_shop
 # VERSION=1: a poll that is told of a pack
 query="app=shop&channel=online&version=${VERSION:-2}&patch=1&pack=1"
+data=$work/data
 
+if [ "${ONLY:-}" != rollout ]; then
 # System calls, while wrk keeps 64 connections busy; those of accepting and closing these are in the count.
 strace -f -c -p "$server_pid" -o "$work/strace" 2>"$work/strace.log" &
 tracer=$!
@@ -32,6 +36,9 @@ gate "system calls per poll, $calls over $requests polls at 64 connections" \
   "$(awk -v c="$calls" -v n="$requests" 'BEGIN { printf "%.2f", c / n }')" 2.2
 awk 'NR <= 7' "$work/strace"
 stop "$server_pid"
+else
+  stop "$server_pid"
+fi
 
 # valgrind can't read the debug information of Swift.
 strip --strip-debug -o "$work/xcache" "$XCACHE_BINARY"
@@ -42,7 +49,7 @@ counted() {
   local count=$1 pattern=$2 name=$3-$1 port='' server
   shift 2
   valgrind --tool="$1" --log-file="$work/$name.log" "${@:2}" \
-    "$work/xcache" serve --data "$work/data" --listen 127.0.0.1:0 --threads 1 --max-requests 1000000 2>"$work/$name.out" &
+    "$work/xcache" serve --data "$data" --listen 127.0.0.1:0 --threads 1 --max-requests 1000000 2>"$work/$name.out" &
   server=$!
   started+=("$server")
   for _ in $(seq 1200); do
@@ -84,6 +91,7 @@ instructions() {
   done | sort >"$work/threads-$1"
 }
 
+if [ "${ONLY:-}" != rollout ]; then
 # Polls are answered by one thread, whose number is the same in both runs; what others do in the background takes as many
 # instructions as the run has seconds, and a busy machine makes the longer one much longer.
 instructions 500
@@ -97,4 +105,32 @@ callgrind_annotate "$work/profile-$thread" | awk -v top="${TOP:-0}" '/^ *[0-9,]+
 difference 'total heap usage: ([0-9,]+) allocs' memcheck
 gate "allocations per poll, $number more for $polls polls more" \
   "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
+fi
+
+# The same app with a candidate open, beside the one without.
+cp -r "$work/data" "$work/candidate"
+echo "// third" >>"$work/shop/page/script-8.js"
+start_server candidate --threads "$threads"
+xcache publish "$work/shop" --app shop --bundle main --base-url https://m.example.com/shop/ --rollout 5% \
+  --app-version '>=4.2 <5' --group qa >/dev/null
+quiet
+stop "$server_pid"
+data=$work/candidate
+for query in "app=shop&channel=online&version=2&patch=1&pack=1" "app=shop&channel=online&version=3&patch=1&pack=1&candidate=1"; do
+  difference 'total heap usage: ([0-9,]+) allocs' memcheck
+  gate "allocations per poll with a candidate open ($query), $number more for $polls polls more" \
+    "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
+done
+
+# Processor time of each request, of two servers in turns: what else the machine does meets both.
+start_server data --threads "$threads"
+none=$server_pid none_port=$server_port
+quiet
+start_server candidate --threads "$threads"
+quiet
+"${servers[@]}" turns "${ROUNDS:-15}" "$none" "$none_port" "$server_pid" "$server_port" >"$work/turns"
+sed '$d' "$work/turns"
+gate "processor time of a poll with a candidate open, as a multiple of one without" "$(tail -1 "$work/turns")" 1.03
+stop "$server_pid"
+stop "$none"
 exit $failed

@@ -5,6 +5,9 @@
                                          reads each case's answer from xcache, writes it for nginx, and FOLDER/cases.json
   http_servers.py check PORT FOLDER      holds both servers' answers to each other, byte by byte
   http_servers.py poll PORT TARGET COUNT as many requests over one connection, one after another
+  http_servers.py turns ROUNDS PID PORT PID PORT
+                                         polls two servers in turns, the second with a rollout; prints the processor time of a
+                                         request of each and, in the last line, the median of the rounds' ratios
 """
 import gzip
 import json
@@ -242,11 +245,48 @@ def poll(port, target, count):
     for _ in range(count):
         connection.sendall(request)
         answer = b""
-        while not answer.endswith(b'"update":false,"version":"2"}}'):
+        while not re.search(rb'"update":false,"version":"\d+"}}$', answer):
             part = connection.recv(4096)
             assert part, answer
             answer += part
         assert answer.startswith(b"HTTP/1.1 200 "), answer
+
+
+def processor_time(pid):
+    """Nanoseconds that the threads of a process have run."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total
+
+
+def turns(rounds, none, candidate):
+    """Polls (pid, port) of two servers in turns, a second each, the first one changing from round to round."""
+    query = "/configure.json?app=shop&channel=online&version=2&patch=1&pack=1"
+    for port, has_rule in ((none[1], False), (candidate[1], True)):
+        data = json.loads(ask(port, query)[2])["data"]
+        assert ("rollout" in data) == has_rule and data["update"] is False, data
+    costs = ([], [])
+    for number in range(rounds + 1):
+        for which in ((0, 1), (1, 0))[number % 2]:
+            pid, port = (none, candidate)[which]
+            before = processor_time(pid)
+            out = subprocess.run(["wrk", "-t1", "-c16", "-d1s", f"http://127.0.0.1:{port}{query}"], check=True,
+                                 capture_output=True, text=True).stdout
+            after = processor_time(pid)
+            costs[which].append((after - before) / int(re.search(r"(\d+) requests in", out)[1]))
+    # The first round warms up.
+    costs = [values[1:] for values in costs]
+    for name, values in zip(("none", "candidate open"), costs):
+        print(f"{name}: {median(values):.0f} ns of processor time a poll, {min(values):.0f} to {max(values):.0f}")
+    ratios = [with_rule / without for without, with_rule in zip(*costs)]
+    print(f"{rounds} rounds, ratios {min(ratios):.3f} to {max(ratios):.3f}")
+    print(f"{median(ratios):.3f}")
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
 
 
 if __name__ == "__main__":
@@ -255,6 +295,8 @@ if __name__ == "__main__":
         folder(arguments[0])
     elif verb == "prepare":
         prepare(int(arguments[0]), arguments[1], arguments[2])
+    elif verb == "turns":
+        turns(int(arguments[0]), *((int(pid), int(port)) for pid, port in (arguments[1:3], arguments[3:5])))
     elif verb == "poll":
         poll(int(arguments[0]), arguments[1], int(arguments[2]))
     else:

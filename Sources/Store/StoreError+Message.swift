@@ -149,9 +149,8 @@ extension StoreError: CustomStringConvertible {
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\"; publish, promote and rollback begin one with --rollout 5%"
     case .noRollout(let app, let channel, let last?):
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\": that of version \(last.candidate) was \(last.state.rawValue) by "
-        + "\(last.changedBy), \(Timestamp.words(last.changedAt))"
-    case .otherRollout(let wanted, let open):
-      "the open rollout is that of version \(open.candidate), by \(open.changedBy), not that of version \(wanted); nothing was changed"
+        + "\(last.changedBy), \(Timestamp.words(last.changedAt))\(last.reason.map { ": \($0)" } ?? ""); nothing was changed"
+    case .otherRollout(let wanted, let known, let open): Self.otherRollout(wanted, known, open)
     case .rolloutOfFirst:
       "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout out"
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
@@ -206,6 +205,24 @@ extension StoreError: CustomStringConvertible {
     return
       "bundle \"\(bundle)\" changed after version \(limit): version \(release.version)\(author); see what changed with "
       + "`xcache diff \(limit) \(release.version)`, then give --if-version \(release.version)"
+  }
+
+  /// What became of the candidate that somebody meant, and who did that.
+  private static func otherRollout(_ wanted: ManifestVersion, _ known: Rollout?, _ open: Rollout) -> String {
+    let now = "the open rollout is that of version \(open.candidate)"
+    guard let known else {
+      return "\(now), by \(open.changedBy), not that of version \(wanted); nothing was changed"
+    }
+    let what =
+      switch known.state {
+      case .remade:
+        "version \(wanted) was made again, on top of a release of other bundles by \(known.changedBy)"
+      case .superseded: "another release, by \(known.changedBy), took the place of version \(wanted)"
+      default: "the rollout of version \(wanted) was \(known.state.rawValue) by \(known.changedBy)"
+      }
+    return
+      "\(what), \(Timestamp.words(known.changedAt)), and \(now); nothing was changed. `xcache rollout show` shows it, and "
+      + "--candidate \(open.candidate) is about it"
   }
 
   private static func stepsMessage(_ steps: Int, _ kept: Int, _ bundle: BundleName?) -> String {

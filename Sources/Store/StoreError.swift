@@ -102,7 +102,7 @@ package enum StoreError: Error, Sendable {
   /// Thrown when no rollout is open; with the last one.
   case noRollout(AppName, ChannelName, last: Rollout?)
   /// Thrown when the open rollout is another one than the request is about.
-  case otherRollout(wanted: ManifestVersion, open: Rollout)
+  case otherRollout(wanted: ManifestVersion, known: Rollout?, open: Rollout)
   /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
   case rolloutOfFirst
 

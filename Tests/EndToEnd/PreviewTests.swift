@@ -90,6 +90,35 @@ import Testing
     }
   }
 
+  @Test("A rollout's candidate, though most devices don't have it") func candidate() throws {
+    try Site.with { site in
+      func publish(_ title: String, _ more: String...) throws {
+        let folder = try site.scratch.folder(
+          "build", ["index.html": "<!doctype html><title>\(title)</title><body>x"])
+        let words = [
+          "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
+          "--now",
+        ]
+        #expect(try Outcome(try site.start(words + more)).exitCode == 0)
+      }
+      try publish("full")
+      try publish("candidate", "--rollout", "5%")
+      for (words, title) in [
+        ([], "full"), (["--version", "1"], "full"), (["--version", "2"], "candidate"),
+        (["--at", "now"], "full"),
+      ] {
+        let shown = try Self.run(site, ["preview", Self.page, "--offline", "--json"] + words)
+        let document = try JSONValue.parse(Array(shown.output.utf8))
+        #expect(document["page"]?["title"]?.string == title, "\(words): \(shown.output)\(shown.errors)")
+      }
+      let both = try Self.run(site, ["preview", Self.page, "--compare", "1", "2", "--offline", "--json"])
+      let titles = try JSONValue.parse(Array(both.output.utf8))["compared"]?.array?.map {
+        $0["page"]?["title"]?.string
+      }
+      #expect(titles == ["full", "candidate"], "\(both.output)\(both.errors)")
+    }
+  }
+
   @Test("A look at a release is no poll of a device") func looks() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><body>x"])

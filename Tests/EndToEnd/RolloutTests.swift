@@ -146,6 +146,39 @@ import Testing
     }
   }
 
+  @Test("What a release costs is told of the full version, also where a candidate takes another one's place")
+  func cost() throws {
+    try Site.with { site in
+      // Digests can't be compressed, and no delta leads to them.
+      func large(_ seed: String) -> String {
+        (0..<400).map { SHA256.of(Array("\(seed)\($0)".utf8)).hex }.joined()
+      }
+      let first = large("one")
+      #expect(try Self.publish(site, ["a.js": "one", "big.bin": first]).exitCode == 0)
+      let second = large("two")
+      #expect(try Self.publish(site, ["a.js": "one", "big.bin": second], "--rollout", "5%").exitCode == 0)
+      // Small for those who have the candidate, and large for all others.
+      let refused = try Self.publish(
+        site, ["a.js": "two", "big.bin": second], "--rollout", "5%", "--max-update", "3KB")
+      #expect(refused.exitCode == 3, "\(refused.output)\(refused.errors)")
+      let wide = try Self.publish(
+        site, ["a.js": "two", "big.bin": second], "--rollout", "5%", "--max-update", "300KB")
+      #expect(wide.exitCode == 0 && wide.output.contains("+0 ~2 −0"), "\(wide.output)\(wide.errors)")
+      // And the other way round.
+      let small = try Self.publish(
+        site, ["a.js": "three", "big.bin": first], "--rollout", "5%", "--max-update", "3KB")
+      #expect(small.exitCode == 0 && small.output.contains("+0 ~1 −0"), "\(small.output)\(small.errors)")
+      let show = try Self.run(site, "show", "4").output
+      #expect(show.contains("changes   +0 ~1 −0, 5 B new") && show.contains("B in 2 requests"), "\(show)")
+      let diff = try Self.run(site, "diff", "1", "4").output
+      #expect(diff.contains("version 1 → 4: +0 ~1 −0") && !diff.contains("big.bin"), "\(diff)")
+      let dry = try Self.publish(site, ["b.js": "b"], bundle: "other", "--max-update", "3KB")
+      #expect(dry.exitCode == 0 && dry.output.contains("+1 ~0 −0"), "\(dry.output)\(dry.errors)")
+      let other = try Self.run(site, "show", "5").output
+      #expect(other.contains("other") && !other.contains("main"), "\(other)")
+    }
+  }
+
   @Test("A copy has both versions, is verified, and gives back the full one") func copy() throws {
     try Site.with { site in
       #expect(try Self.publish(site, ["a.js": "one", "same.js": "same"]).exitCode == 0)

@@ -172,19 +172,21 @@ final class Preparation: Sendable {
       } ?? .none)
     var current = ContentTable()
     if let channel = preview.channel, channel.version != .none {
-      let versions =
-        [channel.version] + (try search.store.versions(channel, below: channel.version, limit: 4))
-      for distance in Self.distances where distance <= versions.count && shouldContinue() {
-        let base = BaseManifest(search.store, channel, at: versions[distance - 1])
+      let full = channel.full.version
+      let versions = [full] + (try search.store.fullVersions(channel, below: full, limit: 4))
+      var bases: [(distance: Int?, version: ManifestVersion)] =
+        Self.distances.filter { $0 <= versions.count }.map { ($0, versions[$0 - 1]) }
+      // Devices that have an open candidate get deltas, too. What it costs is said of all others.
+      if full != channel.version { bases.insert((nil, channel.version), at: 1) }
+      for (index, (distance, version)) in bases.enumerated() where shouldContinue() {
+        let base = BaseManifest(search.store, channel, at: version)
         let earlier = try search.store.diff(channel, from: base.version, to: channel.version)
         let update = Update(
           channel: channel, base: base, changes: Self.changes(preview, after: earlier),
           entries: try entries(preview, since: base.version, in: channel, search.store), sizes: sizes)
         try prepare(update, distance, search, packs, facts, shouldContinue)
-        if distance == 1 {
-          becomeReady()
-          current = try base.contents()
-        }
+        if index + 1 == channel.answeredVersions.count { becomeReady() }
+        if version == channel.version { current = try base.contents() }
       }
     }
     becomeReady()
@@ -239,7 +241,7 @@ final class Preparation: Sendable {
   }
 
   private func prepare(
-    _ update: Update, _ distance: Int, _ search: DeltaSearch, _ packs: PackBuilder,
+    _ update: Update, _ distance: Int?, _ search: DeltaSearch, _ packs: PackBuilder,
     _ facts: DerivedFacts, _ shouldContinue: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
     let (new, gone) = update.changes
@@ -260,7 +262,7 @@ final class Preparation: Sendable {
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
       to: update.version)
-    if distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.maxThoroughBytes {
+    if let distance, distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.maxThoroughBytes {
       state.withLock { [cost] state in
         state.costs[distance] = cost
         state.deltas = made.made
@@ -272,6 +274,7 @@ final class Preparation: Sendable {
       changes, on: older, threads: search.threads, isUrgent: !status.isReady, shouldContinue: shouldContinue)
     if case .draft(let draft) = coded {
       drafts.withLock { $0.append(draft) }
+      guard let distance else { return }
       let nearer = state.withLock { $0.costs.values.reduce(Int64(0)) { $0.addingClamped($1.pack ?? 0) } }
       let size = try packs.size(
         draft, changes, on: older, update.base.version, update.version, of: update.channel.id,
@@ -286,6 +289,7 @@ final class Preparation: Sendable {
         cost.answer = update.sizes.pack(offer, from: update.base.version, to: update.version)
       }
     }
+    guard let distance else { return }
     state.withLock { [cost] state in
       state.costs[distance] = cost
       guard distance == 1 else { return }

@@ -66,7 +66,7 @@ extension Store {
 
 extension ReleaseRecord {
   fileprivate init(_ row: ReleaseRow, in db: Database) throws(StoreError) {
-    let bundles = try db.all(
+    let written = try db.all(
       """
       SELECT b.name, rb.added, rb.changed, rb.removed
       FROM release_bundle AS rb JOIN bundle AS b ON b.id = rb.bundle_id
@@ -75,6 +75,9 @@ extension ReleaseRecord {
     ) { (row) throws(StoreError) in
       Bundle(name: try Stored.bundle(row.get(0)), counts: ChangeCounts(row, from: 1))
     }
+    // A bundle of the candidate that only follows the full version again wasn't changed by the release.
+    let changed = written.filter { !$0.counts.isEmpty }
+    let bundles = changed.isEmpty ? written : changed
     self.init(
       version: row.version, kind: row.kind, at: row.at, author: row.author, message: row.message,
       digest: row.digest, counts: row.counts, newBytes: row.newBytes, resources: row.resources,

@@ -166,7 +166,8 @@ extension ReleaseOutcome {
       changed: false, channel: plan.channel, version: plan.unchangedVersion,
       previous: plan.channel?.version ?? .none, at: plan.channel?.at ?? 0, changes: [],
       counts: ChangeCounts(),
-      bundles: plan.reported.map(Bundle.init), newBytes: 0, resources: plan.resources, bytes: plan.bytes,
+      bundles: plan.reported.map { Bundle($0, plan) }, newBytes: 0, resources: plan.resources,
+      bytes: plan.bytes,
       createdApp: false, createdChannel: false, missing: [])
   }
 
@@ -174,18 +175,18 @@ extension ReleaseOutcome {
     var outcome = ReleaseOutcome(
       changed: true, channel: plan.channel, version: plan.channel?.nextVersion ?? ManifestVersion(1),
       previous: plan.channel?.version ?? .none, at: max(now, plan.channel?.at ?? 0), changes: [],
-      counts: plan.counts, bundles: plan.reported.map(Bundle.init), newBytes: plan.newBytes,
+      counts: plan.counts, bundles: plan.reported.map { Bundle($0, plan) }, newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes, createdApp: !plan.appExists,
       createdChannel: plan.channel == nil, missing: missing)
-    outcome.planned = plan.union.map {
-      PlannedChange(url: $0.url, old: $0.old?.content.size, new: $0.new?.size)
-    }
+    outcome.planned =
+      plan.comparison?.manifest.map { PlannedChange(url: $0.url, old: $0.old?.size, new: $0.new?.size) }
+      ?? plan.union.map { PlannedChange(url: $0.url, old: $0.old?.content.size, new: $0.new?.size) }
     return outcome
   }
 }
 
 extension ReleaseOutcome.Bundle {
-  init(_ plan: ReleasePlan.Bundle) {
-    self.init(name: plan.name, counts: ReleasePlan.counts(plan.steps), replaced: plan.replaced)
+  init(_ bundle: ReleasePlan.Bundle, _ plan: ReleasePlan) {
+    self.init(name: bundle.name, counts: plan.counts(of: bundle), replaced: bundle.replaced)
   }
 }

@@ -45,11 +45,21 @@ struct ReleasePlan: Sendable {
   /// The version that has the wanted content, if nothing is released and that isn't the full version.
   var holder: ManifestVersion?
 
-  var isChange: Bool { bundles.contains { !$0.steps.isEmpty } }
-  var counts: ChangeCounts { Self.counts(union) }
+  /// What it changes of the full version; nil if that is what is live, or nothing is released.
+  var comparison: FullComparison?
 
-  /// Bytes of what the union adds or changes.
-  var newBytes: Int64 { union.clampedSum { $0.new?.size ?? 0 } }
+  var isChange: Bool { bundles.contains { !$0.steps.isEmpty } }
+  /// The changes to the manifest of all devices but those that have a candidate.
+  var counts: ChangeCounts { comparison?.counts ?? Self.counts(union) }
+
+  /// Bytes of what those changes add or change.
+  var newBytes: Int64 { comparison?.newBytes ?? union.clampedSum { $0.new?.size ?? 0 } }
+
+  /// The changes to one bundle, as those of the manifest.
+  func counts(of bundle: Bundle) -> ChangeCounts {
+    comparison?.counts(of: bundle.name) ?? Self.counts(bundle.steps)
+  }
+
   var resources: Int { (channel?.resources ?? 0) + Self.growth(union).resources }
   var bytes: Int64 { (channel?.bytes ?? 0).addingClamped(Self.growth(union).bytes) }
 

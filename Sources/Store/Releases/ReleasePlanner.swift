@@ -134,14 +134,12 @@ struct ReleasePlanner {
   }
 
   private func checkLimit(_ name: BundleName, _ info: BundleInfo?) throws(StoreError) {
-    guard let limit = request.ifVersion, var info, info.version > limit, let channel else { return }
-    if channel.rollout != nil {
-      info = try db.bundle(info, atFull: channel.full.version)
-      if info.version <= limit { return }
-    }
-    let kept = try db.stamp(of: info.version, in: channel.id)
+    guard let limit = request.ifVersion, let info, let channel,
+      let changed = try db.change(of: info, after: limit, in: channel)
+    else { return }
+    let kept = try db.stamp(of: changed, in: channel.id)
     throw .changedSince(
-      name, limit: limit, release: kept ?? ReleaseStamp(version: info.version, author: "", at: 0))
+      name, limit: limit, release: kept ?? ReleaseStamp(version: changed, author: "", at: 0))
   }
 
   /// If the bundle has changed after `base`, reverts those changes.
@@ -233,8 +231,9 @@ struct ReleasePlanner {
         !steps[index].isEmpty
       {
         // Releases are made on the full version: the candidate is nothing that came meanwhile.
-        let held = channel.rollout == nil ? info : try db.bundle(info, atFull: channel.full.version)
-        if held.version > base { replaced = try db.stamp(of: held.version, in: channel.id) }
+        if let changed = try db.change(of: info, after: base, in: channel) {
+          replaced = try db.stamp(of: changed, in: channel.id)
+        }
       }
       plans.append(
         ReleasePlan.Bundle(name: bundle.name, info: info, replaced: replaced, steps: steps[index]))

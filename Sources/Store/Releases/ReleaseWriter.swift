@@ -181,7 +181,7 @@ struct ReleaseWriter {
       }
       let growth = ReleasePlan.growth(bundle.steps)
       try ReleaseBundleRow(
-        bundle: id, version: version, channel: channel.id, counts: ReleasePlan.counts(bundle.steps),
+        bundle: id, version: version, channel: channel.id, counts: plan.counts(of: bundle),
         resources: (bundle.info?.resources ?? 0) + growth.resources,
         bytes: (bundle.info?.bytes ?? 0) + growth.bytes
       ).insert(in: db)
@@ -213,7 +213,7 @@ struct ReleaseWriter {
     return ReleaseOutcome(
       changed: true, channel: request.kind == .rollback ? after.rolledBack() : after,
       version: version, previous: channel.version, at: at, changes: changes, counts: plan.counts,
-      bundles: plan.reported.map(ReleaseOutcome.Bundle.init), newBytes: plan.newBytes,
+      bundles: plan.reported.map { ReleaseOutcome.Bundle($0, plan) }, newBytes: plan.newBytes,
       resources: plan.resources,
       bytes: plan.bytes, createdApp: !plan.appExists, createdChannel: plan.channel == nil, missing: [])
   }

@@ -21,8 +21,7 @@ extension Store {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
-        if plan.concernsRollout(request) {
-          let input = try plan.input(request, in: db)
+        if let input = try plan.input(request, in: db) {
           let release = try ReleasePlanner.plan(input, in: db)
           if release.acts { outcome.release.rollout = release.forecast(of: input, now: clock()) }
         }
@@ -44,8 +43,8 @@ extension Store {
     ) { (db) throws(StoreError) in
       try step("rollback")
       let plan = try RollbackPlan(request, in: db)
-      if plan.concernsRollout(request) {
-        return plan.outcome(try writeBesideRollout(plan, of: request, in: db, digest: digest))
+      if let input = try plan.input(request, in: db) {
+        return plan.outcome(try writeBesideRollout(plan, as: input, of: request, in: db, digest: digest))
       }
       guard plan.isChange else {
         var release = plan.release(changed: false, now: clock())
@@ -58,10 +57,9 @@ extension Store {
 
   /// Makes a rollback as a release, which knows what becomes of rollouts.
   private func writeBesideRollout(
-    _ plan: RollbackPlan, of request: RollbackInput, in db: Database,
+    _ plan: RollbackPlan, as input: ReleaseInput, of request: RollbackInput, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {
-    let input = try plan.input(request, in: db)
     var release = try write(try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
     let receipt = release.receipt
     try follow(request, plan, at: release.version, in: db, &release)
@@ -141,18 +139,15 @@ extension RollbackPlan.Bundle {
 }
 
 extension RollbackPlan {
-  /// Whether it opens a rollout, or one is open.
-  fileprivate func concernsRollout(_ request: RollbackInput) -> Bool {
-    request.rollout != nil || channel.rollout != nil
-  }
-
-  /// The same rollback as a release.
-  fileprivate func input(_ request: RollbackInput, in db: Database) throws(StoreError) -> ReleaseInput {
+  /// The same rollback as a release, if it opens a rollout, or one is open; nil also where no bundle is to change.
+  fileprivate func input(_ request: RollbackInput, in db: Database) throws(StoreError) -> ReleaseInput? {
+    guard request.rollout != nil || channel.rollout != nil else { return nil }
     let limit = min(target, channel.full.version)
     var names = request.bundle.map { [$0] } ?? []
     if request.bundle == nil {
       names = try db.bundles(of: channel.id).filter { $0.version > limit }.map(\.name)
     }
+    if names.isEmpty { return nil }
     var input = ReleaseInput(
       app: channel.app, channel: channel.name, author: request.actor.name, message: request.message,
       bundles: names.map { BundleChange($0, .update(base: target, set: [:], remove: [])) },

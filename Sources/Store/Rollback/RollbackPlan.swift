@@ -111,13 +111,11 @@ struct RollbackPlan {
     _ request: RollbackInput, _ scope: [BundleInfo], _ channel: ChannelInfo, in db: Database
   ) throws(StoreError) {
     guard let limit = request.ifVersion else { return }
-    for newest in scope where newest.version > limit {
-      let bundle =
-        channel.rollout == nil ? newest : try db.bundle(newest, atFull: channel.full.version)
-      if bundle.version <= limit { continue }
-      let stamp = try db.stamp(of: bundle.version, in: channel.id)
+    for bundle in scope {
+      guard let changed = try db.change(of: bundle, after: limit, in: channel) else { continue }
+      let stamp = try db.stamp(of: changed, in: channel.id)
       throw .changedSince(
-        bundle.name, limit: limit, release: stamp ?? ReleaseStamp(version: bundle.version, author: "", at: 0))
+        bundle.name, limit: limit, release: stamp ?? ReleaseStamp(version: changed, author: "", at: 0))
     }
   }
 

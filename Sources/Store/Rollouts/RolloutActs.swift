@@ -174,7 +174,9 @@ extension Database {
     guard let rollout = channel.rollout else {
       throw .noRollout(app, name, last: try rollouts(of: channel.id, limit: 1).first)
     }
-    if let wanted, wanted != rollout.candidate { throw .otherRollout(wanted: wanted, open: rollout) }
+    if let wanted, wanted != rollout.candidate {
+      throw .otherRollout(wanted: wanted, known: try self.rollout(of: wanted, in: channel.id), open: rollout)
+    }
     return (channel, rollout)
   }
 }

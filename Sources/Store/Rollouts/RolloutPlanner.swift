@@ -42,7 +42,8 @@ struct RolloutPlanner {
     let bounded = request.act == .halt || request.ignoresHosts ? 0 : request.bundles.count
     var plan = try ReleasePlanner.plan(wide, on: channel, bounded: bounded, in: db)
     plan.asked = asked
-    let touched = try touchedBundles(of: plan, asked)
+    let back = try takingBack()
+    let touched = touchedBundles(of: plan, asked, back)
     let isElsewhere = plan.bundles.contains { !bundles.contains($0.name) && !$0.steps.isEmpty }
     if touched.isEmpty, !isElsewhere { return unchanged(plan) }
     plan.effect = effect(plan, touchesCandidate: !touched.isEmpty)
@@ -58,6 +59,10 @@ struct RolloutPlanner {
     default: break
     }
     if plan.effect == .none { return unchanged(plan) }
+    // What all devices have is no candidate: it would hold no bundle of its own, and there would be nothing to halt.
+    if plan.effect == .opens, FullComparison(plan, back: back).isEmpty { return unchanged(plan) }
+    // A halt is told by what it takes back from those who have the candidate.
+    if plan.isChange, plan.effect != .halts { plan.comparison = FullComparison(plan, back: back) }
     if request.ifNoRollout { throw .rolloutOpen(channel.app, channel.name, rollout.candidate) }
     return plan
   }
@@ -74,17 +79,21 @@ struct RolloutPlanner {
     BundleChange(name, .update(base: rollout.full, set: [:], remove: []))
   }
 
+  /// What takes all of the candidate's bundles back to the full version.
+  private func takingBack() throws(StoreError) -> ReleasePlan {
+    var back = request
+    back.bundles = bundles.sorted().map(takingBack)
+    back.ifVersion = nil
+    return try ReleasePlanner.plan(back, on: channel, bounded: 0, isComparison: true, in: db)
+  }
+
   /// The candidate's bundles that are to be something else than in the full version. A rollback that names one means it.
-  private func touchedBundles(of plan: ReleasePlan, _ asked: Set<BundleName>) throws(StoreError) -> Set<
+  private func touchedBundles(of plan: ReleasePlan, _ asked: Set<BundleName>, _ back: ReleasePlan) -> Set<
     BundleName
   > {
     let both = asked.intersection(bundles)
     if both.isEmpty || request.kind == .rollback { return both }
-    var back = request
-    back.bundles = both.sorted().map(takingBack)
-    back.ifVersion = nil
-    let steps = Self.wanted(
-      try ReleasePlanner.plan(back, on: channel, bounded: 0, isComparison: true, in: db))
+    let steps = Self.wanted(back)
     let wanted = Self.wanted(plan)
     return both.filter { wanted[$0] != steps[$0] }
   }

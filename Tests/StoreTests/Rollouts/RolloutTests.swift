@@ -198,6 +198,93 @@ import Testing
     #expect(throws: StoreError.self) { try store.commit(request) }
   }
 
+  /// What a release changes is told of the version that most devices have, not of the candidate before.
+  @Test func countsCompareWithTheFullVersion() throws {
+    let store = try open()
+    // The candidate, 3, has a.js a2. Back to a1 is no change, and common.js is one.
+    let set = ["a.js": Sample("a1"), "common.js": Sample("c2"), "new.js": Sample("new")]
+    for isDryRun in [true, false] {
+      var request = try store.request([try store.change("a", base: 1, set: set)], dryRun: isDryRun)
+      try store.send(set.values)
+      request.rollout = RolloutAudience(share: 100)
+      let outcome = try store.commit(request)
+      #expect(outcome.counts == ChangeCounts(added: 1, changed: 1), "\(outcome.counts)")
+      #expect(outcome.bundles.map(\.counts) == [outcome.counts] && outcome.newBytes == 5)
+      if isDryRun {
+        #expect(outcome.planned.map(\.url.text.last) == ["s", "s"] && outcome.planned.count == 2)
+      }
+    }
+    #expect(try store.texts(at: 4) == ["a.js": "a1", "b.js": "b1", "common.js": "c2", "new.js": "new"])
+    // What the candidate keeps of the one before counts, too.
+    let kept = try store.candidate("a", base: 1, set: ["common.js": Sample("c2"), "more.js": Sample("m")])
+    #expect(kept.counts == ChangeCounts(added: 1, changed: 1), "\(kept.counts)")
+    let other = try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    #expect(other.counts == ChangeCounts(changed: 1) && other.bundles.map(\.name.text) == ["b"])
+    #expect(try store.release(other.version, of: store.shop()).bundles.map(\.name.text) == ["b"])
+    #expect(try store.base(of: ManifestVersion(7), in: store.shop()).number == 6)
+    #expect(try store.base(of: ManifestVersion(6), in: store.shop()).number == 2)
+    let all = try store.publish("a", base: 1, set: ["a.js": Sample("a9")])
+    #expect(all.counts == ChangeCounts(changed: 1), "\(all.counts)")
+  }
+
+  /// What another team released, and that the candidate was made again for it, is no change of the candidate's bundle.
+  @Test func ifVersionRefusesOnlyWhatChangedTheBundle() throws {
+    /// Whether a release of `bundle` with `--if-version` is refused, and for which version.
+    func refusal(_ store: Store, _ bundle: String, _ limit: Int64) throws -> Int64? {
+      do {
+        _ = try store.publish(
+          bundle, base: 0, set: ["\(bundle).js": Sample("late")], ifVersion: limit, dryRun: true)
+        return nil
+      } catch {
+        guard case StoreError.changedSince(_, _, let release) = error else { throw error }
+        return release.version.number
+      }
+    }
+    let store = try open()
+    try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    // 4 is the full version, 5 the candidate.
+    for limit in 1...5 as ClosedRange<Int64> { #expect(try refusal(store, "a", limit) == nil, "\(limit)") }
+    for limit in 1...5 as ClosedRange<Int64> {
+      #expect(try refusal(store, "b", limit) == (limit < 4 ? 4 : nil), "\(limit)")
+    }
+    let late = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], dryRun: true)
+    #expect(late.bundles.first?.replaced == nil)
+
+    // Completed, it is a change to those who named a full version before it.
+    let other = RolloutTests()
+    let copy = try other.open()
+    try copy.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    _ = try copy.changeRollout(input(.complete))
+    for (limit, version) in [(1, 5), (2, 5), (3, nil), (4, 5), (5, nil)] as [(Int64, Int64?)] {
+      #expect(try refusal(copy, "a", limit) == version, "\(limit)")
+    }
+  }
+
+  /// Who named a full version has lost nothing by a halt; who named the candidate hears of it.
+  @Test func ifVersionOfACandidateThatIsOver() throws {
+    let store = try open()
+    _ = try halt(store)
+    for (limit, isRefused) in [(2, false), (3, true), (4, false)] as [(Int64, Bool)] {
+      var request = try store.request(
+        [try store.change("a", base: 1, set: ["a.js": Sample("a2")])], ifVersion: limit, dryRun: true)
+      request.rollout = RolloutAudience(share: 1)
+      do {
+        _ = try store.commit(request)
+        #expect(!isRefused, "\(limit)")
+      } catch {
+        #expect(isRefused && "\(error)".contains("version 4 by anna"), "\(limit): \(error)")
+      }
+    }
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a5")])
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a6")])
+    #expect(throws: StoreError.self) {
+      try store.publish("a", base: 1, set: ["a.js": Sample("a7")], ifVersion: 5, dryRun: true)
+    }
+    try store.publish("a", base: 1, set: ["a.js": Sample("a7")], ifVersion: 6, dryRun: true)
+    // A bundle that wasn't the candidate's is as it was.
+    try store.publish("b", base: 2, set: ["b.js": Sample("b7")], ifVersion: 5, dryRun: true)
+  }
+
   @Test func rollbacksCountFromTheFullVersion() throws {
     let store = try open()
     // 1 a1, 2 a1 b1, candidate 3.
@@ -226,6 +313,57 @@ import Testing
       }
     }
     #expect(try store.shop().rollout?.candidate.number == 3)
+  }
+
+  /// It was refused as a release without bundles.
+  @Test func aRollbackThatChangesNothingOpensNoRollout() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    for isDryRun in [true, false] {
+      var request = try rollback(.version(.number(ManifestVersion(1))))
+      request.rollout = RolloutAudience(share: 500)
+      request.dryRun = isDryRun
+      let outcome = try store.rollback(request)
+      #expect(!outcome.release.changed && outcome.release.version.number == 1)
+    }
+    #expect(try store.shop().rollout == nil)
+  }
+
+  /// Such a candidate had no bundle, and couldn't be halted.
+  @Test func whatAllDevicesHaveIsNoCandidate() throws {
+    let store = try open()
+    var request = try rollback(.version(.number(ManifestVersion(2))))
+    request.rollout = RolloutAudience(share: 500)
+    let outcome = try store.rollback(request)
+    #expect(!outcome.release.changed && outcome.release.version.number == 2)
+    #expect(try store.shop().rollout?.candidate.number == 3)
+    #expect(try halt(store).version.number == 4)
+  }
+
+  /// Who comes second is told what the first one did.
+  @Test func whatBecameOfTheCandidateThatIsMeant() throws {
+    func message(_ store: Store, _ candidate: Int64) throws -> String {
+      var late = try input(.pause)
+      late.candidate = ManifestVersion(candidate)
+      do {
+        _ = try store.changeRollout(late)
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    let store = try open()
+    try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    let again = try message(store, 3)
+    #expect(
+      again.hasPrefix("version 3 was made again, on top of a release of other bundles by ci, ")
+        && again.contains("the open rollout is that of version 5"), "\(again)")
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a6")])
+    #expect(try message(store, 5).hasPrefix("another release, by ci, took the place of version 5, "))
+    _ = try halt(store)
+    #expect(try message(store, 6).contains("that of version 6 was halted by anna, "))
+    #expect(try message(store, 6).contains(": broken; nothing was changed"))
+    #expect(try message(store, 9).contains("no rollout is open"))
   }
 
   /// It was told to unpublish, which would take the pages from all devices.
@@ -310,7 +448,7 @@ import Testing
     #expect {
       try store.changeRollout(other)
     } throws: {
-      if case StoreError.otherRollout(_, let open) = $0 { open.candidate.number == 3 } else { false }
+      if case StoreError.otherRollout(_, _, let open) = $0 { open.candidate.number == 3 } else { false }
     }
     _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: anna)
     for change in [RolloutInput.Change.resume, .complete, .audience(share: 1, groups: nil, app: nil)] {

@@ -108,7 +108,7 @@ struct HistoryHandler: APIHandler {
     let record = try store.release(version, of: channel)
     var info = ReleaseInfo(record)
     // Of the first version, what a new device downloads.
-    let before = try store.versions(channel, below: version, limit: 1).first ?? ManifestVersion.none
+    let before = try store.base(of: version, in: channel)
     info.cost = TransferCost(try cost(channel, from: before, to: version))
     info.rollout = try store.rollout(of: version, in: channel).map { RolloutInfo($0) }
     info.receipt = try store.receipt(of: record, in: channel)?.text

@@ -83,7 +83,8 @@ struct RolloutHandler: APIHandler {
     for bundle in try store.candidateBundles(of: channel) { try caller.check(bundle: bundle) }
     let checked = channel.rollout?.candidate ?? .none
     if let wanted, let open = channel.rollout, wanted != checked {
-      throw StoreError.otherRollout(wanted: wanted, open: open)
+      throw StoreError.otherRollout(
+        wanted: wanted, known: try store.rollout(of: wanted, in: channel), open: open)
     }
     return checked
   }

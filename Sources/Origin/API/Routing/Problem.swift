@@ -110,7 +110,7 @@ extension Problem {
     case .rolloutOpen(_, _, let candidate), .haltInstead(_, _, let candidate, _):
       self.init(.conflict, "rollout-open", words, [.init(key: "candidate", value: .string(candidate.text))])
     case .noRollout: self.init(.conflict, "no-rollout", words)
-    case .otherRollout(_, let open):
+    case .otherRollout(_, _, let open):
       self.init(
         .conflict, "other-rollout", words, [.init(key: "candidate", value: .string(open.candidate.text))])
     case .rolloutOfFirst: self.init(.conflict, "rollout-of-first", words)

@@ -1,0 +1,163 @@
+import Manifests
+import System
+import TestSupport
+
+@testable import XCacheClient
+
+/// A device: what decides is the runtime's own code, and beside it is what the documentation says that it should have.
+struct Gadget {
+  static let versions: [String?] = ["4.1", "4.2.0", "4.9", "5.0.0-rc.1", "5.0", nil, "five"]
+  static let groups: [Set<String>] = [[], [], [], [], ["qa"], ["beta", "qa"]]
+
+  let id: [UInt8]
+  var app: AppTraits
+  /// False for a device of xcache 0.2.
+  let knowsRollouts: Bool
+
+  private let state: Locked<RolloutState>
+  private(set) var held = 0
+  private var taken: String?
+
+  /// What it should hold.
+  private(set) var expected = 0
+  private var expectedSeed: String?
+  /// The rule of the last answer.
+  private var lastRule: Rule?
+
+  /// An open candidate as an answer tells of it, in the model's words.
+  struct Rule: Equatable {
+    let version: Int
+    let seed: String
+    let audience: RolloutModel.Audience
+    let isPaused: Bool
+
+    init?(_ candidate: RolloutModel.Candidate?) {
+      guard let candidate, let seed = candidate.seed else { return nil }
+      (version, self.seed) = (candidate.version, seed)
+      (audience, isPaused) = (candidate.audience, candidate.isPaused)
+    }
+  }
+
+  init(_ random: inout SplitMix) {
+    id = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
+    app = AppTraits()
+    knowsRollouts = random.below(10) > 0
+    state = Locked(InstallID(bytes: id).map { RolloutState(id: $0) } ?? RolloutState())
+    change(&random)
+  }
+
+  /// The app is updated, or its user is put into other groups.
+  mutating func change(_ random: inout SplitMix) {
+    app.version = Self.versions[random.below(Self.versions.count)]
+    app.groups = Self.groups[random.below(Self.groups.count)]
+  }
+
+  /// The process ends, and the next one reads what the disk has.
+  func restart() { state.withLock { $0 = RolloutState(saved: $0.saved) ?? $0 } }
+
+  /// The app of a device that was thrown out of memory before it wrote what it had taken: only for a fault that is to be noticed.
+  mutating func forget() { taken = nil }
+
+  // MARK: - What the runtime does
+
+  /// Polls the origin as `Poller.askOrigin` does.
+  mutating func poll(_ ask: (_ held: Int, _ candidate: Bool) throws -> ConfigureAnswer) throws {
+    guard knowsRollouts else { return take(try ask(held, false)) }
+    let choice = VersionChoice(state: state, app: app, taken: taken)
+    var answer = try ask(held, choice.asksForCandidate)
+    if let isIn = choice.other(than: answer) {
+      answer = try ask(held, isIn)
+      if choice.other(than: answer) != nil { return }
+    }
+    take(answer)
+  }
+
+  /// Polls the copy as `Poller.pollMirror` does, with whole manifests.
+  mutating func poll(copy read: (String) throws -> ConfigureAnswer) throws {
+    let small = try read("version.json")
+    guard let full = small.version, case .upToDate(_, let extras) = small else { return }
+    guard knowsRollouts else {
+      if full.number > held { held = Int(full.number) }
+      return
+    }
+    let choice = VersionChoice(state: state, app: app, taken: taken)
+    let candidate = extras.rollout.flatMap { choice.decide($0) ? $0 : nil }
+    let goesBack = choice.goesBack(by: extras.rollout, isIn: candidate != nil)
+    let newest = candidate?.version ?? full
+    guard newest.number > held || goesBack else { return }
+    let answer = try read(candidate == nil ? "configure.json" : "configure/\(newest).json")
+    held = Int(answer.version?.number ?? 0)
+    taken = candidate?.seed
+  }
+
+  private mutating func take(_ answer: ConfigureAnswer) {
+    guard let version = answer.version, case .upToDate = answer else {
+      held = Int(answer.version?.number ?? 0)
+      taken = answer.version.flatMap { answer.seed(of: $0) }
+      return
+    }
+    // "Nothing new" about another version than the one that is held would be wrong.
+    if version.number != held { held = -1 }
+  }
+
+  // MARK: - What it should do
+
+  private func isIn(_ rule: Rule) -> Bool {
+    guard rule.audience.range.contains(app.version) else { return false }
+    if expectedSeed == rule.seed { return true }
+    if rule.isPaused { return false }
+    return Bucket.of(id, rule.seed) < rule.audience.share
+      || rule.audience.groups.contains { app.groups.contains($0) }
+  }
+
+  mutating func expectPoll(of model: RolloutModel) {
+    let rule = Rule(model.candidate)
+    if knowsRollouts { lastRule = rule }
+    if knowsRollouts, let rule, isIn(rule) {
+      (expected, expectedSeed) = (rule.version, rule.seed)
+    } else if expected != model.full {
+      (expected, expectedSeed) = (model.full, nil)
+    }
+  }
+
+  mutating func expectPoll(ofCopyFrom model: RolloutModel) {
+    guard knowsRollouts else { return expected = max(expected, model.full) }
+    if let rule = Rule(model.candidate) {
+      lastRule = rule
+      if isIn(rule) {
+        if rule.version > expected { (expected, expectedSeed) = (rule.version, rule.seed) }
+      } else if model.full > expected || expectedSeed == rule.seed {
+        (expected, expectedSeed) = (model.full, nil)
+      }
+      return
+    }
+    // R-7: only a higher one, unless it holds the last rule's candidate and its app lies outside that rule's range.
+    let goesBack =
+      lastRule.map { expectedSeed == $0.seed && !$0.audience.range.contains(app.version) } ?? false
+    if model.full > expected || goesBack { (expected, expectedSeed) = (model.full, nil) }
+  }
+
+  /// What is wrong with it; nil if nothing is.
+  var problem: String? {
+    held == expected
+      ? nil
+      : "a device with app \(app.version ?? "none") and groups \(app.groups.sorted()) has version \(held) instead of \(expected)"
+        + (knowsRollouts ? "" : ", and knows no rollouts")
+  }
+}
+
+extension ConfigureAnswer {
+  fileprivate func seed(of version: ManifestVersion) -> String? {
+    switch self {
+    case .upToDate(_, let extras): extras.seed(of: version)
+    case .whole(let answer): answer.extras.seed(of: version)
+    case .patch(let answer): answer.extras.seed(of: version)
+    case .pack(let answer): answer.extras.seed(of: version)
+    case .failure: nil
+    }
+  }
+}
+
+extension SplitMix {
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+}

@@ -1,0 +1,147 @@
+import Manifests
+import System
+
+/// What a channel should be after each act, by the words of the documentation alone: contents are numbers, and versions count up.
+struct RolloutModel: Equatable {
+  /// The number of each bundle's content.
+  typealias Content = [String: Int]
+
+  struct Audience: Equatable {
+    var share: Int
+    var groups: [String] = []
+    var range = AppRange.all
+  }
+
+  struct Candidate: Equatable {
+    var version: Int
+    var content: Content
+    var audience: Audience
+    var isPaused = false
+    var isRollback = false
+    /// Nil until the first answer that names it.
+    var seed: String?
+  }
+
+  private(set) var newest = 0
+  private(set) var full = 0
+  private(set) var content: Content = [:]
+  /// The newest version for all that a rollback made.
+  private(set) var rollback: Int?
+  var candidate: Candidate?
+  /// What each version for all had.
+  private(set) var past: [Int: Content] = [:]
+
+  var candidateBundles: Set<String> {
+    guard let candidate else { return [] }
+    return Set(candidate.content.keys).union(content.keys).filter { candidate.content[$0] != content[$0] }
+  }
+
+  private mutating func next() -> Int {
+    newest += 1
+    return newest
+  }
+
+  private mutating func makeFull(_ wanted: Content, isRollback: Bool = false) {
+    full = next()
+    content = wanted
+    past[full] = wanted
+    if isRollback { rollback = full }
+  }
+
+  mutating func publish(_ bundles: Content, to audience: Audience?) {
+    let wanted = content.merging(bundles) { $1 }
+    if wanted == content { return }
+    let touches = candidateBundles.contains { bundles[$0] != nil && content[$0] != wanted[$0] }
+    if let candidate, candidate.content == wanted {
+      if audience == nil { complete() }
+      return
+    }
+    if let audience {
+      candidate = Candidate(version: next(), content: wanted, audience: audience)
+      return
+    }
+    guard let old = candidate, !touches else {
+      makeFull(wanted)
+      candidate = nil
+      return
+    }
+    var again = old
+    again.content = wanted
+    for name in candidateBundles { again.content[name] = old.content[name] }
+    makeFull(wanted)
+    again.version = next()
+    candidate = again
+  }
+
+  /// - Returns: false if it is to be refused.
+  mutating func rollBack(to version: Int, for audience: Audience?) -> Bool {
+    guard let wanted = past[version] else { return false }
+    // What all devices have is no candidate.
+    if wanted == content, audience != nil { return true }
+    guard let open = candidate else {
+      if wanted == content { return true }
+      if let audience {
+        candidate = Candidate(version: next(), content: wanted, audience: audience, isRollback: true)
+      } else {
+        makeFull(wanted, isRollback: true)
+      }
+      return true
+    }
+    if wanted == open.content {
+      if audience != nil { return true }
+      if open.isRollback { complete() }
+      return open.isRollback
+    }
+    candidate = nil
+    if let audience {
+      candidate = Candidate(version: next(), content: wanted, audience: audience, isRollback: true)
+    } else {
+      makeFull(wanted, isRollback: true)
+    }
+    return true
+  }
+
+  mutating func complete() {
+    guard let open = candidate else { return }
+    (full, content, candidate) = (open.version, open.content, nil)
+    past[full] = content
+    if open.isRollback { rollback = full }
+  }
+
+  mutating func halt() {
+    guard candidate != nil else { return }
+    candidate = nil
+    makeFull(content, isRollback: true)
+  }
+}
+
+/// Ranges of app versions, with the versions of `Gadget.versions` that lie in them, written down by hand.
+enum AppRange: Int, CaseIterable {
+  case all, four, five, ends
+
+  var text: String? {
+    switch self {
+    case .all: nil
+    case .four: ">=4.2 <5"
+    case .five: ">=5"
+    case .ends: "<4.2 || =5.0"
+    }
+  }
+
+  func contains(_ version: String?) -> Bool {
+    switch self {
+    case .all: true
+    case .four: ["4.2.0", "4.9", "5.0.0-rc.1"].contains(version)
+    case .five: version == "5.0"
+    case .ends: version == "4.1" || version == "5.0"
+    }
+  }
+}
+
+/// A bucket as `docs/protocol.md` describes it, byte by byte.
+enum Bucket {
+  static func of(_ id: [UInt8], _ seed: String) -> Int {
+    let digest = SHA256.of(id + Array(seed.utf8)).hex.prefix(16)
+    return digest.reduce(0) { ($0 * 16 + ($1.hexDigitValue ?? 0)) % 10_000 }
+  }
+}
