@@ -78,7 +78,7 @@ extension Problem {
     self.init(
       status: 409, title: "Conflict", code: "frozen",
       detail: "channel \"\(channel.channel)\" of app \"\(channel.app)\" is frozen, by \(freeze.author) since "
-        + "\(Timestamp.words(freeze.at.milliseconds)): \(freeze.reason); `xcache channel thaw --app \(channel.app)"
+        + "\(Timestamp.words(freeze.since.milliseconds)): \(freeze.reason); `xcache channel thaw --app \(channel.app)"
         + "\(channel.channel == .online ? "" : " --channel \(channel.channel)")` lifts the freeze, "
         + "--break-glass \"reason\" overrides it",
       members: JSONObject([.init(key: "freeze", value: JSONValue(encoding: freeze))]))

@@ -117,6 +117,18 @@ extension StoreError: CustomStringConvertible {
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept, let bundle): Self.stepsMessage(steps, kept, bundle)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
+    case .freezeOver(let from, let to):
+      "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
+    case .tooManyFreezes(let app, let channel):
+      """
+      channel "\(channel)" of app "\(app)" has \(FreezePlan.most) planned freezes, the most that it may have; \
+      `xcache channel thaw\(Self.options(app, channel)) --planned ID` takes one back
+      """
+    case .unknownFreeze(let app, let channel, let id):
+      """
+      channel "\(channel)" of app "\(app)" has no planned freeze \(id), or it is over; \
+      `xcache status\(Self.options(app, channel))` lists them
+      """
     case .channelExists(let app, let channel):
       "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list\(Self.options(app))` shows it"
     case .channelRemoved(let app, let channel):
@@ -220,9 +232,13 @@ extension StoreError: CustomStringConvertible {
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String
   {
     """
-    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.at)): \
+    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since))\(until(freeze)): \
     \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
     """
+  }
+
+  private static func until(_ freeze: ChannelFreeze) -> String {
+    (freeze.calendar?.to).map { " until \(Timestamp.words($0))" } ?? ""
   }
 
   /// The options that name a channel to any command; `online` is the default.

@@ -43,7 +43,7 @@ extension ReleaseAnswer {
     guard let freeze else { return [] }
     return [
       terminal.colour(
-        "the channel is frozen, by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine); it takes this "
+        "the channel is frozen, by \(freeze.author) since \(freeze.since.formatted): \(freeze.reason.onOneLine); it takes this "
           + "release only with --break-glass REASON, or after `xcache channel thaw\(channel.map { " --channel \($0)" } ?? "")`",
         .yellow)
     ]

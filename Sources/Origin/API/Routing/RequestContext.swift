@@ -53,6 +53,19 @@ struct RequestContext: Sendable {
     }
   }
 
+  /// Returns a time that something is planned for: later than now, and at most a year ahead.
+  func ahead(_ time: Moment?, member: String) throws(Problem) -> Moment? {
+    guard let time else { return nil }
+    let now = store.now
+    let year: Int64 = 366 * 86_400_000
+    guard time.milliseconds > now, time.milliseconds - now <= year else {
+      throw .badRequest(
+        "\"\(member)\" must be a time from now to a year ahead; by the origin's clock it is \(Timestamp.text(now)), and "
+          + "\(time.wireText) is \(time.milliseconds > now ? "later" : "past")")
+    }
+    return time
+  }
+
   /// Returns a version of the channel, or 0 if the channel doesn't exist, since nothing has changed there.
   private func versionOrNone(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
     do {

@@ -95,7 +95,14 @@ enum StatusCommand {
     if let freeze = overview.freeze {
       lines.append(
         terminal.colour("FROZEN", .red)
-          + "     by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine)")
+          + "     by \(freeze.author) since \(freeze.since.formatted)"
+          + "\(freeze.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason.onOneLine)")
+    }
+    for freeze in overview.plannedFreezes ?? [] where freeze.id != overview.freeze?.id {
+      lines.append(
+        terminal.colour("FREEZE", .yellow)
+          + "     \(freeze.times), by \(freeze.author): \(freeze.reason.onOneLine); planned, "
+          + "`xcache channel thaw\(overview.channel.option) --planned \(freeze.id ?? 0)` takes it back")
     }
     if overview.isDiskFull ?? false {
       lines.append(
