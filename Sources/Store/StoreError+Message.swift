@@ -117,6 +117,18 @@ extension StoreError: CustomStringConvertible {
       "the \(document.rawValue) document of that time is no longer kept; the oldest version is \(oldest)"
     case .tooManySteps(let steps, let kept, let bundle): Self.stepsMessage(steps, kept, bundle)
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
+    case .unknownSchedule(let app, let channel, let id):
+      """
+      channel "\(channel)" of app "\(app)" has no scheduled act \(id); \
+      `xcache schedule list\(Self.options(app, channel))` lists them
+      """
+    case .scheduleOver(let act):
+      "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
+    case .tooManySchedules(let app, let channel):
+      """
+      channel "\(channel)" of app "\(app)" has \(ScheduleLimits.waiting) scheduled acts, the most that may wait; \
+      `xcache schedule cancel\(Self.options(app, channel)) ID` takes one back
+      """
     case .freezeOver(let from, let to):
       "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
     case .tooManyFreezes(let app, let channel):

@@ -85,6 +85,12 @@ package enum StoreError: Error, Sendable {
   // Channels.
   /// Thrown when a channel accepts no releases.
   case frozen(AppName, ChannelName, ChannelFreeze)
+  /// A channel has no such scheduled act.
+  case unknownSchedule(AppName, ChannelName, Int64)
+  /// A scheduled act doesn't wait any more.
+  case scheduleOver(ScheduledAct)
+  /// A channel has as many scheduled acts as may wait.
+  case tooManySchedules(AppName, ChannelName)
   /// A freeze by calendar ends before it begins, or has ended; in milliseconds since 1970.
   case freezeOver(from: Int64, to: Int64)
   /// A channel has as many freezes by calendar as it may.

@@ -46,6 +46,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var staged: [StagedRelease]?
   /// The open rollout; nil if none is, or from an older origin.
   @OrNull package var rollout: RolloutInfo?
+  /// The scheduled acts that wait, then those that failed or were missed in the last 7 days; absent if there are none.
+  package var scheduled: [ScheduledInfo]?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {

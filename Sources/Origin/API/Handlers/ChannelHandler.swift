@@ -44,7 +44,7 @@ struct ChannelHandler: APIHandler {
       .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
     let scrub = try store.scrubState()
     let extras = try store.extras(of: channel)
-    return .json(
+    var overview =
       ChannelOverview(
         ChannelSummary(channel, try store.freeze(of: channel), try store.plannedFreezes(of: channel)),
         digest: channel.full.digest,
@@ -61,7 +61,22 @@ struct ChannelHandler: APIHandler {
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
         prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
-          .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) }))
+          .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
+    overview.scheduled = try scheduled(channel)
+    return .json(overview)
+  }
+
+  /// The scheduled acts that wait, and those that failed or were missed in the last week; nil if there are none.
+  private func scheduled(_ channel: ChannelInfo) throws -> [ScheduledInfo]? {
+    let week: Int64 = 7 * 86_400_000
+    let acts = try store.scheduledActs(of: channel).filter { act in
+      switch act.state {
+      case .waiting: true
+      case .failed, .missed: act.end.map { store.now - $0.at < week } ?? false
+      case .done, .cancelled: false
+      }
+    }
+    return acts.isEmpty ? nil : acts.map { ScheduledInfo($0) }
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`

@@ -100,6 +100,9 @@ extension Problem {
     case .unknownDocument: self.init(.notFound, "unknown-version", words)
     case .tooManySteps(_, let kept, _):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
+    case .unknownSchedule: self.init(.notFound, "unknown-schedule", words)
+    case .scheduleOver: self.init(.conflict, "schedule-over", words)
+    case .tooManySchedules: self.init(.conflict, "too-many-schedules", words)
     case .freezeOver: self.init(.badRequest, "bad-request", words)
     case .tooManyFreezes: self.init(.conflict, "too-many-freezes", words)
     case .unknownFreeze: self.init(.notFound, "unknown-freeze", words)

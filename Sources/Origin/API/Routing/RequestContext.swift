@@ -12,6 +12,8 @@ struct RequestContext: Sendable {
   let caller: AccessToken
   /// The key under which an act keeps its answer for retries; nil if it isn't kept.
   var key: IdempotencyKey?
+  /// The scheduled act that is carried out; nil for a request.
+  var run: ScheduledRun?
   /// The SHA-256 of the decoded document; nil until all of it has arrived.
   var body: SHA256?
 
@@ -83,7 +85,8 @@ struct RequestContext: Sendable {
     _ answer: @escaping @Sendable (Outcome) -> APIAnswer,
     to act: (AnswerRecord<Outcome>?) throws -> Outcome
   ) throws -> Response {
-    let record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
+    var record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
+    if let run { record = AnswerRecord(run) { StoredAnswer(answer($0)) } }
     let result = answer(try act(record))
     // Nothing changed, perhaps because an earlier attempt staged this very act and it was carried out just now.
     if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {

@@ -52,7 +52,11 @@ enum RollbackCommand {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
     var answer = try remote.api.rollback(request, in: try remote.address)
-    if request.dryRun != true { addCost(to: &answer, remote) }
+    if let scheduled = answer.value.release.scheduled, !arguments.has("json") {
+      terminal.say(scheduled.line(remote.channel))
+      return .done
+    }
+    if request.dryRun != true, request.schedule == nil { addCost(to: &answer, remote) }
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else if request.dryRun == true {
@@ -67,7 +71,7 @@ enum RollbackCommand {
   /// Refuses a step back to a state in which nothing was published, which nobody means who names no version.
   private static func refuseNothing(_ request: RollbackRequest, _ remote: RemoteOrigin) throws {
     var dry = request
-    dry.dryRun = true
+    (dry.dryRun, dry.schedule) = (true, nil)
     let address = try remote.address
     let answer = try remote.api.rollback(dry, in: address).value
     let release = answer.release
@@ -132,7 +136,7 @@ enum RollbackCommand {
     let words = "--yes rolls back without asking, --dry-run only shows it"
     if arguments.has("json") { throw UsageError("with --json nothing can be asked: \(words)") }
     var shown = request
-    shown.dryRun = true
+    (shown.dryRun, shown.schedule) = (true, nil)
     let answer = try remote.api.rollback(shown, in: try remote.address).value
     preview(answer, remote, arguments, terminal)
     guard answer.release.isChanged else { return true }
