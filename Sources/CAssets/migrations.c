@@ -85,6 +85,14 @@ static const unsigned char m0021[] = {
 #embed "../../Migrations/0021_rollouts.sql"
 };
 
+static const unsigned char m0022[] = {
+#embed "../../Migrations/0022_planned_freezes.sql"
+};
+
+static const unsigned char m0023[] = {
+#embed "../../Migrations/0023_schedules.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -107,6 +115,8 @@ static const xcache_asset migrations[] = {
     {"0019_webhooks.sql", m0019, sizeof m0019},
     {"0020_webhook_queues.sql", m0020, sizeof m0020},
     {"0021_rollouts.sql", m0021, sizeof m0021},
+    {"0022_planned_freezes.sql", m0022, sizeof m0022},
+    {"0023_schedules.sql", m0023, sizeof m0023},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -125,7 +125,8 @@ package final class Origin: Sendable {
     self.adoption = adoption
     maintenance = MaintenanceService(
       store: store, adoption: adoption, answers: builder, plans: api.plans, shared: api.shared,
-      failures: failures, gc: options.gc, purges: releases.purges, log: options.log)
+      failures: failures, gc: options.gc, purges: releases.purges,
+      schedules: ScheduleService(api: api, log: options.log), log: options.log)
     let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
     self.scrubber = scrubber
     let webhooks = WebhookService(store: store, log: options.log)

@@ -14,7 +14,7 @@ extension Publisher {
     -> OriginAnswer<ReleaseAnswer>
   {
     var options = request.options
-    options.dryRun = true
+    (options.dryRun, options.schedule) = (true, nil)
     let request = ReleaseRequest(changes: request.changes, options: options)
     return try PublishError.asking { () throws(OriginError) in try api.release(request, in: channel) }
   }
@@ -25,14 +25,16 @@ extension Publisher {
     _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions
   ) throws(PublishError) {
     var rehearsal = PublishOptions(options.release)
-    rehearsal.release.dryRun = true
+    (rehearsal.release.dryRun, rehearsal.release.schedule) = (true, nil)
     rehearsal.check = options.check
     rehearsal.creates = options.creates
     rehearsal.allowsNoPages = options.allowsNoPages
     rehearsal.typedNames = options.typedNames
     rehearsal.sendsFiles = false
     let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
-    if options.release.dryRun != true, let freeze { throw .origin(.refused(Problem(freeze, channel))) }
+    if options.release.dryRun != true, options.release.schedule == nil, let freeze {
+      throw .origin(.refused(Problem(freeze, channel)))
+    }
   }
 
   /// Reports what is sent next. If it is much, first lets the origin refuse a release that it wouldn't accept.
@@ -53,7 +55,7 @@ extension Publisher {
         // The release itself follows, and its errors are those that count.
       }
       // A freeze doesn't refuse a dry run, but will refuse the release.
-      if request.options.dryRun != true, let freeze {
+      if request.options.dryRun != true, request.options.schedule == nil, let freeze {
         throw .origin(.refused(Problem(freeze, channel)))
       }
     }
@@ -78,7 +80,7 @@ extension Problem {
     self.init(
       status: 409, title: "Conflict", code: "frozen",
       detail: "channel \"\(channel.channel)\" of app \"\(channel.app)\" is frozen, by \(freeze.author) since "
-        + "\(Timestamp.words(freeze.at.milliseconds)): \(freeze.reason); `xcache channel thaw --app \(channel.app)"
+        + "\(Timestamp.words(freeze.since.milliseconds)): \(freeze.reason); `xcache channel thaw --app \(channel.app)"
         + "\(channel.channel == .online ? "" : " --channel \(channel.channel)")` lifts the freeze, "
         + "--break-glass \"reason\" overrides it",
       members: JSONObject([.init(key: "freeze", value: JSONValue(encoding: freeze))]))

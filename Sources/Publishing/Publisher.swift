@@ -149,12 +149,13 @@ package struct Publisher: Sendable {
     }
     let kept = try entries.value()
     var (answer, preparation) = try released.get()
-    if !isDryRun {
+    if !isDryRun, answer.value.scheduled == nil {
       // If this release created the channel, the origin's ID isn't known yet.
       let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
       if let remote { keep(answer.value, local, plans, kept, remote) }
     }
     var afterwards: PublishError?
+    if answer.value.scheduled != nil { preparation = nil }
     do {
       preparation = try finish(preparation, channel, options.release)
       if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }

@@ -31,15 +31,29 @@ package struct StoredAnswer: Hashable, Sendable {
   }
 }
 
-/// Makes an act keep its answer under the request's key, in the act's own transaction.
+/// Makes an act keep its answer under the request's key, or end the scheduled act that it carries out, in the act's own transaction.
 package struct AnswerRecord<Outcome>: Sendable {
-  let key: IdempotencyKey
+  /// What tells whether it was carried out.
+  enum Place: Sendable {
+    case key(IdempotencyKey)
+    case schedule(ScheduledRun)
+  }
+
+  let place: Place
   /// Returns the answer for the act's outcome; nil for a refusal, which isn't kept.
   let answer: @Sendable (Outcome) -> StoredAnswer?
 
   /// Keeps the answer that `answer` returns for the outcome under `key`.
   package init(_ key: IdempotencyKey, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
-    self.key = key
+    place = .key(key)
+    self.answer = answer
+  }
+}
+
+extension AnswerRecord {
+  /// Ends a scheduled act with the version that `answer` names.
+  package init(_ run: ScheduledRun, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
+    place = .schedule(run)
     self.answer = answer
   }
 }
@@ -109,7 +123,7 @@ extension Connections {
   ///   - goesFirst: whether the act doesn't wait for others that wait.
   ///   - committed: called after the commit, before anything else can be written.
   ///   - act: what the transaction does.
-  /// - Throws: `alreadyDone` if the request was carried out before.
+  /// - Throws: `alreadyDone` if the request was carried out before; `tokenEnded` for a scheduled act whose token may not be used any more.
   func transaction<Outcome: Sendable>(
     keeping record: AnswerRecord<Outcome>?, now: Int64, isUrgent: Bool = true, goesFirst: Bool = false,
     then committed: (Outcome) throws(StoreError) -> Void = { _ in },
@@ -119,9 +133,17 @@ extension Connections {
       let outcome = try db.write { () throws(StoreError) in
         guard let record else { return try act(db) }
         // A staged release may have been carried out since the key was looked up.
-        guard try db.keptAnswer(to: record.key, now: now) == nil else { throw .alreadyDone }
+        switch record.place {
+        case .key(let key):
+          guard try db.keptAnswer(to: key, now: now) == nil else { throw .alreadyDone }
+        case .schedule(let run): try db.begin(run, now: now)
+        }
         let outcome = try act(db)
-        if let answer = record.answer(outcome) { try db.keep(answer, for: record.key, now: now) }
+        guard let answer = record.answer(outcome) else { return outcome }
+        switch record.place {
+        case .key(let key): try db.keep(answer, for: key, now: now)
+        case .schedule(let run): try db.finish(run, answer, now: now)
+        }
         return outcome
       }
       try committed(outcome)

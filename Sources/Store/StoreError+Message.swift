@@ -126,6 +126,30 @@ extension StoreError: CustomStringConvertible {
         + "be left; choose a version of `xcache log`, and go back to it by "
         + "`xcache rollback V\(bundle.map { " --bundle \($0)" } ?? " --all-bundles")`"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
+    case .unknownSchedule(let app, let channel, let id):
+      """
+      channel "\(channel)" of app "\(app)" has no scheduled act \(id); \
+      `xcache schedule list\(Self.options(app, channel))` lists them
+      """
+    case .scheduleOver(let act):
+      "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
+    case .tooManySchedules(let app, let channel):
+      """
+      channel "\(channel)" of app "\(app)" has \(ScheduleLimits.waiting) scheduled acts, the most that may wait; \
+      `xcache schedule cancel\(Self.options(app, channel)) ID` takes one back
+      """
+    case .freezeOver(let from, let to):
+      "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
+    case .tooManyFreezes(let app, let channel):
+      """
+      channel "\(channel)" of app "\(app)" has \(FreezePlan.most) planned freezes, the most that it may have; \
+      `xcache channel thaw\(Self.options(app, channel)) --planned ID` takes one back
+      """
+    case .unknownFreeze(let app, let channel, let id):
+      """
+      channel "\(channel)" of app "\(app)" has no planned freeze \(id), or it is over; \
+      `xcache status\(Self.options(app, channel))` lists them
+      """
     case .channelExists(let app, let channel):
       "app \"\(app)\" already has a channel \"\(channel)\"; `xcache channel list\(Self.options(app))` shows it"
     case .channelRemoved(let app, let channel):
@@ -246,9 +270,13 @@ extension StoreError: CustomStringConvertible {
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String
   {
     """
-    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.at)): \
+    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since))\(until(freeze)): \
     \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
     """
+  }
+
+  private static func until(_ freeze: ChannelFreeze) -> String {
+    (freeze.calendar?.to).map { " until \(Timestamp.words($0))" } ?? ""
   }
 
   /// The options that name a channel to any command; `online` is the default.

@@ -87,6 +87,18 @@ package enum StoreError: Error, Sendable {
   // Channels.
   /// Thrown when a channel accepts no releases.
   case frozen(AppName, ChannelName, ChannelFreeze)
+  /// A channel has no such scheduled act.
+  case unknownSchedule(AppName, ChannelName, Int64)
+  /// A scheduled act doesn't wait any more.
+  case scheduleOver(ScheduledAct)
+  /// A channel has as many scheduled acts as may wait.
+  case tooManySchedules(AppName, ChannelName)
+  /// A freeze by calendar ends before it begins, or has ended; in milliseconds since 1970.
+  case freezeOver(from: Int64, to: Int64)
+  /// A channel has as many freezes by calendar as it may.
+  case tooManyFreezes(AppName, ChannelName)
+  /// A channel has no such freeze by calendar, or it is over.
+  case unknownFreeze(AppName, ChannelName, Int64)
   case channelExists(AppName, ChannelName)
   /// Thrown when a release is for a removed channel.
   case channelRemoved(AppName, ChannelName)

@@ -12,7 +12,7 @@ enum XCache {
       "Release",
       [
         CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
-        RollbackCommand.command, RolloutCommand.command,
+        RollbackCommand.command, RolloutCommand.command, ScheduleCommand.command,
         PromoteCommand.command, PurgeCommand.command, WebCommand.command,
       ]
     ),

@@ -13,6 +13,7 @@ import pathlib
 import re
 import sys
 import threading
+import time
 import urllib.parse
 
 from jsonschema import Draft202012Validator
@@ -117,13 +118,18 @@ def commands(origin):
     (dist / "large.bin").write_bytes(bytes(range(256)) * 40_000)
     run(publish + " --dry-run --if-version 1")
     run(publish)
+    ahead = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() + 86_400))
     for line in ("status", "log --limit 5", "show 1", "show 1 --manifest", "diff 1 2", "pin 1 kept", "pin list", "pin remove 1",
                  "channel create --channel test", "channel freeze --channel test --reason sale", "channel thaw --channel test",
                  "channel set --interval 60 --hosts m.example.com", "channel default-app shop",
                  "promote --from online --to test --create", "rollback --bundle main --steps 1 --dry-run",
                  "rollback --bundle main --steps 1 -m back", "rollback 2 --bundle main --rollout 5%",
                  "rollout show", "rollout set 25%", "rollout pause", "rollout resume", "rollout halt -m no",
-                 "rollback 2 --bundle main --rollout 5%", "rollout complete",
+                 "rollback 2 --bundle main --rollout 5%",
+                 f"rollout halt -m no --schedule {ahead}", f"rollout complete --schedule {ahead}",
+                 f"rollback 1 --bundle main --schedule {ahead}",
+                 "schedule list", "schedule show 1", "schedule cancel 1", "schedule cancel 2", "schedule cancel 3", "rollout complete",
+                 f"channel freeze --channel test --from {ahead} --reason sale", "channel thaw --channel test --planned 1",
                  "prefetch push prefetch.json", "prefetch show", "prefetch log",
                  "prefetch push none.json", "prefetch rollback --to 1", "policy kill --for 6h -m test", "policy show", "policy log",
                  "policy resume", "unpublish --bundle main --channel test", "channel remove --channel test"):

@@ -75,6 +75,8 @@ ANSWERS = {
     ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
     ("get", "*/entry"): ENTRY,
     **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},
+    # The second one for a step that is scheduled.
+    ("post", "*/rollout/halt"): {"anyOf": [ref("ReleaseAnswer"), ref("RolloutAnswer")]},
 }
 BODIES = {("post", "*/releases"): "ReleaseRequest", ("post", "*/preparations"): "ReleaseRequest",
           ("post", "blobs/missing"): "MissingBlobsRequest"}

@@ -16,7 +16,7 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// Periodic work: every second, the database's log is copied into the database; every 10 seconds, counts are written, expired plans
+/// Periodic work: every second, the database's log is copied into the database, and scheduled acts that are due are begun; every 10 seconds, counts are written, expired plans
 /// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
@@ -30,6 +30,7 @@ final class MaintenanceService: Sendable {
   private let answers: AnswerBuilder
   private let gc: DailyCollection?
   private let purges: PurgeService?
+  private let schedules: ScheduleService?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
@@ -44,7 +45,8 @@ final class MaintenanceService: Sendable {
   init(
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
-    gc: DailyCollection?, purges: PurgeService? = nil, secondsBetweenSweeps: Int = 600,
+    gc: DailyCollection?, purges: PurgeService? = nil, schedules: ScheduleService? = nil,
+    secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -55,6 +57,7 @@ final class MaintenanceService: Sendable {
     self.answers = answers
     self.gc = gc
     self.purges = purges
+    self.schedules = schedules
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
@@ -83,6 +86,7 @@ final class MaintenanceService: Sendable {
     while thread.pause(for: .seconds(1)) {
       second += 1
       checkpoint()
+      schedules?.runIfDue()
       shared.dropOld()
       if second % Self.flushSeconds == 0 {
         adoption.flush()

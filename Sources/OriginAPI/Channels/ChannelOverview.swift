@@ -19,6 +19,8 @@ package struct ChannelOverview: Codable, Sendable {
   package let isDefaultApp: Bool
   /// Nil if the channel takes releases.
   @OrNull package var freeze: FreezeInfo?
+  /// The freezes by calendar that aren't over, in the order of their beginnings; absent if there are none.
+  package var plannedFreezes: [FreezeInfo]?
   /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
   /// The seconds that devices are asked to wait between polls; nil if they aren't asked.
@@ -44,6 +46,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var staged: [StagedRelease]?
   /// The open rollout; nil if none is, or from an older origin.
   @OrNull package var rollout: RolloutInfo?
+  /// The scheduled acts that wait, then those that failed or were missed in the last 7 days; absent if there are none.
+  package var scheduled: [ScheduledInfo]?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {
@@ -161,6 +165,7 @@ package struct ChannelOverview: Codable, Sendable {
     self.scrub = scrub
     at = summary.at
     freeze = summary.freeze
+    plannedFreezes = summary.plannedFreezes
     hosts = summary.hosts
     self.digest = digest
     self.deltas = deltas

@@ -15,6 +15,8 @@ package struct ChannelSummary: Codable, Sendable {
   @OrNull package var freeze: FreezeInfo?
   /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
+  /// The freezes by calendar that aren't over, in the order of their beginnings; absent if there are none.
+  package var plannedFreezes: [FreezeInfo]?
 
   package init(
     app: AppName, channel: ChannelName, version: ManifestVersion, at: Moment?, resources: Int, bytes: Int64,
@@ -37,12 +39,21 @@ package struct FreezeInfo: Codable, Hashable, Sendable {
   package let author: String
   package let at: Moment
   package let reason: String
+  /// Names a freeze by calendar; absent for one that holds until the channel is thawed.
+  package var id: Int64?
+  /// When a freeze by calendar begins.
+  package var from: Moment?
+  /// When it ends; absent: when it is lifted.
+  package var to: Moment?
 
   package init(author: String, at: Moment, reason: String) {
     self.author = author
     self.at = at
     self.reason = reason
   }
+
+  /// Since when it holds.
+  package var since: Moment { from ?? at }
 }
 
 /// `GET /apps`: the channels that the token may read.
@@ -107,8 +118,20 @@ package struct ChannelRemovalAnswer: Codable, Sendable {
 package struct FreezeRequest: Codable, Sendable {
   /// Shown to those whose releases it stops.
   package var reason: String?
+  /// When it is to begin; nil: now.
+  package var from: Moment?
+  /// When it is to end by itself; nil: when the channel is thawed.
+  package var to: Moment?
 
   package init(reason: String) { self.reason = reason }
+}
+
+/// `POST …/thaw`.
+package struct ThawRequest: Codable, Sendable {
+  /// The id of the one freeze by calendar that is taken back; nil: those that hold now are lifted.
+  package var planned: Int64?
+
+  package init(planned: Int64? = nil) { self.planned = planned }
 }
 
 /// The answer to a freeze.
@@ -132,10 +155,13 @@ package struct ThawAnswer: Codable, Sendable {
   package let changed: Bool
   /// The freeze that was lifted.
   @OrNull package var lifted: FreezeInfo?
+  /// The other freezes that were lifted; absent if there were none.
+  package var others: [FreezeInfo]?
 
-  package init(lifted: FreezeInfo?) {
-    changed = lifted != nil
-    self.lifted = lifted
+  package init(lifted: [FreezeInfo]) {
+    changed = !lifted.isEmpty
+    self.lifted = lifted.first
+    others = lifted.count > 1 ? Array(lifted.dropFirst()) : nil
   }
 }
 
@@ -179,8 +205,10 @@ extension OriginClient {
     try send(OriginCall("POST", "\(channel.path)/freeze", request))
   }
 
-  package func thaw(_ channel: ChannelAddress) throws(OriginError) -> OriginAnswer<ThawAnswer> {
-    try send(OriginCall("POST", "\(channel.path)/thaw", EmptyRequest()))
+  package func thaw(_ channel: ChannelAddress, _ request: ThawRequest = ThawRequest()) throws(OriginError)
+    -> OriginAnswer<ThawAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/thaw", request))
   }
 
   package func nameDefaultApp(_ request: DefaultAppRequest) throws(OriginError)

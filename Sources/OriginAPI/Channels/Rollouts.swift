@@ -103,6 +103,8 @@ package struct RolloutRequest: Codable, Sendable {
   package var app: String?
   /// Why although the channel is frozen.
   package var breakGlass: String?
+  /// When it is to be done; nil: now.
+  package var schedule: Moment?
 
   package init() {}
 }
@@ -116,6 +118,14 @@ package struct RolloutAnswer: Codable, Sendable {
   package let was: RolloutInfo
   /// The row of the audit trail; nil if nothing changed.
   @OrNull package var receipt: String?
+  /// The step that is to be taken later; absent for one that was taken.
+  package var scheduled: ScheduledInfo?
+
+  /// The answer for a step that is to be taken later.
+  package init(_ rollout: RolloutInfo, scheduled: ScheduledInfo) {
+    self.init(rollout: rollout, was: rollout, receipt: nil)
+    self.scheduled = scheduled
+  }
 
   package init(rollout: RolloutInfo, was: RolloutInfo, receipt: String?) {
     changed = receipt != nil
@@ -131,6 +141,8 @@ package struct RolloutHaltRequest: Codable, Sendable {
   package var candidate: ManifestVersion?
   /// Why.
   package var message: String?
+  /// When it is to be halted; nil: now.
+  package var schedule: Moment?
 
   package init(candidate: ManifestVersion? = nil, message: String) {
     self.candidate = candidate
@@ -158,5 +170,12 @@ extension OriginClient {
     var call = OriginCall("POST", "\(channel.path)/rollout/halt", request)
     call.timeouts.stall = OriginCall.releaseTimeout
     return try send(call)
+  }
+
+  /// Schedules the halt of the open rollout of a channel.
+  package func scheduleHalt(_ request: RolloutHaltRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<RolloutAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/rollout/halt", request))
   }
 }

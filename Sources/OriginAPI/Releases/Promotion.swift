@@ -16,6 +16,8 @@ package struct PromotionRequest: ReleaseMembers {
   package var breakGlass: String?
   package var rollout: RolloutTerms?
   package var ifNoRollout: Bool?
+  /// When it is to be made; nil: now.
+  package var schedule: Moment?
   /// False to refuse the promotion if the channel doesn't exist; else it is created, if the token may do so.
   package var create: Bool?
   package var now: Bool?

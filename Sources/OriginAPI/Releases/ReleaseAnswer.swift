@@ -40,7 +40,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   }
 
   /// False if everything was already live, at `version`.
-  package let isChanged: Bool
+  package var isChanged: Bool
   package let version: ManifestVersion
   package let previous: ManifestVersion
   /// When the release was made; if nothing changed, when the newest release was.
@@ -70,6 +70,15 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package var rollout: RolloutChangeInfo?
   /// In a dry run of an act that sends no files: the files that would change, and what devices would download.
   package var forecast: ReleaseForecast?
+  /// The release that is to be made later; absent for one that was made. Then the other members say what it would do now.
+  package var scheduled: ScheduledInfo?
+
+  /// The answer for a release that is to be made later: nothing is changed yet.
+  package func scheduled(as act: ScheduledInfo) -> ReleaseAnswer {
+    var answer = self
+    (answer.isChanged, answer.scheduled) = (false, act)
+    return answer
+  }
 
   package init(
     isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment,
@@ -97,7 +106,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case isChanged = "changed"
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
-    case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout
+    case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout, scheduled
   }
 }
 

@@ -95,6 +95,8 @@ package protocol ReleaseMembers: Codable, Sendable {
   var rollout: RolloutTerms? { get set }
   /// True to refuse the release if it would end an open rollout, or change what its candidate is made on.
   var ifNoRollout: Bool? { get set }
+  /// When it is to be made; nil: now.
+  var schedule: Moment? { get set }
 }
 
 /// The members of a release request other than its bundles.
@@ -109,6 +111,8 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
   package var breakGlass: String?
   package var rollout: RolloutTerms?
   package var ifNoRollout: Bool?
+  /// When it is to be made; nil: now.
+  package var schedule: Moment?
   /// False to refuse the release if its channel, or its app, doesn't exist; else it is created, if the token may do so.
   package var create: Bool?
   /// The URLs whose files are released although they look like secrets.

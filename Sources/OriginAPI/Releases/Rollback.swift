@@ -17,6 +17,8 @@ package struct RollbackRequest: ReleaseMembers {
   package var breakGlass: String?
   package var rollout: RolloutTerms?
   package var ifNoRollout: Bool?
+  /// When it is to be made; nil: now.
+  package var schedule: Moment?
   package var now: Bool?
   package var dryRun: Bool?
 

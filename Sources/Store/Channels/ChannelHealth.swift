@@ -23,7 +23,8 @@ package struct ChannelHealth: Sendable {
 extension Store {
   /// The health of all channels of all apps, oldest first.
   package func channelHealth() throws(StoreError) -> [ChannelHealth] {
-    let hour = clock() / 3_600_000
+    let now = clock()
+    let hour = now / 3_600_000
     return try connections.reading { (db) throws(StoreError) in
       var places: [Int64: Int] = [:]
       var all: [ChannelHealth] = []
@@ -36,7 +37,7 @@ extension Store {
         let isOff = extras.policy?.policy.intercept == false
         all.append(
           ChannelHealth(
-            channel: channel, freeze: try db.freeze(of: channel.id), extras: extras,
+            channel: channel, freeze: try db.freeze(of: channel.id, at: now), extras: extras,
             killed: isOff ? try db.lastSwitch(of: channel.id) : nil, author: author))
       }
       try db.each(

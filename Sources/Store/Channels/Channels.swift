@@ -98,6 +98,7 @@ extension Store {
       if let rollout = channel.rollout { throw .rolloutOpen(app, name, rollout.candidate) }
       guard channel.resources == 0 else { throw .channelHolds(app, name, resources: channel.resources) }
       try db.thaw(channel.id)
+      try db.cancelSchedules(of: channel, by: actor, now: clock())
       try ChannelRow.remove(channel.id, now: clock(), in: db)
       try db.audit(
         AuditEvent(

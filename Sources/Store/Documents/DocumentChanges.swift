@@ -80,7 +80,7 @@ extension Store {
       guard let content, content != newest?.content else {
         return .unchanged(newest)
       }
-      let freeze = request.document == .prefetch ? try db.freeze(of: channel.id) : nil
+      let freeze = request.document == .prefetch ? try db.freeze(of: channel.id, at: clock()) : nil
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
       let record = try db.make(
         request, content, after: newest, in: channel, at: channel.version, now: clock(),

@@ -132,7 +132,7 @@ extension Database {
   ) throws(StoreError) -> PrefetchOutcome {
     let outcome = try forecast(carryOver, in: channel, by: follower)
     guard outcome.changed, let content = carryOver.content else { return outcome }
-    if follower.breakGlass == nil, let freeze = try freeze(of: channel.id) {
+    if follower.breakGlass == nil, let freeze = try freeze(of: channel.id, at: now) {
       throw .frozen(channel.app, channel.name, freeze)
     }
     var request = DocumentRequest(

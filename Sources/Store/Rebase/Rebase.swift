@@ -45,7 +45,7 @@ extension Store {
         let plan = try RebasePlan(request, in: db)
         if plan.isChange { try plan.refuseBesideRollout() }
         var outcome = plan.outcome(plan.channel, digest: nil, now: clock())
-        if request.breakGlass == nil { outcome.freeze = try db.freeze(of: plan.channel.id) }
+        if request.breakGlass == nil { outcome.freeze = try db.freeze(of: plan.channel.id, at: clock()) }
         return outcome
       }
     }
@@ -53,7 +53,7 @@ extension Store {
       (db) throws(StoreError) in
       let plan = try RebasePlan(request, in: db)
       guard plan.isChange else { return plan.outcome(plan.channel, digest: nil, now: clock()) }
-      let freeze = try db.freeze(of: plan.channel.id)
+      let freeze = try db.freeze(of: plan.channel.id, at: clock())
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
       let channel = plan.channel.moved(to: request.publicURL, id: try db.publicURLID(request.publicURL.text))
       try db.run("UPDATE channel SET public_url_id = ? WHERE id = ?", channel.publicURLID, channel.id)

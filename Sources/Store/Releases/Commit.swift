@@ -64,7 +64,9 @@ extension Store {
       if let channel = plan.channel { try follow(request, channel, in: db, &outcome) }
       return outcome
     }
-    let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in try db.freeze(of: channel.id) }
+    let freeze = try plan.channel.flatMap { (channel) throws(StoreError) in
+      try db.freeze(of: channel.id, at: clock())
+    }
     if let freeze, request.breakGlass == nil, request.act != .halt {
       throw .frozen(request.app, request.channel, freeze)
     }
@@ -140,7 +142,9 @@ extension Store {
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
     if plan.acts { outcome.rollout = plan.forecast(of: request, now: clock()) }
     if plan.acts, request.breakGlass == nil, let channel = plan.channel {
-      outcome.freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
+      outcome.freeze = try connections.reading { (db) throws(StoreError) in
+        try db.freeze(of: channel.id, at: clock())
+      }
     }
     if let carryOver = request.prefetch {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
@@ -168,7 +172,9 @@ extension Store {
   /// Refuses a frozen channel, unless there is a reason to override the freeze.
   package func checkFreeze(of channel: ChannelInfo, breakGlass: String?) throws(StoreError) {
     guard breakGlass == nil else { return }
-    let freeze = try connections.reading { (db) throws(StoreError) in try db.freeze(of: channel.id) }
+    let freeze = try connections.reading { (db) throws(StoreError) in
+      try db.freeze(of: channel.id, at: clock())
+    }
     if let freeze { throw .frozen(channel.app, channel.name, freeze) }
   }
 }

@@ -38,6 +38,8 @@ package enum RetentionReason: Hashable, Sendable {
   /// Devices use it: the polls in the policy's days, the number of hours in which they came, and the time of the last one.
   case reported(polls: Int, hours: Int, last: Int64)
   case pinned(author: String, reason: String)
+  /// A scheduled act needs its content.
+  case scheduled(Int64)
   /// A registered mirror refers to it.
   case mirrored(String)
   /// Its channel was removed; if it is created again, its versions continue from here.
@@ -97,6 +99,11 @@ extension Database {
     }
     try each("SELECT version, author, reason FROM pin WHERE channel_id = ?", channel) { row in
       reasons[row.get(0), default: []].append(.pinned(author: row.get(1), reason: row.get(2)))
+    }
+    try each(
+      "SELECT version, act_id FROM scheduled_version WHERE channel_id = ? ORDER BY act_id", channel
+    ) { row in
+      reasons[row.get(0), default: []].append(.scheduled(row.get(1)))
     }
     return reasons
   }

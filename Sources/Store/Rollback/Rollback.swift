@@ -19,7 +19,7 @@ extension Store {
   ) throws(StoreError) -> RollbackOutcome {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
-        let plan = try RollbackPlan(request, in: db)
+        let plan = try RollbackPlan(request, now: clock(), in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if let input = try plan.input(request, in: db) {
           let release = try ReleasePlanner.plan(input, in: db)
@@ -42,7 +42,7 @@ extension Store {
       }
     ) { (db) throws(StoreError) in
       try step("rollback")
-      let plan = try RollbackPlan(request, in: db)
+      let plan = try RollbackPlan(request, now: clock(), in: db)
       if let input = try plan.input(request, in: db) {
         return plan.outcome(try writeBesideRollout(plan, as: input, of: request, in: db, digest: digest))
       }

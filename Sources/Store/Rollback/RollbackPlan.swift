@@ -27,7 +27,7 @@ struct RollbackPlan {
 
   /// - Throws: `unknownBundle`, `unknownVersion`, `tooManySteps`, `changedSince`, `frozen`, `urlConflicts`,
   ///   `duplicateURLs`, `missingBlobs`, `nothingLeft`, `foreignHosts`.
-  init(_ request: RollbackInput, in db: Database) throws(StoreError) {
+  init(_ request: RollbackInput, now: Int64, in db: Database) throws(StoreError) {
     let channel = try db.required(request.app, request.channel)
     self.channel = channel
     var scope: [BundleInfo]
@@ -53,7 +53,7 @@ struct RollbackPlan {
         if !counts.isEmpty { bundles.append(try bundle(info, counts, bytes, in: db)) }
       }
     }
-    freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id)
+    freeze = bundles.isEmpty ? nil : try db.freeze(of: channel.id, at: now)
     // A dry run reports the freeze in its outcome.
     if let freeze, request.breakGlass == nil, !request.dryRun {
       throw .frozen(channel.app, channel.name, freeze)

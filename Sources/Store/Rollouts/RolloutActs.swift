@@ -112,7 +112,9 @@ extension Store {
       else {
         return RolloutOutcome(channel: channel, before: rollout, after: rollout, receipt: nil)
       }
-      if request.change != .pause, request.breakGlass == nil, let freeze = try db.freeze(of: channel.id) {
+      if request.change != .pause, request.breakGlass == nil,
+        let freeze = try db.freeze(of: channel.id, at: now)
+      {
         throw .frozen(channel.app, channel.name, freeze)
       }
       if request.change == .complete {

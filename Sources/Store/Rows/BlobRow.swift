@@ -78,11 +78,13 @@ struct BlobRow {
     try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", time, sha256)
   }
 
-  /// Blobs that no resource names.
+  /// Blobs that no resource names, and no scheduled act needs.
   static func unneeded(in db: Database) throws(StoreError) -> [BlobFile] {
     try db.all(
-      "SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)",
-      read: BlobFile.init)
+      """
+      SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
+      AND NOT EXISTS (SELECT 1 FROM scheduled_blob AS s WHERE s.sha256 = blob.sha256)
+      """, read: BlobFile.init)
   }
 
   /// - Returns: whether it was deleted; a release may have come to use it again.
@@ -91,7 +93,8 @@ struct BlobRow {
       Int64.self,
       """
       DELETE FROM blob WHERE sha256 = ?
-      AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id) RETURNING 1
+      AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
+      AND NOT EXISTS (SELECT 1 FROM scheduled_blob AS s WHERE s.sha256 = blob.sha256) RETURNING 1
       """, sha256) != nil
   }
 

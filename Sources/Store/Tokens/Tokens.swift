@@ -93,7 +93,7 @@ extension Store {
     guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
   }
 
-  private func isInUse(_ token: AccessToken) -> Bool {
+  func isInUse(_ token: AccessToken) -> Bool {
     token.revokedAt == nil && token.expiresAt.map { $0 > clock() } ?? true
   }
 
@@ -150,7 +150,7 @@ extension Database {
       token.createdAt, token.bundles?.text, token.expiresAt, Stored.text(of: token.hosts))
   }
 
-  fileprivate func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
+  func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
     try first(
       """
       SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, hash

@@ -233,11 +233,21 @@ extension AuditEvent {
   private func freeze(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
     let isFreeze = name == "channel.freeze"
     let reason = isFreeze ? asked("reason") : got("reason")
+    let (from, to) = isFreeze ? (asked("from"), asked("to")) : (got("from"), got("to"))
+    var times = ""
+    for (word, time) in [("from", from), ("to", to)] {
+      if let time = time.string.flatMap({ Timestamp.parse($0) }) {
+        times += " \(word) \(Timestamp.words(time))"
+      }
+    }
+    let data = data(actor, receipt, [("from", from), ("reason", reason), ("to", to)])
     return message(
-      isFreeze ? .freeze : .thaw, data(actor, receipt, [("reason", reason)]),
+      isFreeze ? .freeze : .thaw, data,
       isFreeze
-        ? "\(place): \(actor.name) froze the channel" + because(reason)
-        : "\(place): \(actor.name) thawed the channel, which was frozen" + because(reason))
+        ? "\(place): \(actor.name) froze the channel\(times)" + because(reason)
+        : times.isEmpty
+          ? "\(place): \(actor.name) thawed the channel, which was frozen" + because(reason)
+          : "\(place): \(actor.name) took back the freeze\(times)" + because(reason))
   }
 
   private func purge(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {

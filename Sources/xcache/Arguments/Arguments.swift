@@ -1,6 +1,7 @@
 import BuildCheck
 import HTTPClient
 import Manifests
+import OriginAPI
 import System
 
 /// A parsed command line, checked against the command's options.
@@ -212,6 +213,24 @@ extension Arguments {
       throw UsageError("--break-glass needs a reason, which is recorded: --break-glass REASON")
     }
     return reason
+  }
+
+  /// Returns the time of an option, which is to come: at most a year ahead, and written with its offset from UTC.
+  func time(ahead name: String, now: Int64 = Clock.unixMilliseconds()) throws(UsageError) -> Moment? {
+    guard let text = try value(name) else { return nil }
+    let example = "such as \(Timestamp.text((now / 3_600_000 + 24) * 3_600_000).prefix(16))+08:00"
+    guard let time = Timestamp.parse(text) else {
+      throw UsageError(
+        "--\(name) \(text) is not a time with an offset from UTC: write date, time and offset, \(example)")
+    }
+    guard time > now else {
+      throw UsageError(
+        "--\(name) \(text) is in the past: it is \(Timestamp.words(now)) now; give a later time, \(example)")
+    }
+    guard time - now <= 366 * 86_400_000 else {
+      throw UsageError("--\(name) \(text) is more than a year ahead; give an earlier time, \(example)")
+    }
+    return Moment(milliseconds: time)
   }
 
   /// Returns the time that is `90s`, `30m`, `6h` or `2d` from now.

@@ -10,8 +10,33 @@ extension Command {
       .value("message", "TEXT", short: "m", "a message for the log"),
       .value("if-version", "V", "refuse if \(what) after version V (a number or a time)"),
       .value("break-glass", "REASON", "release even if the channel is frozen; the reason is recorded"),
+      schedule,
     ] + (waits ? [.flag("now", "make the release visible without waiting for deltas")] : [])
       + [.flag("dry-run", dryRun)]
+  }
+}
+
+extension Command {
+  /// When the act is to be carried out.
+  static let schedule = Option.value(
+    "schedule", "TIME", "do it then, such as 2026-12-01T02:00+08:00; see xcache schedule")
+}
+
+extension Arguments {
+  /// Returns when the act is to be carried out; nil: now.
+  func schedule() throws(UsageError) -> Moment? {
+    guard let time = try time(ahead: "schedule") else { return nil }
+    if has("dry-run") {
+      throw UsageError("--schedule can't be combined with --dry-run, which shows what would happen now")
+    }
+    return time
+  }
+}
+
+extension ScheduledInfo {
+  /// What is said of an act that was scheduled.
+  func line(_ channel: ChannelName) -> String {
+    "scheduled for \(due.formatted): \(summary); `xcache schedule cancel \(id)\(channel.option)` takes it back"
   }
 }
 
@@ -26,6 +51,7 @@ extension ReleaseMembers {
     request.now = arguments.has("now")
     request.dryRun = arguments.has("dry-run")
     request.rollout = try RolloutCommand.terms(arguments)
+    request.schedule = try arguments.schedule()
     request.ifNoRollout = arguments.has("if-no-rollout") ? true : nil
     return request
   }
@@ -43,7 +69,7 @@ extension ReleaseAnswer {
     guard let freeze else { return [] }
     return [
       terminal.colour(
-        "the channel is frozen, by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine); it takes this "
+        "the channel is frozen, by \(freeze.author) since \(freeze.since.formatted): \(freeze.reason.onOneLine); it takes this "
           + "release only with --break-glass REASON, or after `xcache channel thaw\(channel.map { " --channel \($0)" } ?? "")`",
         .yellow)
     ]

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 
 # Verbs that send nothing of their own: they work on files, are the server, or are a device as `pull` is (`preview`, which needs an
 # engine, and `device run`, which doesn't end by itself); `login` asks what `channel list` does.
@@ -216,6 +217,14 @@ def drive(run):
         run("rollout", "halt", "-m", "broken", *beside)
         run(*publish, "main=site-3", *beside, "--rollout", "0.5%")
         run("rollout", "complete", "--candidate", "4", *beside)
+    if "schedule" in run("--help"):
+        ahead = lambda days: time.strftime("%Y-%m-%dT%H:%M+00:00", time.gmtime(time.time() + days * 86_400))
+        run("channel", "freeze", "--channel", "test", "--from", ahead(30), "--to", ahead(31), "-m", "holidays")
+        run("channel", "thaw", "--channel", "test", "--planned", "1")
+        run(*publish, "main=site-1", "--channel", "test", "--schedule", ahead(2))
+        run("schedule", "list", "--channel", "test")
+        run("schedule", "show", "1", "--channel", "test")
+        run("schedule", "cancel", "1", "--channel", "test")
     run("token", "create", "--name", "ci", "--scope", "publish", "--app", "shop", "--channel", "test", "--bundle", "activity-*",
         "--expires", "90d")
     run("token", "list")

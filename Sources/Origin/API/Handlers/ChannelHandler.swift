@@ -19,7 +19,8 @@ struct ChannelHandler: APIHandler {
     let isTold = app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
     return .json(
       ChannelList(
-        channels: allowed.map { ChannelSummary($0.channel, $0.freeze) }, defaultApp: isTold ? app : nil))
+        channels: allowed.map { ChannelSummary($0.channel, $0.freeze, $0.planned) },
+        defaultApp: isTold ? app : nil))
   }
 
   /// `POST /default-app`: the app that answers polls that name none (docs/protocol.md §2), for unrestricted admins.
@@ -43,9 +44,10 @@ struct ChannelHandler: APIHandler {
       .filter { $0.app == channel.app.text && $0.channel == channel.name.text }
     let scrub = try store.scrubState()
     let extras = try store.extras(of: channel)
-    return .json(
+    var overview =
       ChannelOverview(
-        ChannelSummary(channel, try store.freeze(of: channel)), digest: channel.full.digest,
+        ChannelSummary(channel, try store.freeze(of: channel), try store.plannedFreezes(of: channel)),
+        digest: channel.full.digest,
         bundles: try store.fullBundles(of: channel).map {
           .init(name: $0.name, version: $0.version, resources: $0.resources, bytes: $0.bytes)
         }, isDefaultApp: try store.defaultApp() == channel.app, origin: try store.originID(),
@@ -59,7 +61,22 @@ struct ChannelHandler: APIHandler {
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
         prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
-          .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) }))
+          .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
+    overview.scheduled = try scheduled(channel)
+    return .json(overview)
+  }
+
+  /// The scheduled acts that wait, and those that failed or were missed in the last week; nil if there are none.
+  private func scheduled(_ channel: ChannelInfo) throws -> [ScheduledInfo]? {
+    let week: Int64 = 7 * 86_400_000
+    let acts = try store.scheduledActs(of: channel).filter { act in
+      switch act.state {
+      case .waiting: true
+      case .failed, .missed: act.end.map { store.now - $0.at < week } ?? false
+      case .done, .cancelled: false
+      }
+    }
+    return acts.isEmpty ? nil : acts.map { ScheduledInfo($0) }
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`
@@ -125,37 +142,51 @@ struct ChannelHandler: APIHandler {
     guard let reason = try HumanText.checked(body.reason, member: "reason", .message), !reason.isEmpty else {
       throw Problem.badRequest("\"reason\" is required: why the channel is frozen")
     }
+    var plan: FreezePlan?
+    if body.from != nil || body.to != nil {
+      plan = FreezePlan(
+        from: try context.ahead(body.from, member: "from")?.milliseconds,
+        to: try context.ahead(body.to, member: "to")?.milliseconds)
+    }
     return try context.answering {
       APIAnswer(FreezeAnswer(freeze: FreezeInfo($0.freeze), replaced: $0.replaced.map { FreezeInfo($0) }))
     } to: { record in
-      try store.freezeChannel(names.app, names.channel, reason: reason, by: actor, record: record)
+      try store.freezeChannel(
+        names.app, names.channel, reason: reason, plan: plan, by: actor, record: record)
     }
   }
 
-  func thaw(_: EmptyRequest) throws -> Response {
+  func thaw(_ body: ThawRequest) throws -> Response {
     let names = try context.names
+    let scope = body.planned.map { ThawScope.planned($0) } ?? .current
     return try context.answering {
       APIAnswer(ThawAnswer(lifted: $0.map(FreezeInfo.init)))
     } to: { record in
-      try store.thawChannel(names.app, names.channel, by: actor, record: record)
+      try store.thawChannel(names.app, names.channel, scope, by: actor, record: record)
     }
   }
 }
 
 extension ChannelSummary {
-  fileprivate init(_ newest: ChannelInfo, _ freeze: ChannelFreeze? = nil) {
+  fileprivate init(
+    _ newest: ChannelInfo, _ freeze: ChannelFreeze? = nil, _ planned: [ChannelFreeze] = []
+  ) {
     // What all devices follow.
     let channel = newest.full
     self.init(
       app: channel.app, channel: channel.name, version: channel.version,
       at: channel.at.map { Moment(milliseconds: $0) }, resources: channel.resources, bytes: channel.bytes,
       publicURL: channel.publicURL, freeze: freeze.map { FreezeInfo($0) }, hosts: channel.hosts?.names)
+    plannedFreezes = planned.isEmpty ? nil : planned.map { FreezeInfo($0) }
   }
 }
 
 extension FreezeInfo {
   init(_ freeze: ChannelFreeze) {
     self.init(author: freeze.author, at: Moment(milliseconds: freeze.at), reason: freeze.reason)
+    id = freeze.calendar?.id
+    from = (freeze.calendar?.from).map { Moment(milliseconds: $0) }
+    to = (freeze.calendar?.to).map { Moment(milliseconds: $0) }
   }
 }
 

@@ -151,6 +151,7 @@ extension GCReport.Reason {
     case .reported(let polls, let hours, let last):
       self.init("reported", polls: Int64(polls), hours: hours, last: Moment(milliseconds: last))
     case .pinned(let author, let reason): self.init("pinned", author: author, reason: reason)
+    case .scheduled(let id): self.init("scheduled", reason: "the scheduled act \(id)")
     case .mirrored(let name): self.init("mirrored", mirror: name)
     case .lastNumber: self.init("lastNumber")
     }

@@ -38,6 +38,25 @@ struct PromotionHandler: APIHandler {
     let (left, warnings, undone) = (
       try left(source, contents, names), try filesNaming(rewriting, contents), try undone(input)
     )
+    if let time = try context.scheduled(body.schedule, dryRun: body.dryRun) {
+      var trial = input
+      (trial.dryRun, trial.ifNoRollout) = (true, false)
+      _ = try context.channel()
+      let outcome = try releases.release(trial, createsApp: false, by: caller)
+      var body = body
+      (body.schedule, body.create, body.version) = (nil, false, source.version.text)
+      let what = source.bundle.map { "\($0) of " } ?? ""
+      var later = try context.schedule(
+        "promote", "promotion of \(what)version \(source.version) of \(source.channel.name)", at: time,
+        route: "promote", JSONValue(encoding: body).canonical)
+      later.obeysFreezes = input.breakGlass == nil
+      later.versions = [(channel: source.channel.id, version: source.version)]
+      let details = PromotionDetails(
+        from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings, prefetch: nil)
+      return try context.scheduling(later) {
+        PromotionAnswer(ReleaseAnswer(outcome, deltasStored: false).scheduled(as: $0), details)
+      }
+    }
     let createsApp = caller.scope == .admin && caller.isUnlimited
     let waits = !input.dryRun && body.now != true
     // Without deltas, devices download whole files; promoting needn't queue for them.

@@ -19,6 +19,9 @@ struct ReleaseHandler: APIHandler {
     let createsApp = mayCreate(input)
     input.allowedSecrets = try SecretGate(store).check(
       releases.arrivals(of: input, createsApp: createsApp), allowed: options.allowSecrets ?? [])
+    if let time = try context.scheduled(options.schedule, dryRun: options.dryRun) {
+      return try schedule(input, options, at: time)
+    }
     var hasDeltas = false
     if !input.dryRun, options.now != true {
       guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp) else {
@@ -42,6 +45,30 @@ struct ReleaseHandler: APIHandler {
     }
     if let plan, !input.dryRun { context.api.plans.drop(plan) }
     return answer
+  }
+
+  /// Records a release that is to be made later, after trying all of it but the release itself.
+  private func schedule(_ input: ReleaseInput, _ options: ReleaseOptions, at time: Moment) throws -> Response
+  {
+    let channel = try context.channel()
+    var trial = input
+    (trial.dryRun, trial.ifNoRollout) = (true, false)
+    let outcome = try releases.release(trial, createsApp: false, by: caller)
+    guard outcome.missing.isEmpty else { throw StoreError.missingBlobs(outcome.missing) }
+    var options = options
+    (options.schedule, options.create) = (nil, false)
+    let act = input.sendsNothing ? "unpublish" : "publish"
+    let names = input.bundles.map(\.name.text).joined(separator: ", ")
+    let request = ReleaseRequest(changes: input.bundles.map { .init($0) }, options: options)
+    var later = try context.schedule(
+      act, "\(act) of \(names)", at: time, route: "releases", request.json)
+    later.obeysFreezes = input.breakGlass == nil
+    for bundle in input.bundles {
+      guard case .update(let base, let set, _) = bundle.change else { continue }
+      later.contents += set.map { (url: $0.key, content: $0.value) }
+      later.versions.append((channel: channel.id, version: base))
+    }
+    return try context.scheduling(later) { ReleaseAnswer(outcome, deltasStored: false).scheduled(as: $0) }
   }
 
   /// Returns the change to each bundle: from the document, or from the preparation that it names.
@@ -180,6 +207,17 @@ extension ReleaseInput {
   /// Whether bundles are only removed.
   fileprivate var sendsNothing: Bool {
     !bundles.contains { if case .update = $0.change { true } else { false } }
+  }
+}
+
+extension ReleaseRequest.Change {
+  fileprivate init(_ change: BundleChange) {
+    switch change.change {
+    case .unpublish: self = .unpublish(change.name)
+    case .update(let base, let set, let remove):
+      let contents = set.sorted { $0.key < $1.key }.map { (url: $0.key, content: $0.value) }
+      self = .update(change.name, base: base, set: contents, remove: remove.map(\.text).sorted())
+    }
   }
 }
 

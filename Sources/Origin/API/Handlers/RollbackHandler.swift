@@ -19,9 +19,34 @@ struct RollbackHandler: APIHandler {
       // The prefetch config belongs to the whole channel, too.
       try caller.checkReachesAllBundles()
     }
+    if let time = try context.scheduled(body.schedule, dryRun: body.dryRun) {
+      return try schedule(input, body, at: time)
+    }
     // Looking ahead costs as much as the act, and isn't urgent: the lane is for those that are.
     if input.dryRun { return try OSThread.behind("preview", .awaited) { try answer(to: input, body) } }
     return try answer(to: input, body)
+  }
+
+  /// Records a rollback that is to be made later, to the version that it would go back to now.
+  private func schedule(_ input: RollbackInput, _ body: RollbackRequest, at time: Moment) throws -> Response {
+    var trial = input
+    (trial.dryRun, trial.ifNoRollout) = (true, false)
+    let outcome = try releases.forecast(of: trial, waits: false).outcome
+    var body = body
+    (body.schedule, body.steps) = (nil, nil)
+    // By the time, a prefetch config can be that of a moment.
+    if body.to == nil || !input.withPrefetch { body.to = outcome.target.text }
+    let what = input.bundle.map { "bundle \($0)" } ?? "all bundles"
+    var later = try context.schedule(
+      "rollback", "rollback of \(what) to version \(outcome.target)", at: time, route: "rollback",
+      JSONValue(encoding: body).canonical)
+    later.obeysFreezes = input.breakGlass == nil
+    later.versions = [(channel: try context.channel().id, version: outcome.target)]
+    let details = RollbackDetails(
+      target: outcome.target, takesBack: outcome.bundles.map { .init($0) }, prefetch: nil)
+    return try context.scheduling(later) {
+      RollbackAnswer(ReleaseAnswer(outcome.release, deltasStored: false).scheduled(as: $0), details)
+    }
   }
 
   private func answer(to input: RollbackInput, _ body: RollbackRequest) throws -> Response {

@@ -49,8 +49,16 @@ struct RolloutHandler: APIHandler {
     }
     let names = try context.names
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
-    input.candidate = try allowedCandidate(body.candidate)
+    input.candidate = try allowedCandidate(try followed(body.candidate))
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    if let time = try context.scheduled(body.schedule) {
+      let open = try open(input.candidate)
+      var body = body
+      (body.schedule, body.candidate) = (nil, open.candidate)
+      var later = try schedule(open, body.share, at: time, body)
+      later.obeysFreezes = input.breakGlass == nil && change != .pause
+      return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
+    }
     return try context.answering { outcome in
       APIAnswer(
         RolloutAnswer(
@@ -66,7 +74,15 @@ struct RolloutHandler: APIHandler {
     let names = try context.names
     guard let reason = try HumanText.checked(body.message, member: "message", .message), !reason.isEmpty
     else { throw Problem.badRequest("\"message\" is required: why the rollout is halted") }
-    let candidate = try allowedCandidate(body.candidate)
+    let candidate = try allowedCandidate(try followed(body.candidate))
+    if let time = try context.scheduled(body.schedule) {
+      let open = try open(candidate)
+      var body = body
+      (body.schedule, body.candidate) = (nil, open.candidate)
+      var later = try schedule(open, nil, at: time, body)
+      later.obeysFreezes = false
+      return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
+    }
     return try context.answering { outcome in
       APIAnswer(ReleaseAnswer(outcome, deltasStored: false), madeBy: outcome, dryRun: false)
     } to: { record in
@@ -87,6 +103,44 @@ struct RolloutHandler: APIHandler {
         wanted: wanted, known: try store.rollout(of: wanted, in: channel), open: open)
     }
     return checked
+  }
+
+  // MARK: - Scheduled steps
+
+  /// The open rollout that a step is scheduled for.
+  private func open(_ wanted: ManifestVersion?) throws -> Rollout {
+    let channel = try context.channel()
+    guard let open = channel.rollout else {
+      throw StoreError.noRollout(
+        channel.app, channel.name, last: try store.rollouts(of: channel, limit: 1).first)
+    }
+    if let wanted, wanted != open.candidate {
+      throw StoreError.otherRollout(
+        wanted: wanted, known: try store.rollout(of: wanted, in: channel), open: open)
+    }
+    return open
+  }
+
+  private func schedule(_ open: Rollout, _ share: Int?, at time: Moment, _ body: some Encodable) throws
+    -> ScheduleInput
+  {
+    let verb = request.path[5]
+    let percent = share.map {
+      " to \($0 / 100)\($0 % 100 == 0 ? "" : ".\($0 % 100 < 10 ? "0" : "")\($0 % 100)") %"
+    }
+    return try context.schedule(
+      "rollout.\(verb)", "rollout \(verb) of version \(open.candidate)\(percent ?? "")", at: time,
+      route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
+  }
+
+  /// The candidate that a scheduled step is about: if a release of other bundles had it made again, the new one.
+  private func followed(_ wanted: ManifestVersion?) throws -> ManifestVersion? {
+    guard context.run != nil, let wanted else { return wanted }
+    let channel = try context.channel()
+    guard let open = channel.rollout, let scheduled = try store.rollout(of: wanted, in: channel),
+      scheduled.state == .remade, scheduled.seed == open.seed
+    else { return wanted }
+    return open.candidate
   }
 
   // MARK: - Audiences

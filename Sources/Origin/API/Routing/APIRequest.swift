@@ -31,7 +31,10 @@ struct APIRequest: Sendable {
   let name: RequestName?
 
   /// The client's address for the audit trail; empty if it isn't known.
-  var address: String { peer == .unknown ? "" : peer.description }
+  var address: String { recordedAddress ?? (peer == .unknown ? "" : peer.description) }
+
+  /// The address that a scheduled act was requested from.
+  private let recordedAddress: String?
 
   /// The size of the decoded body, if the head declares it.
   var size: Int64? { if case .none = coding { length } else { nil } }
@@ -40,6 +43,7 @@ struct APIRequest: Sendable {
   init?(_ request: borrowing Request) {
     guard request.path.starts(with: "/api/v1/"), let path = Self.segments(request.path) else { return nil }
     self.path = path
+    recordedAddress = nil
     method = request.method
     peer = request.peer
     reader = AnswerReader(request)
@@ -54,6 +58,20 @@ struct APIRequest: Sendable {
       request.head.has(.ifMatch) || request.head.isRepeated(.ifNoneMatch)
       || request.field(.ifNoneMatch)?.equals("*") ?? false
     length = if case .length(let length) = request.bodyLength { Int64(exactly: length) } else { nil }
+  }
+
+  /// The request of a scheduled act, which was authorized when it was scheduled.
+  /// - Parameters:
+  ///   - path: as `path`.
+  ///   - address: the address that it was scheduled from.
+  init(scheduled path: [String], from address: String) {
+    self.path = path
+    recordedAddress = address
+    method = .post
+    peer = .unknown
+    reader = AnswerReader()
+    (query, name, authorization, contentMD5, contentType) = ([:], nil, nil, nil, nil)
+    (coding, announcesBody, isConditional, length) = (.none, true, false, nil)
   }
 
   /// Returns the path's segments after `/api/v1`, percent-decoded; nil if one isn't text.

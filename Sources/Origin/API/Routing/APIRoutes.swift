@@ -105,6 +105,13 @@ extension APIRoute {
     channel("/rollout/resume", [.post: .change(.channel(.publish), RolloutHandler.resume)]),
     channel("/rollout/complete", [.post: .change(.channel(.publish), RolloutHandler.complete)]),
     channel("/rollout/halt", [.post: .change(.channel(.publish), RolloutHandler.halt)], .recovery),
+    channel("/schedules", [.get: .reply(.channel(.read), ScheduleHandler.list)]),
+    channel(
+      "/schedules/*",
+      [
+        .get: .reply(.channel(.read), ScheduleHandler.show),
+        .delete: .reply(.channel(.publish), ScheduleHandler.cancel),
+      ]),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 

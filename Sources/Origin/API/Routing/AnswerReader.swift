@@ -12,6 +12,12 @@ struct AnswerReader: Sendable {
   /// The sizes, in bytes, worth compressing: smaller answers gain nothing, larger ones cost more time than they save here.
   private static let coded = 1024...(4 << 20)
 
+  /// Whoever accepts anything and has nothing.
+  init() {
+    accepted = AcceptEncoding(RawSpan("identity"))
+    known = nil
+  }
+
   init(_ request: borrowing Request) {
     accepted = AcceptEncoding(request)
     known = request.field(.ifNoneMatch)?.text

@@ -101,6 +101,12 @@ extension Problem {
     case .tooManySteps(_, let kept, _):
       self.init(.conflict, "too-many-steps", words, [.init(key: "kept", value: .integer(kept))])
     case .nothingLeft: self.init(.conflict, "nothing-left", words)
+    case .unknownSchedule: self.init(.notFound, "unknown-schedule", words)
+    case .scheduleOver: self.init(.conflict, "schedule-over", words)
+    case .tooManySchedules: self.init(.conflict, "too-many-schedules", words)
+    case .freezeOver: self.init(.badRequest, "bad-request", words)
+    case .tooManyFreezes: self.init(.conflict, "too-many-freezes", words)
+    case .unknownFreeze: self.init(.notFound, "unknown-freeze", words)
     case .frozen(_, _, let freeze):
       self.init(
         .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: FreezeInfo(freeze)))])

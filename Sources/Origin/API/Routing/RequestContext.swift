@@ -12,6 +12,8 @@ struct RequestContext: Sendable {
   let caller: AccessToken
   /// The key under which an act keeps its answer for retries; nil if it isn't kept.
   var key: IdempotencyKey?
+  /// The scheduled act that is carried out; nil for a request.
+  var run: ScheduledRun?
   /// The SHA-256 of the decoded document; nil until all of it has arrived.
   var body: SHA256?
 
@@ -53,6 +55,19 @@ struct RequestContext: Sendable {
     }
   }
 
+  /// Returns a time that something is planned for: later than now, and at most a year ahead.
+  func ahead(_ time: Moment?, member: String) throws(Problem) -> Moment? {
+    guard let time else { return nil }
+    let now = store.now
+    let year: Int64 = 366 * 86_400_000
+    guard time.milliseconds > now, time.milliseconds - now <= year else {
+      throw .badRequest(
+        "\"\(member)\" must be a time from now to a year ahead; by the origin's clock it is \(Timestamp.text(now)), and "
+          + "\(time.wireText) is \(time.milliseconds > now ? "later" : "past")")
+    }
+    return time
+  }
+
   /// Returns a version of the channel, or 0 if the channel doesn't exist, since nothing has changed there.
   private func versionOrNone(_ version: () throws -> ManifestVersion) throws -> ManifestVersion {
     do {
@@ -70,7 +85,8 @@ struct RequestContext: Sendable {
     _ answer: @escaping @Sendable (Outcome) -> APIAnswer,
     to act: (AnswerRecord<Outcome>?) throws -> Outcome
   ) throws -> Response {
-    let record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
+    var record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
+    if let run { record = AnswerRecord(run) { StoredAnswer(answer($0)) } }
     let result = answer(try act(record))
     // Nothing changed, perhaps because an earlier attempt staged this very act and it was carried out just now.
     if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {

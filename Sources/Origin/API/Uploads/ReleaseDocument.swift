@@ -30,7 +30,7 @@ struct ReleaseDocument: StreamedContent {
   private static let known: Set = [
     "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifNoRollout", "ifVersion", "message", "now",
     "plan",
-    "replaces", "rollout",
+    "replaces", "rollout", "schedule",
   ]
   private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
 

@@ -11,6 +11,9 @@ enum ChannelActions {
       "create"),
     .flag("create", "create the app, too, although its name is near another one's (create)").only("create"),
     .value("reason", "TEXT", short: "m", "the reason, shown to everyone it stops (freeze)").only("freeze"),
+    .value("from", "TIME", "freeze from then on, by itself (freeze; default: now)").only("freeze"),
+    .value("to", "TIME", "end by itself then (freeze; default: when it is thawed)").only("freeze"),
+    .value("planned", "ID", "take back this freeze of a calendar; status lists them (thaw)").only("thaw"),
   ]
 
   static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -39,7 +42,7 @@ enum ChannelActions {
       table.add([
         channel.app.text, channel.channel.text, channel.version.text, channel.at.formatted,
         "\(channel.resources)", Bytes.text(channel.bytes), HostOutput.cell(channel.hosts),
-        channel.freeze.map { "frozen by \($0.author): \($0.reason)" } ?? "open",
+        state(of: channel),
       ])
     }
     if table.isEmpty {
@@ -49,6 +52,14 @@ enum ChannelActions {
     }
     if let app = answer.value.defaultApp { terminal.say(defaultMessage(app, answer.value)) }
     return .done
+  }
+
+  private static func state(of channel: ChannelSummary) -> String {
+    if let freeze = channel.freeze {
+      return "frozen by \(freeze.author)\(freeze.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason)"
+    }
+    guard let next = channel.plannedFreezes?.first else { return "open" }
+    return "open until \(next.since.formatted)"
   }
 
   /// Describes which app answers polls that name none.
@@ -152,7 +163,20 @@ enum ChannelActions {
           + "`xcache channel default-app NAME` sets another app"
       )
     case "freeze":
-      let answer = try api.freeze(channel, FreezeRequest(reason: try arguments.text("reason") ?? ""))
+      var request = FreezeRequest(reason: try arguments.text("reason") ?? "")
+      request.from = try arguments.time(ahead: "from")
+      request.to = try arguments.time(ahead: "to")
+      if let from = request.from, let to = request.to, to <= from {
+        throw UsageError("--to \(to.formatted) is not after --from \(from.formatted)")
+      }
+      let answer = try api.freeze(channel, request)
+      if let id = answer.value.freeze.id {
+        return (
+          answer.document,
+          "channel \(name) refuses releases \(answer.value.freeze.times); "
+            + "`xcache channel thaw\(channel.channel.option) --planned \(id)` takes the freeze back"
+        )
+      }
       let replaced = answer.value.replaced.map {
         "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
       }
@@ -160,11 +184,34 @@ enum ChannelActions {
         answer.document, "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
       )
     default:
-      let answer = try api.thaw(channel)
+      let planned = try arguments.number("planned", in: 1...Int.max).map { Int64($0) }
+      let answer = try api.thaw(channel, ThawRequest(planned: planned))
+      if planned != nil {
+        let holds = try api.overview(of: channel).value.freeze != nil
+        return (
+          answer.document,
+          "took back the freeze of \(name) \(answer.value.lifted?.times ?? "")"
+            + (holds
+              ? "; the channel is still frozen: `xcache channel thaw\(channel.channel.option)` lifts what holds now"
+              : "")
+        )
+      }
       return (
         answer.document,
         answer.value.changed ? "channel \(name) accepts releases again" : "channel \(name) was not frozen"
       )
     }
+  }
+}
+
+extension ChannelName {
+  /// The option that names it to a command; empty for the channel that needs none.
+  var option: String { self == .online ? "" : " --channel \(self)" }
+}
+
+extension FreezeInfo {
+  /// When it begins and ends.
+  var times: String {
+    "from \(since.formatted) \(to.map { "to \($0.formatted)" } ?? "until it is thawed")"
   }
 }

@@ -12,6 +12,7 @@ enum ChannelCommand {
       .init("list", "all channels that the token may read"),
       .init("create test --app shop", "add a channel"),
       .init("freeze --reason 'sale' --app shop", "refuse releases until it is thawed"),
+      .init("freeze --from 2026-12-24T00:00+01:00 --to 2027-01-02T08:00+01:00 -m 'holidays'", "by calendar"),
       .init("set --interval 120 --app shop", "make devices poll every two minutes"),
       .init(
         "set --public-url https://cdn.example.com/hxm --app shop",
@@ -20,7 +21,9 @@ enum ChannelCommand {
     notes: """
       freeze: releases and changes of the prefetch config are refused (exit code 3, with who froze the channel, when
       and why) until thaw; publish, unpublish, rollback, promote and prefetch accept --break-glass REASON for
-      emergencies. The policy, with its kill switch, can always be changed.
+      emergencies. The policy, with its kill switch, can always be changed. --from and --to make a freeze that begins
+      and ends by itself, such as 2026-12-24T00:00+01:00; several may be planned. thaw lifts those that hold now, and
+      --planned ID takes back one of a calendar, begun or not.
       create, remove: only a channel without content can be removed; if created again, its version numbers continue.
       Both need the channel's name on the command line, as an operand or as --channel; the others use online if no
       channel is given. list --all also lists other apps than the one that is set.

@@ -90,12 +90,31 @@ enum StatusCommand {
     }
   }
 
+  /// Describes an act that is to come, or that wasn't carried out.
+  private static func line(_ act: ScheduledInfo, _ channel: ChannelName, _ terminal: Terminal) -> String {
+    let what = "\(act.summary), by \(act.author)"
+    guard act.state == "waiting" else {
+      return terminal.colour(act.state == "missed" ? "MISSED" : "FAILED", .red)
+        + "     \(what), was scheduled for \(act.due.formatted): \((act.reason ?? act.state).onOneLine)"
+    }
+    let late = act.reason.map { "; couldn't be carried out yet: \($0.onOneLine)" } ?? ""
+    return terminal.colour("SCHEDULED", .yellow)
+      + "  \(act.due.formatted): \(what)\(late); `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
+  }
+
   static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
     var lines: [String] = []
     if let freeze = overview.freeze {
       lines.append(
         terminal.colour("FROZEN", .red)
-          + "     by \(freeze.author) since \(freeze.at.formatted): \(freeze.reason.onOneLine)")
+          + "     by \(freeze.author) since \(freeze.since.formatted)"
+          + "\(freeze.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason.onOneLine)")
+    }
+    for freeze in overview.plannedFreezes ?? [] where freeze.id != overview.freeze?.id {
+      lines.append(
+        terminal.colour("FREEZE", .yellow)
+          + "     \(freeze.times), by \(freeze.author): \(freeze.reason.onOneLine); planned, "
+          + "`xcache channel thaw\(overview.channel.option) --planned \(freeze.id ?? 0)` takes it back")
     }
     if overview.isDiskFull ?? false {
       lines.append(
@@ -109,6 +128,7 @@ enum StatusCommand {
           + "     a release\(bundles) by \(staged.author), \(staged.at.formatted), isn't visible: "
           + "\(staged.reason.onOneLine); tried \(Count.text(staged.attempts, "time")), and again by itself")
     }
+    for act in overview.scheduled ?? [] { lines.append(Self.line(act, overview.channel, terminal)) }
     if let rollout = overview.rollout {
       lines.append(
         terminal.colour("ROLLOUT", .yellow)

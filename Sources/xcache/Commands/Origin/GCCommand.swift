@@ -128,6 +128,7 @@ enum GCCommand {
       "in use: reported by \(Count.text(reason.polls ?? 0, "poll")) in \(Count.text(reason.hours ?? 0, "hour")), "
         + "most recently at \(reason.last.formatted)"
     case "pinned": "pinned by \(reason.author ?? ""): \(reason.reason ?? "")"
+    case "scheduled": "needed by \(reason.reason ?? "a scheduled act")"
     case "mirrored": "used by mirror \(reason.mirror ?? "")"
     case "lastNumber": "the last version of a removed channel"
     default: "?"

@@ -69,6 +69,8 @@ enum PromoteCommand {
     let answer = try remote.api.promote(request, to: address)
     if arguments.has("json") {
       terminal.say(json: answer.document)
+    } else if let scheduled = answer.value.release.scheduled {
+      terminal.say(scheduled.line(target))
     } else {
       answer.value.release.tellForecast(arguments, terminal)
       for line in lines(answer.value, to: target, dryRun: arguments.has("dry-run"), terminal) {
@@ -89,7 +91,7 @@ enum PromoteCommand {
     _ terminal: Terminal
   ) throws {
     var plan = request
-    plan.dryRun = true
+    (plan.dryRun, plan.schedule) = (true, nil)
     for attempt in 1... {
       let answer = try api.promote(plan, to: address).value
       let release = answer.release

@@ -42,6 +42,7 @@ enum PublishCommand {
       .flag(
         "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
       .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
+      Command.schedule,
       .flag("now", "make the release visible without waiting for deltas"),
     ] + RolloutCommand.releaseOptions + [
       maxUpdateOption,
@@ -114,6 +115,11 @@ enum PublishCommand {
       if let smoke { document["smoke"] = smoke.json }
       terminal.say(json: .object(document))
     } else {
+      if let scheduled = result.answer.scheduled {
+        terminal.say(scheduled.line(remote.channel))
+        for line in result.answer.freezeLines(terminal) { terminal.say(line) }
+        return .done
+      }
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
       RolloutCommand.left(result.answer, remote, arguments, terminal)
     }

@@ -51,7 +51,11 @@ enum RollbackCommand {
       guard try isConfirmed(&request, remote, arguments, terminal) else { return .refused }
     }
     var answer = try remote.api.rollback(request, in: try remote.address)
-    if request.dryRun != true { addCost(to: &answer, remote) }
+    if let scheduled = answer.value.release.scheduled, !arguments.has("json") {
+      terminal.say(scheduled.line(remote.channel))
+      return .done
+    }
+    if request.dryRun != true, request.schedule == nil { addCost(to: &answer, remote) }
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else if request.dryRun == true {
@@ -106,7 +110,7 @@ enum RollbackCommand {
     let words = "--yes rolls back without asking, --dry-run only shows it"
     if arguments.has("json") { throw UsageError("with --json nothing can be asked: \(words)") }
     var shown = request
-    shown.dryRun = true
+    (shown.dryRun, shown.schedule) = (true, nil)
     let answer = try remote.api.rollback(shown, in: try remote.address).value
     preview(answer, remote, arguments, terminal)
     guard answer.release.isChanged else { return true }

@@ -21,7 +21,7 @@ enum RolloutCommand {
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
       bundles takes its place. A frozen channel refuses set, resume and complete (exit code 3) without --break-glass,
-      but never pause and halt.
+      but never pause and halt. --schedule TIME takes the step then, if its candidate is still the one.
       """,
     options: Command.remote + Command.channel + [
       appVersion.only("set"), group.only("set"),
@@ -30,6 +30,7 @@ enum RolloutCommand {
       .value("message", "TEXT", short: "m", "why it is halted, for the log (halt)").only("halt"),
       .value("break-glass", "REASON", "even if the channel is frozen; the reason is recorded").only(
         "set", "resume", "complete"),
+      Command.schedule.only("set", "pause", "resume", "complete", "halt"),
       Command.all.only("show"),
     ],
     run: run)
@@ -135,9 +136,14 @@ enum RolloutCommand {
     var request = request
     request.candidate = try candidate(arguments)
     request.breakGlass = try arguments.breakGlass()
+    request.schedule = try arguments.schedule()
     let answer = try remote.api.rollout(verb, request, in: try remote.address)
     if arguments.has("json") {
       terminal.say(json: answer.document)
+      return .done
+    }
+    if let scheduled = answer.value.scheduled {
+      terminal.say(scheduled.line(remote.channel))
       return .done
     }
     for line in lines(answer.value, verb, terminal) { terminal.say(line) }
@@ -173,8 +179,18 @@ enum RolloutCommand {
     guard let message = try arguments.text("message"), !message.isEmpty else {
       throw remote.missing("-m TEXT is required: why the rollout is halted, for the log")
     }
-    let answer = try remote.api.haltRollout(
-      RolloutHaltRequest(candidate: try candidate(arguments), message: message), in: try remote.address)
+    var request = RolloutHaltRequest(candidate: try candidate(arguments), message: message)
+    request.schedule = try arguments.schedule()
+    if request.schedule != nil {
+      let answer = try remote.api.scheduleHalt(request, in: try remote.address)
+      if arguments.has("json") {
+        terminal.say(json: answer.document)
+      } else if let scheduled = answer.value.scheduled {
+        terminal.say(scheduled.line(remote.channel))
+      }
+      return .done
+    }
+    let answer = try remote.api.haltRollout(request, in: try remote.address)
     if arguments.has("json") {
       terminal.say(json: answer.document)
       return .done

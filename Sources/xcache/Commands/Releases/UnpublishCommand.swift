@@ -38,6 +38,10 @@ enum UnpublishCommand {
       return .done
     }
     let release = answer.value
+    if let scheduled = release.scheduled {
+      terminal.say(scheduled.line(remote.channel))
+      return .done
+    }
     guard release.isChanged else {
       terminal.say("nothing changed: version \(release.version) has no such bundle")
       return .done

@@ -1,0 +1,88 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+
+/// The scheduled acts of a channel: `/apps/{app}/channels/{channel}/schedules…`.
+struct ScheduleHandler: APIHandler {
+  let context: RequestContext
+
+  /// `GET …/schedules`
+  func list() throws -> Response {
+    let channel = try context.channel()
+    return .json(ScheduleList(schedules: try store.scheduledActs(of: channel).map { ScheduledInfo($0) }))
+  }
+
+  /// `GET …/schedules/{id}`
+  func show() throws -> Response {
+    .json(ScheduledInfo(try store.scheduledAct(id, of: context.channel())))
+  }
+
+  /// `DELETE …/schedules/{id}`
+  func cancel() throws -> Response {
+    let names = try context.names
+    let id = try id
+    // A token for some bundles takes back what it scheduled itself.
+    if caller.bundles != nil, try store.scheduledAct(id, of: context.channel()).token != caller.id {
+      try caller.checkReachesAllBundles()
+    }
+    return try context.answering {
+      APIAnswer(ScheduledInfo($0))
+    } to: { record in
+      try store.cancelSchedule(id, of: names.app, names.channel, by: actor, record: record)
+    }
+  }
+
+  private var id: Int64 {
+    get throws(Problem) {
+      guard let id = Int64(request.path[5]), id > 0 else {
+        throw .badRequest("the id of a scheduled act is a number, 1 or more")
+      }
+      return id
+    }
+  }
+}
+
+extension RequestContext {
+  /// Returns the time that an act is to be scheduled for; nil if it is to be carried out at once.
+  /// - Throws: 400 for a time that isn't to come, and for a dry run, which is never scheduled.
+  func scheduled(_ time: Moment?, dryRun: Bool? = nil) throws(Problem) -> Moment? {
+    guard let time = try ahead(time, member: "schedule") else { return nil }
+    if dryRun == true { throw .badRequest("\"schedule\" and \"dryRun\" can't be combined") }
+    return time
+  }
+
+  /// The request of an act that is to be scheduled.
+  func schedule(_ act: String, _ summary: String, at time: Moment, route: String, _ request: [UInt8]) throws
+    -> ScheduleInput
+  {
+    let names = try names
+    return ScheduleInput(
+      app: names.app, channel: names.channel, act: act, summary: summary, due: time.milliseconds,
+      token: caller.id, actor: actor, route: route, request: request)
+  }
+
+  /// Schedules an act, and answers with 202.
+  func scheduling<Answer: Encodable & SendableMetatype>(
+    _ input: ScheduleInput, _ answer: @escaping @Sendable (ScheduledInfo) -> Answer
+  ) throws -> Response {
+    try answering {
+      APIAnswer(answer(ScheduledInfo($0)), .accepted)
+    } to: { record in
+      try store.schedule(input, record: record)
+    }
+  }
+}
+
+extension ScheduledInfo {
+  init(_ act: ScheduledAct) {
+    self.init(
+      id: act.id, act: act.act, summary: act.summary, due: Moment(milliseconds: act.due),
+      state: act.state.rawValue, author: act.author, at: Moment(milliseconds: act.at))
+    endedAt = act.end.map { Moment(milliseconds: $0.at) }
+    endedBy = act.end?.by
+    version = act.end?.version
+    code = act.code
+    reason = act.reason
+  }
+}

@@ -1,0 +1,130 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+import System
+
+/// Carries out scheduled acts when they are due, one after another, as requests to the API with the token that scheduled them.
+///
+/// The end of an act's row is written in the act's own transaction (`ScheduledRun`), so that it is carried out once, whatever ends the
+/// process.
+final class ScheduleService: Sendable {
+  private let api: APIEndpoint
+  private let log: @Sendable (String) -> Void
+  private let state = Locked(State())
+
+  private struct State {
+    /// Whether a thread is at it.
+    var isBusy = false
+    /// Acts that couldn't be carried out yet, by when they are tried again, in monotonic nanoseconds.
+    var postponed: [Int64: UInt64] = [:]
+  }
+
+  private static let nanosecondsBetweenAttempts: UInt64 = 30_000_000_000
+
+  init(api: APIEndpoint, log: @escaping @Sendable (String) -> Void) {
+    self.api = api
+    self.log = log
+  }
+
+  /// Begins to carry out what is due; called every second. On a thread of its own: an act may wait for deltas, or for the place that
+  /// files are pushed to.
+  func runIfDue() {
+    guard !state.withLock({ $0.isBusy }) else { return }
+    do {
+      guard try api.store.dueAct(without: postponed) != nil else { return }
+      state.withLock { $0.isBusy = true }
+      _ = try OSThread(name: "schedule") { [self] in
+        run()
+        state.withLock { $0.isBusy = false }
+      }
+    } catch {
+      state.withLock { $0.isBusy = false }
+      log("error: scheduled acts can't be read: \(error)")
+    }
+  }
+
+  /// Carries out what is due.
+  func run() {
+    do {
+      while let due = try api.store.dueAct(without: postponed) { try run(due) }
+    } catch {
+      log("error: a scheduled act can't be carried out: \(error)")
+    }
+  }
+
+  private var postponed: Set<Int64> {
+    let now = Clock.monotonicNanoseconds()
+    return state.withLock { state in
+      state.postponed = state.postponed.filter { $0.value > now }
+      return Set(state.postponed.keys)
+    }
+  }
+
+  private func run(_ due: DueAct) throws {
+    let act = due.act
+    if api.store.now - act.due > ScheduleLimits.lateness {
+      let reason =
+        act.reason.map { "it couldn't be carried out for a day: \($0)" }
+        ?? "the origin didn't run for more than a day after its time"
+      try api.store.endSchedule(act, as: .missed, code: act.code ?? "missed", reason: reason)
+      log("error: \(words(act)) was missed: \(reason)")
+      return
+    }
+    if let before = act.unpushedAt, let newest = try? api.store.channel(act.app, act.channel).version,
+      newest != before
+    {
+      let reason = "its files couldn't be pushed in time, and version \(newest) was released meanwhile"
+      try api.store.endSchedule(act, as: .failed, code: "overtaken", reason: reason)
+      log("error: \(words(act)) failed: \(reason)")
+      return
+    }
+    let path =
+      ["apps", act.app.text, "channels", act.channel.text] + due.route.split(separator: "/").map(String.init)
+    let request = APIRequest(scheduled: path, from: act.address)
+    do {
+      let answer = try answer(to: request, due)
+      // Its transaction ended it, unless there was nothing to do.
+      let isLeft = try api.store.endSchedule(act, as: .done)
+      log("\(words(act)) is done\(isLeft ? ", there was nothing to do" : "") (\(answer.status.code))")
+    } catch StoreError.alreadyDone {
+      return
+    } catch {
+      try refused(act, api.problem(error, request))
+    }
+  }
+
+  private func answer(to request: APIRequest, _ due: DueAct) throws -> Response {
+    guard let token = try api.store.tokenInUse(id: due.act.token) else {
+      throw StoreError.tokenEnded(due.act.author)
+    }
+    guard case .document(let requirement, _, let open)? = APIRoute.at(request.path)?.operation(for: .post)
+    else {
+      throw Problem.notFound
+    }
+    try requirement.check(token, request)
+    var context = RequestContext(api: api, request: request, caller: token)
+    context.run = ScheduledRun(id: due.act.id, token: token)
+    let document = try open(context)
+    try document.append(due.request.span.bytes)
+    return try document.finish(context)
+  }
+
+  /// Records that an act was refused, or that it is tried again.
+  private func refused(_ act: ScheduledAct, _ problem: Problem) throws {
+    let reason = problem.detail ?? problem.title
+    if problem.status >= 500 || problem.status == 429 {
+      let until = Clock.monotonicNanoseconds() + Self.nanosecondsBetweenAttempts
+      state.withLock { $0.postponed[act.id] = until }
+      let isUnpushed = ["push-failed", "unpushed"].contains(problem.code)
+      try api.store.noteSchedule(act, code: problem.code, reason: reason, isUnpushed: isUnpushed)
+      log("warning: \(words(act)) can't be carried out yet, and is tried again: \(reason)")
+    } else if try api.store.endSchedule(act, as: .failed, code: problem.code, reason: reason) {
+      log("error: \(words(act)) failed: \(reason)")
+    }
+  }
+
+  private func words(_ act: ScheduledAct) -> String {
+    "the scheduled act \(act.id) of \(act.app) \(act.channel) (\(act.summary), by \(act.author))"
+  }
+}

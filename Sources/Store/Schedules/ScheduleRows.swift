@@ -1,0 +1,137 @@
+import Manifests
+import System
+
+extension Database {
+  func insert(_ request: ScheduleInput, in channel: Int64, now: Int64) throws(StoreError) -> Int64 {
+    try run(
+      """
+      INSERT INTO scheduled_act (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')
+      """, channel, request.act, request.summary, request.due, now, request.token, request.actor.name,
+      request.actor.address, request.route, request.request)
+    return lastRowID
+  }
+
+  /// Keeps what an act needs from gc. Bytes that no release has yet get their rows here, once they are durable under `blobs/`.
+  func hold(_ request: ScheduleInput, for id: Int64, placed blobs: BlobStore, now: Int64) throws(StoreError) {
+    for sha256 in Set(request.contents.map(\.content.sha256)).sorted() {
+      let row = try BlobRow.find(sha256, in: self)
+      if row == nil || row?.isQuarantined == true {
+        guard let digest = blobs.placed(sha256) else { throw .missingBlobs([sha256]) }
+        if row == nil {
+          _ = try BlobRow.insert(digest, now: now, in: self)
+        } else {
+          try BlobRow.markWhole(sha256, at: now, in: self)
+        }
+      }
+      try run("INSERT INTO scheduled_blob (act_id, sha256) VALUES (?, ?)", id, sha256)
+    }
+    for (channel, version) in request.versions where version != .none {
+      guard try ReleaseRow.find(version, of: channel, in: self) != nil else {
+        throw .unknownVersion(version)
+      }
+      try run(
+        "INSERT OR IGNORE INTO scheduled_version (act_id, channel_id, version) VALUES (?, ?, ?)", id, channel,
+        version.number)
+    }
+  }
+
+  func isWaiting(_ id: Int64) throws(StoreError) -> Bool {
+    try value(Int64.self, "SELECT 1 FROM scheduled_act WHERE id = ? AND state = 'waiting'", id) != nil
+  }
+
+  func waitingActs(of channel: Int64) throws(StoreError) -> Int {
+    try value(
+      Int.self, "SELECT count(*) FROM scheduled_act WHERE channel_id = ? AND state = 'waiting'", channel) ?? 0
+  }
+
+  /// Ends an act, and lets go of what it needed.
+  func end(
+    _ id: Int64, _ state: ScheduledAct.State, at now: Int64, by author: String,
+    version: ManifestVersion? = nil, code: String? = nil, reason: String? = nil
+  ) throws(StoreError) {
+    try run(
+      """
+      UPDATE scheduled_act SET state = ?, ended_at = ?, ended_by = ?, version = ?, code = ?, reason = ?, request = x''
+      WHERE id = ? AND state = 'waiting'
+      """, state.rawValue, now, author, version?.number, code, reason, id)
+    try run("DELETE FROM scheduled_blob WHERE act_id = ?", id)
+    try run("DELETE FROM scheduled_version WHERE act_id = ?", id)
+  }
+
+  /// Cancels all acts of a channel that wait.
+  func cancelSchedules(of channel: ChannelInfo, by actor: Actor, now: Int64) throws(StoreError) {
+    for act in try scheduledActs(of: channel.id, ended: 0) {
+      try end(act.id, .cancelled, at: now, by: actor.name)
+      try audit(act.cancellation, by: actor, now: now)
+    }
+  }
+
+  /// Deletes the oldest ended acts of a channel; the audit trail has them.
+  func forgetEndedActs(of channel: Int64) throws(StoreError) {
+    try run(
+      """
+      DELETE FROM scheduled_act WHERE id IN (
+        SELECT id FROM scheduled_act WHERE channel_id = ? AND state <> 'waiting' ORDER BY ended_at DESC, id DESC
+        LIMIT -1 OFFSET ?)
+      """, channel, ScheduleLimits.ended)
+  }
+
+  /// The ids of the acts that are due, in the order in which they are carried out.
+  func dueActs(at now: Int64) throws(StoreError) -> [Int64] {
+    try all(
+      "SELECT id FROM scheduled_act WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, id", now
+    ) { $0.get(0, as: Int64.self) }
+  }
+
+  func dueAct(_ id: Int64) throws(StoreError) -> DueAct? {
+    guard let act = try scheduledAct(id) else { return nil }
+    return try first("SELECT route, request FROM scheduled_act WHERE id = ? AND state = 'waiting'", id) {
+      DueAct(act: act, route: $0.get(0), request: $0.get(1))
+    }
+  }
+
+  func scheduledAct(_ id: Int64, of channel: Int64? = nil) throws(StoreError) -> ScheduledAct? {
+    try first(
+      """
+      SELECT s.id, a.name, c.name, s.act, s.summary, s.due_at, s.created_at, s.token_id, s.author, s.address, s.state,
+        s.ended_at, s.ended_by, s.version, s.code, s.reason
+      FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id JOIN app AS a ON a.id = c.app_id
+      WHERE s.id = ?1 AND (?2 IS NULL OR s.channel_id = ?2)
+      """, id, channel, read: ScheduledAct.init)
+  }
+
+  func scheduledActs(of channel: Int64, ended limit: Int) throws(StoreError) -> [ScheduledAct] {
+    let waiting = try all(
+      "SELECT id FROM scheduled_act WHERE channel_id = ? AND state = 'waiting' ORDER BY due_at, id", channel
+    ) { $0.get(0, as: Int64.self) }
+    let ended = try all(
+      """
+      SELECT id FROM scheduled_act WHERE channel_id = ? AND state <> 'waiting' ORDER BY ended_at DESC, id DESC LIMIT ?
+      """, channel, limit
+    ) { $0.get(0, as: Int64.self) }
+    var acts: [ScheduledAct] = []
+    for id in waiting + ended {
+      if let act = try scheduledAct(id, of: channel) { acts.append(act) }
+    }
+    return acts
+  }
+}
+
+extension ScheduledAct {
+  init(_ row: Statement) throws(StoreError) {
+    let word: String = row.get(10)
+    guard let state = State(rawValue: word) else { throw .corruptRow(word) }
+    var end: End?
+    if !row.isNull(11) {
+      end = End(
+        at: row.get(11), by: row.get(12),
+        version: row.get(13, as: Int64?.self).map { ManifestVersion($0) })
+    }
+    self.init(
+      id: row.get(0), app: try Stored.app(row.get(1)), channel: try Stored.channel(row.get(2)),
+      act: row.get(3), summary: row.get(4), due: row.get(5), at: row.get(6), token: row.get(7),
+      author: row.get(8), address: row.get(9), state: state, end: end, code: row.get(14), reason: row.get(15),
+      unpushedAt: row.isNull(11) ? row.get(13, as: Int64?.self).map { ManifestVersion($0) } : nil)
+  }
+}

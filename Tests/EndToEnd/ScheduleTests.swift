@@ -1,0 +1,126 @@
+import Glibc
+import Manifests
+import System
+import Testing
+
+/// Acts that are scheduled, with the real program.
+@Suite("Schedules") struct ScheduleTests {
+  private static func run(_ site: Site, _ words: String...) throws -> Outcome {
+    try Outcome(try site.start(words + ["--app", "shop"]))
+  }
+
+  private static func publish(_ site: Site, _ text: String, _ more: String...) throws -> Outcome {
+    let folder = try site.scratch.folder("build-\(SHA256.of(Array(text.utf8)).hex.prefix(8))", ["a.js": text])
+    return try Outcome(
+      try site.start(
+        ["publish", folder, "--app", "shop", "--bundle", "main", "--base-url", "https://m.example.com/"]
+          + more
+      ))
+  }
+
+  /// A time so many milliseconds from now, in another zone.
+  private static func time(in milliseconds: Int64) -> String {
+    String(Timestamp.text(Clock.unixMilliseconds() + 8 * 3_600_000 + milliseconds).dropLast() + "+08:00")
+  }
+
+  private static func version(_ site: Site) throws -> String? { try site.poll()["data"]?["version"]?.string }
+
+  private static func states(_ site: Site) throws -> [String: String] {
+    let list = try JSONValue.parse(Array(try run(site, "schedule", "list", "--json").output.utf8))
+    return Dictionary(
+      uniqueKeysWithValues: (list["schedules"]?.array ?? []).map {
+        ("\($0["id"]?.integer ?? 0)", $0["state"]?.string ?? "")
+      })
+  }
+
+  @Test("A publish is made at its time, and shown before and after") func publish() throws {
+    try Site.with { (site: Site) throws in
+      #expect(try Self.publish(site, "one", "--create").exitCode == 0)
+      let scheduled = try Self.publish(site, "second", "--schedule", Self.time(in: 4000))
+      #expect(scheduled.exitCode == 0, "\(scheduled)")
+      #expect(
+        scheduled.output.contains("publish of main; `xcache schedule cancel 1 --app shop` takes it back"),
+        "\(scheduled)")
+      #expect(try Self.version(site) == "1")
+      #expect(try Self.run(site, "status").output.contains("SCHEDULED"))
+      let list = try Self.run(site, "schedule", "list").output
+      #expect(list.contains("waiting") && list.contains("publish of main"), "\(list)")
+      // What was scheduled isn't taken for live by the next publish.
+      #expect(try Self.publish(site, "meanwhile").output.contains("version 2"))
+      #expect(try Wait.until(15) { try Self.version(site) == "3" })
+      #expect(try site.poll()["data"]?["resourcemap"]?["https://m.example.com/a.js"]?["size"]?.integer == 6)
+      let show = try Self.run(site, "schedule", "show", "1").output
+      #expect(show.contains("done") && show.contains("made version 3"), "\(show)")
+      let audit = try site.run("audit", "log").output
+      #expect(audit.contains("schedule.add") && audit.contains("schedule.run"), "\(audit)")
+      #expect(try Self.run(site, "status").output.contains("SCHEDULED") == false)
+
+      let later = try Self.publish(site, "never", "--schedule", Self.time(in: 3_600_000), "--json")
+      #expect(try JSONValue.parse(Array(later.output.utf8))["scheduled"]?["id"]?.integer == 2, "\(later)")
+      #expect(try Self.run(site, "schedule", "cancel", "2").output.contains("cancelled: publish of main"))
+      let twice = try Self.run(site, "schedule", "cancel", "2")
+      #expect(twice.exitCode == 3 && twice.errors.contains("cancelled since"), "\(twice)")
+    }
+  }
+
+  @Test("A rollout's steps, a promotion and a rollback") func others() throws {
+    try Site.with { (site: Site) throws in
+      #expect(try Self.publish(site, "one", "--create").exitCode == 0)
+      #expect(try Self.publish(site, "second", "--rollout", "5%").exitCode == 0)
+      for words in [["rollout", "set", "25%"], ["rollout", "complete"]] {
+        let step = try Outcome(
+          try site.start(words + ["--schedule", Self.time(in: 2000), "--app", "shop"]))
+        #expect(step.exitCode == 0 && step.output.contains("of version 2"), "\(step)")
+      }
+      #expect(try Wait.until(15) { try Self.version(site) == "2" })
+      #expect(try Self.run(site, "log").output.contains("2"))
+      let back = try Self.run(site, "rollback", "1", "--all-bundles", "--schedule", Self.time(in: 2000))
+      #expect(back.output.contains("rollback of all bundles to version 1"), "\(back)")
+      #expect(try Wait.until(15) { try Self.version(site) == "3" })
+      let frozen = try Self.publish(site, "third", "--schedule", Self.time(in: 2000))
+      #expect(frozen.exitCode == 0)
+      #expect(try Self.run(site, "channel", "freeze", "-m", "sale").exitCode == 0)
+      #expect(try Wait.until(15) { try Self.states(site)["4"] == "failed" })
+      let status = try Self.run(site, "status").output
+      #expect(status.contains("FAILED") && status.contains("is frozen"), "\(status)")
+    }
+  }
+
+  @Test("Whenever the process ends around the time, each act is done once") func killed() throws {
+    let site = try Site()
+    #expect(try Self.publish(site, "one", "--create").exitCode == 0)
+    var expected: Int64 = 1
+    for (round, delay) in [0, 500, 900, 1100].enumerated() {
+      let due = Clock.unixMilliseconds() + 9000
+      for number in 0..<2 {
+        let scheduled = try Self.publish(
+          site, "round \(round) \(number)", "--schedule", Self.time(in: due - Clock.unixMilliseconds()),
+          "--now")
+        #expect(scheduled.exitCode == 0, "\(scheduled)")
+      }
+      expected += 2
+      let left = due - Clock.unixMilliseconds() + Int64(delay)
+      if left > 0 { Clock.sleep(for: .milliseconds(left)) }
+      try site.crash()
+      #expect(try Wait.until(15) { try Self.states(site).values.allSatisfy { $0 == "done" } })
+      #expect(try Self.version(site) == "\(expected)")
+    }
+    let rows = try site.run("audit", "verify")
+    #expect(rows.exitCode == 0, "\(rows)")
+    try site.seeOff()
+  }
+
+  @Test("What is late is done right after the start, and gc keeps what it needs") func late() throws {
+    try Site.with { (site: Site) throws in
+      #expect(try Self.publish(site, "one", "--create").exitCode == 0)
+      #expect(try Self.publish(site, "second", "--schedule", Self.time(in: 2500)).exitCode == 0)
+      #expect(try Outcome(try site.start(["gc", "--keep-versions", "1", "--keep-days", "0"])).exitCode == 0)
+      site.server.signal(SIGTERM)
+      #expect(try site.server.wait() == 0)
+      Clock.sleep(for: .milliseconds(3000))
+      try site.start()
+      #expect(try Wait.until(10) { try Self.version(site) == "2" })
+      #expect(try site.poll()["data"]?["resourcemap"]?["https://m.example.com/a.js"]?["size"]?.integer == 6)
+    }
+  }
+}
