@@ -96,7 +96,7 @@ import Testing
     "archive", "audit", "blocked", "clashes", "damaged", "divergent", "disk-full", "duplicate-url",
     "no-address", "no-pages", "nothing-left",
     "page-failed", "purged", "smoke", "still-live", "stopped",
-    "unfit-file", "unknown-outcome", "unreadable",
+    "schedule-over", "too-many-freezes", "too-many-schedules", "unfit-file", "unknown-outcome", "unreadable",
   ]
 
   @Test("Each kind of fault has one exit code, in every command, and the guide's table says which")

@@ -56,7 +56,7 @@ import Testing
       #expect(back.exitCode == 0 && back.output.contains("took back the freeze"), "\(back)")
       let twice = try Self.run(site, "channel", "thaw", "--planned", "2")
       #expect(twice.exitCode == 1 && twice.errors.contains("no planned freeze 2"), "\(twice)")
-      let audit = try site.run("audit", "log").output
+      let audit = try site.run("audit", "log", "--limit", "500", "--all").output
       #expect(audit.contains("channel.freeze") && audit.contains("channel.thaw"), "\(audit)")
     }
   }

@@ -37,6 +37,26 @@ import Testing
     }
   }
 
+  @Test("An unpublish that doesn't reach a candidate says so; setting what is set already is no failure")
+  func besideRollout() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
+      try site.publish(
+        ["chat.html": "<!doctype html><meta charset=utf-8>"], as: "chat", base: Site.base + "/chat",
+        "--rollout",
+        "10%")
+      let unpublish = ["unpublish", "--app", "shop", "--bundle", "chat"]
+      let refused = try Outcome(site.start(unpublish))
+      #expect(refused.exitCode == 3 && refused.errors.contains("rollout halt"), "\(refused)")
+      let halt = ["rollout", "halt", "--app", "shop", "-m", "reason"]
+      #expect(try Outcome(site.start(halt)).exitCode == 0)
+      #expect(try Outcome(site.start(unpublish)).exitCode == 0)
+      let set = ["channel", "set", "--app", "shop", "--public-url", site.url]
+      let same = try Outcome(site.start(set))
+      #expect(same.exitCode == 0 && same.output.contains("nothing changed"), "\(same)")
+    }
+  }
+
   @Test(
     "A step back to nothing is refused, and a version that is named is taken; patterns that match nothing are told"
   )

@@ -5,7 +5,8 @@ struct Hints: Sendable {
   private var given: [(option: String, value: String)] = []
   /// The folder that this command was given, for those that check it.
   private var folder: String?
-  private var isAboutPrefetch = false
+  /// `prefetch` or `policy`, whose documents have versions and a log of their own.
+  private var document: String?
 
   /// No hint needs anything.
   init() {}
@@ -18,8 +19,12 @@ struct Hints: Sendable {
     let options = command.options + Command.common
     let rest = words[..<place] + words[(place + 1)...]
     guard let arguments = try? Arguments(rest, options: options, environment: [:]) else { return }
-    isAboutPrefetch = command.name == "prefetch"
-    if ["check", "publish"].contains(command.name) { folder = arguments.operands.first }
+    if ["prefetch", "policy"].contains(command.name) { document = command.name }
+    if ["check", "publish"].contains(command.name) {
+      folder = arguments.operands.first
+      // Without it, references are checked in another way.
+      if folder != nil, let base = arguments.all("base-url").first { given.append(("base-url", base)) }
+    }
     for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
       // A channel that is copied from is the one whose versions are in question.
       // With --if-version, those of the other one.
@@ -33,7 +38,7 @@ struct Hints: Sendable {
 
   /// Returns the text with every command in it completed.
   func completed(_ text: String) -> String {
-    guard !given.isEmpty || isAboutPrefetch || folder != nil, text.utf8.contains(UInt8(ascii: "`")) else {
+    guard !given.isEmpty || document != nil || folder != nil, text.utf8.contains(UInt8(ascii: "`")) else {
       return text
     }
     return text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
@@ -42,8 +47,7 @@ struct Hints: Sendable {
   }
 
   private func line(_ line: String) -> String {
-    // The prefetch config has versions of its own.
-    let line = isAboutPrefetch && line == "xcache log" ? "xcache prefetch log" : line
+    let line = line == "xcache log" ? document.map { "xcache \($0) log" } ?? line : line
     let words = line.split(separator: " ").map(String.init)
     guard words.count > 1, words[0] == "xcache",
       let command = XCache.commands.first(where: { $0.name == words[1] })
@@ -73,6 +77,7 @@ struct Hints: Sendable {
     // Elsewhere they restrict what the command is about, such as the copies of `mirror`.
     case "app", "channel":
       option.environment != nil && !(command.name == "channel" && ["list", "default-app"].contains(act))
+    case "base-url": command.name == "check"
     // `restore` creates another folder, and `backup` names its own.
     case "data": ["doctor", "gc", "token"].contains(command.name)
     default: true

@@ -31,12 +31,17 @@ import Testing
   @Test func theFolderIsCheckedAgain() {
     let hints = Hints(["publish", "my site", "--app", "shop"])
     #expect(hints.completed("`xcache check --all`") == "`xcache check --all 'my site'`")
+    let based = Hints(["publish", "dist", "--base-url", "https://m.org/a/"])
+    #expect(
+      based.completed("`xcache check --all`") == "`xcache check --all dist --base-url https://m.org/a/`")
+    #expect(based.completed("`xcache publish`") == "`xcache publish`")
     #expect(Hints(["publish"]).completed("`xcache check --all`") == "`xcache check --all`")
   }
 
   @Test func thePrefetchConfigHasItsOwnLog() {
     let hints = Hints(["prefetch", "rollback", "--to", "9", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache prefetch log --app shop`")
+    #expect(Hints(["policy", "show", "--version", "3"]).completed("`xcache log`") == "`xcache policy log`")
   }
 
   @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {

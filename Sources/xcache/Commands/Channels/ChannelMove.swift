@@ -13,8 +13,10 @@ enum ChannelMove {
       publicURL: url, message: try arguments.text("message"), breakGlass: try arguments.breakGlass(),
       dryRun: true)
     if !arguments.has("dry-run") {
-      guard try arguments.has("yes") || isConfirmed(request, channel, remote, arguments, terminal) else {
-        return .refused
+      let plan = try remote.api.rebase(request, of: channel).value
+      // Nothing to ask about: a script that sets it again isn't refused.
+      if plan.was != plan.publicURL, !arguments.has("yes") {
+        guard try isConfirmed(plan, channel, arguments, terminal) else { return .refused }
       }
       request.dryRun = false
     }
@@ -30,12 +32,10 @@ enum ChannelMove {
   }
 
   private static func isConfirmed(
-    _ request: RebaseRequest, _ channel: ChannelAddress, _ remote: RemoteOrigin, _ arguments: Arguments,
-    _ terminal: Terminal
+    _ plan: RebaseAnswer, _ channel: ChannelAddress, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> Bool {
     let words = "--yes moves it without asking, --dry-run only shows the cost"
     if arguments.has("json") { throw UsageError("with --json nothing can be asked: \(words)") }
-    let plan = try remote.api.rebase(request, of: channel).value
     for line in lines(plan, channel, dryRun: true, terminal) { terminal.note(line) }
     guard
       let isConfirmed = try terminal.confirms(

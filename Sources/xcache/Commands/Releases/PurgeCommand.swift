@@ -156,6 +156,11 @@ enum PurgeCommand {
         lines.append("where a URL ends with *, purge all that begins so: there are too many zips to list")
       }
     }
+    if !terminal.isQuiet, answer.channels.isEmpty, answer.urls.isEmpty {
+      lines.append(
+        "no URL of them is known: if a CDN may have cached them, find their URLs in its log, and purge them there"
+      )
+    }
     if !terminal.isQuiet, !answer.dryRun {
       lines.append(
         "run `xcache mirror` with each copy's --to to remove them there, too, and replace the secret: who has seen it keeps it"

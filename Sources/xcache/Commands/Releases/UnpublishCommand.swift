@@ -43,6 +43,13 @@ enum UnpublishCommand {
       return .done
     }
     guard release.isChanged else {
+      if let open = try? remote.api.overview(of: remote.address).value.rollout {
+        throw Failure(
+          "nothing changed: version \(open.full), which all devices follow that aren't in the rollout, has no such bundle; if the "
+            + "candidate, version \(open.version), has it, `xcache rollout halt -m \"reason\"` takes it back",
+          code: .refused,
+          name: "rollout-open")
+      }
       terminal.say("nothing changed: version \(release.version) has no such bundle")
       return .done
     }
