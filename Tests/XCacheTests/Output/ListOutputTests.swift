@@ -39,7 +39,8 @@ import Testing
     }
     #expect(lines(0) == [] && lines(12).count == 12)
     #expect(lines(1) == ["f12: warning: the file is empty: build again, or exclude it [empty]"])
-    #expect(lines(13).count == 13 && lines(13).last == "… and 1 more warning; `xcache check --all` lists them all")
+    #expect(
+      lines(13).count == 13 && lines(13).last == "… and 1 more warning; `xcache check --all` lists them all")
     #expect(lines(14).last == "… and 2 more warnings; `xcache check --all` lists them all")
   }
 
