@@ -95,6 +95,8 @@ extension StoreError: CustomStringConvertible {
       "the bytes of \(digests.count) files are not stored; upload them, then commit again"
     case .purged(let purges): Self.purgedMessage(purges)
     case .notPurged(let sha256): "\(sha256) isn't purged; `xcache purge list` shows what is"
+    case .unseenPlace(let place, let reason):
+      "\(place) can't be looked through for purged bytes: \(reason)"
     case .stillLive(let sha256):
       "\(sha256) was released again while it was being purged; run the same purge once more"
     case .unknownContent(let name):

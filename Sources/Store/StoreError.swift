@@ -64,6 +64,8 @@ package enum StoreError: Error, Sendable {
   case notPurged(SHA256)
   /// Thrown when bytes to be purged were released once more meanwhile.
   case stillLive(SHA256)
+  /// Thrown when the place of pushed files can't be looked through for purged bytes.
+  case unseenPlace(place: String, reason: String)
   /// Thrown when nothing stored has this URL or digest.
   case unknownContent(String)
   /// Thrown when a URL has had several contents.

@@ -55,7 +55,8 @@ REPLACED = {
         (f"xcache login {ORIGIN}", "xcache login {url} --token-file data/admin.token"),
         ("'yesterday 14:05'", "$then"), ("--map https://test.m", "--map https://test.m")],
     "docs/guide-commands.md": [
-        ("xcache publish …", "publish"), ("552 553", "1 2"), ("show 553", "show 2"), ("2026-11-19T14:05+08:00", "$then"),
+        ("xcache publish …", "publish"), ('xcache publish -m "the sale"', 'publish -m "the sale"'), ("2026-12-01T02:00+08:00", "$later"),
+        ("2026-12-24T00:00+01:00", "$from"), ("2027-01-02T08:00+01:00", "$to"), ("552 553", "1 2"), ("show 553", "show 2"), ("2026-11-19T14:05+08:00", "$then"),
         ("s3://bucket/hxm", "www2"), (ORIGIN, "{url}"), (CDN, "www"), ("/srv/new", "new"), ("/srv/www", "www"),
         ("/var/lib/xcache-new", "restored"), ("/var/lib/xcache", "data"), ("/srv/xcache", "data"), ("/backup/xcache", "backup"),
         ("127.0.0.1:9000", "127.0.0.1:{port}"), ('"127.0.0.1", 9000', '"127.0.0.1", {port}')],
@@ -78,7 +79,7 @@ BEFORE = {
         "$ xcache status": "change 2; sleep 1.1; then=$(date -u +%Y-%m-%dT%H:%M:%SZ); sleep 1.1; xcache publish\n"},
     "docs/guide-commands.md": {
         "xcache publish": "export XCACHE_APP=shop; " + TWO_VERSIONS, "xcache policy": FILES, "$ xcache check": BROKEN, '"check"': MENDED,
-        "xcache rollback": "change 3; publish; " + TEST_CHANNEL + "xcache mirror --data data --to www\n",
+        "xcache rollback": "day() { date -u -d \"$1 days\" +%Y-%m-%dT%H:%MZ; }; later=$(day 2); from=$(day 5); to=$(day 9); change 3; publish; " + TEST_CHANNEL + "xcache mirror --data data --to www\n",
         "$ xcache mirror": "xcache channel thaw --app shop\n"},
     "deploy/OPERATIONS.md": {"xcache mirror": TWO_VERSIONS},
     "docs/openapi/README.md": {"curl": TWO_VERSIONS},

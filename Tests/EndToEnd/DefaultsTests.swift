@@ -14,7 +14,7 @@ import Testing
       ["next", "--bundle", "more", "--base-url", "https://m.example.com/more", "--now", "--create"]
     ],
     "pull": [["--to", "device", "--force"]], "rollback": [["--bundle", "main", "--steps", "1"]],
-    "rollout": [["show"]],
+    "rollout": [["show"]], "schedule": [["list"]],
     "show": [[]], "status": [[]], "unpublish": [["--bundle", "more"]], "web": [["init", "--dir", "next"]],
   ]
 

@@ -252,6 +252,13 @@ import Testing
       #expect(
         try Wait.until(30) { try Self.files(with: Self.secret, below: place.path).isEmpty },
         "\(site.server.standardError)")
+      // The rest is removed by a thread of its own, which says so.
+      var said = -1
+      _ = Wait.until(10) {
+        defer { said = site.server.standardError.utf8.count }
+        Clock.sleep(for: .milliseconds(1000))
+        return said == site.server.standardError.utf8.count
+      }
     }
   }
 

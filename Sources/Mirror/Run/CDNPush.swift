@@ -99,14 +99,25 @@ package final class CDNPush: Sendable {
       urls.lazy.compactMap { url in
         DownloadPlace(url)?.path.filePath ?? DeltaPath(download: url)?.text ?? PackPath(download: url)?.text
       })
-    let taint = try PushTaint(purged, store)
     let listed = try listing()
+    // After the listing: what is released during it is no leftover.
+    let taint = try PushTaint(purged, store)
     let found = listed.filter { known.contains($0) || taint.covers($0) }
     guard case .s3 = target else { return found }
     // A store may list an object late; it is asked for what is known.
     let asked = known.subtracting(listed).sorted()
     let sizes = try target.pushDestination(0).sizes(of: asked)
     return found + zip(asked, sizes).filter { $0.1 != nil }.map(\.0)
+  }
+
+  private func forgetPacks(_ paths: [String]) throws(StoreError) {
+    let packs = paths.compactMap { PackPath(text: $0) }
+    if packs.isEmpty { return }
+    for channel in try store.channels() {
+      for pack in packs where pack.channel == channel.name && pack.app == channel.app {
+        try store.derived.forgetPush(pack, of: channel.id)
+      }
+    }
   }
 
   private func listing() throws(MirrorError) -> [String] {
@@ -131,6 +142,8 @@ package final class CDNPush: Sendable {
     defer { try? target.sweepPush(number) }
     try destination.remove(paths)
     try destination.sync()
+    // A pack that is needed after all is pushed again before it is offered.
+    try MirrorError.store { () throws(StoreError) in try forgetPacks(paths) }
   }
 
   /// Checks, before a folder is written to, that it is the one that the records are about; a missing one isn't made.
@@ -204,8 +217,9 @@ extension CDNPush {
     let purges = try MirrorError.store { () throws(StoreError) in try store.purges() }
     var purged: [String] = []
     if !purges.isEmpty {
+      let listed = try listing(of: place)
       let taint = try PushTaint(Set(purges.map(\.sha256)), store)
-      purged = try listing(of: place).filter(taint.covers).sorted()
+      purged = listed.filter(taint.covers).sorted()
     }
     return Findings(
       count: files.count, lost: zip(files, sizes).filter { $0.size != $1 }.map(\.0.path), purged: purged)
@@ -215,36 +229,32 @@ extension CDNPush {
 /// Decides which files at a place of pushed files have purged bytes, or may have them inside.
 private struct PushTaint {
   private let taint: Taint
-  /// What each channel's packs at the place may be, by the part of the path that is theirs.
-  private let packs: [String: (versions: Set<ManifestVersion>, stored: [PackPath])]
+  /// The packs that may be at the place, by the part of the path that is their channel's.
+  private let packs: [String: Set<String>]
 
   init(_ purged: Set<SHA256>, _ store: Store) throws(MirrorError) {
     taint = Taint(purged)
     packs = try MirrorError.store { () throws(StoreError) in try Self.packs(in: store) }
   }
 
-  private static func packs(in store: Store) throws(StoreError) -> [String: (
-    versions: Set<ManifestVersion>, stored: [PackPath]
-  )] {
-    let stored = try store.derived.packs()
-    var packs: [String: (versions: Set<ManifestVersion>, stored: [PackPath])] = [:]
+  private static func packs(in store: Store) throws(StoreError) -> [String: Set<String>] {
+    let kept = try store.packsOfKeptVersions()
+    var packs: [String: Set<String>] = [:]
     for channel in try store.channels() {
-      packs["\(channel.name.space)/\(channel.app)"] = (
-        Set(try store.keptVersions(of: channel)),
-        stored.filter { $0.channel == channel.id }.map { $0.pack.path(of: channel) }
-      )
+      packs["\(channel.name.space)/\(channel.app)"] = Set(
+        (kept[channel.id] ?? []).map { $0.path(of: channel).text })
     }
     return packs
   }
 
   func covers(_ path: String) -> Bool { taint.isOf(path) || isStalePack(path) }
 
-  /// Whether a pack leads from or to a version that isn't kept, or wasn't made: a refused release's number is given again.
+  /// Whether a pack of this origin leads from or to a version that isn't kept, or wasn't made. Another origin's may be at the same
+  /// place.
   private func isStalePack(_ path: String) -> Bool {
-    guard let pack = PackPath(text: path) else { return false }
-    guard let known = packs["\(pack.channel.space)/\(pack.app)"], known.versions.contains(pack.base),
-      known.versions.contains(pack.version)
-    else { return true }
-    return known.stored.contains { $0.base == pack.base && $0.version == pack.version && $0 != pack }
+    guard let pack = PackPath(text: path), let known = packs["\(pack.channel.space)/\(pack.app)"] else {
+      return false
+    }
+    return !known.contains(path)
   }
 }

@@ -120,7 +120,7 @@ struct DeltaSearch: Sendable {
           try store.derived.reject(bases.map(\.sha256), for: target.sha256)
           return false
         }
-        try store.derived.keep(delta.coded, of: target.sha256, on: delta.base)
+        guard try store.keep(delta.coded, of: target.sha256, on: delta.base) else { return false }
         counters.made(bytes: delta.coded.count)
         return true
       } catch {

@@ -228,6 +228,11 @@ struct PackBuilder: Sendable {
       return .noSpace(parts.size)
     }
     let pack = try store.derived.keep(parts, ends, of: channel)
+    // Looked at once the file is there: whoever removes a version later finds the file.
+    guard try store.wants(ends, of: channel) else {
+      try store.derived.drop(pack, of: channel)
+      return .otherFiles
+    }
     counters.made(bytes: pack.size)
     return .kept(pack)
   }

@@ -56,35 +56,61 @@ final class PurgeService: Sendable {
     }
   }
 
-  /// Does what earlier purges left.
-  func finish() {
+  /// Removes what earlier purges left in the data folder; at the start before anything is answered.
+  func removeLeft() {
     do throws(StoreError) {
-      try checkPlace()
-      for sha256 in try store.unfinishedPurges() {
-        try store.removeFiles(of: sha256)
-        try withdraw(sha256)
-        try store.endPurge(sha256)
-        log("the rest of the purged bytes \(sha256) is removed")
-      }
-      state.withLock { $0 = State(isPlaceChecked: $0.isPlaceChecked) }
+      for sha256 in try store.unfinishedPurges() { try store.removeFiles(of: sha256) }
     } catch {
-      failed(error)
+      log("error: purged bytes are still being removed: \(error)")
     }
+  }
+
+  /// Does what earlier purges left. The data folder first: the place of pushed files may be away, and one purge waits for no other.
+  func finish() {
+    var fault: StoreError?
+    do throws(StoreError) {
+      for sha256 in try store.unfinishedPurges() { try store.removeFiles(of: sha256) }
+      try checkPlace()
+    } catch {
+      fault = error
+    }
+    do throws(StoreError) {
+      for sha256 in try store.unfinishedPurges() {
+        do throws(StoreError) {
+          try store.removeFiles(of: sha256)
+          try withdraw(sha256)
+          try store.endPurge(sha256)
+          log("the rest of the purged bytes \(sha256) is removed")
+        } catch {
+          // Lifted meanwhile.
+          if case .notPurged = error { continue }
+          fault = error
+        }
+      }
+    } catch {
+      fault = error
+    }
+    if let fault { return failed(fault) }
+    state.withLock { $0 = State(isPlaceChecked: $0.isPlaceChecked) }
   }
 
   private func failed(_ error: any Error) {
     state.withLock { state in
       state = State(isPlaceChecked: state.isPlaceChecked, failedAt: Clock.monotonicNanoseconds())
     }
-    log("error: purged bytes are still being removed: \(error)")
+    log("error: what purges left can't be removed yet, and is tried again every minute: \(error)")
   }
 
   /// Looks once for purged bytes at the place of pushed files; what is there is removed like the rest of a purge.
   private func checkPlace() throws(StoreError) {
     guard let push, !state.withLock({ $0.isPlaceChecked }) else { return }
     let purged = try store.purges().map(\.sha256)
-    let found = try purged.isEmpty ? [] : push.find(Set(purged), [])
-    if !found.isEmpty { try store.reopen(purged) }
+    do throws(StoreError) {
+      let found = try purged.isEmpty ? [] : push.find(Set(purged), [])
+      if !found.isEmpty { try store.reopen(purged) }
+    } catch .pushFailed(let place, let reason) {
+      throw .unseenPlace(place: place, reason: reason)
+    }
     state.withLock { $0.isPlaceChecked = true }
   }
 
@@ -95,6 +121,8 @@ final class PurgeService: Sendable {
     guard let push else { return }
     do throws(StoreError) {
       let paths = try push.find([sha256], try store.purgePlan(sha256).earlier)
+      // Lifted, and perhaps published again, while the place was listed.
+      guard try store.isPurged(sha256) else { throw StoreError.notPurged(sha256) }
       try store.note(pushed: paths, with: sha256)
       try push.remove(paths)
     } catch .pushFailed(let place, let reason) {

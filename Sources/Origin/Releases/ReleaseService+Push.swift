@@ -7,8 +7,8 @@ extension ReleaseService {
   func commitWithPush<Outcome>(
     _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
-    guard let push else { return try commitWithPack(commit) }
     do throws(StoreError) {
+      guard let push else { return try commitWithPack(commit) }
       let (outcome, made) = try pushing(push, commit)
       for made in made { notePushed(made) }
       return outcome

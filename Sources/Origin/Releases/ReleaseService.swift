@@ -43,6 +43,7 @@ final class ReleaseService: Sendable {
     self.log = log
     staged = StagedReleases(log: log)
     purges = PurgeService(store: store, push: push, log: log)
+    purges.removeLeft()
   }
 
   /// Begins to make a release's deltas and to work out its cost for devices, or joins a preparation in progress.

@@ -19,7 +19,55 @@ package struct PackEnds: Hashable, Sendable {
   }
 
   /// Identifies both manifests.
-  fileprivate var key: SHA256 { SHA256.of(baseDigest.bytes + digest.bytes) }
+  var key: SHA256 { Self.key(baseDigest, digest) }
+
+  static func key(_ base: SHA256, _ version: SHA256) -> SHA256 { SHA256.of(base.bytes + version.bytes) }
+}
+
+extension Store {
+  /// Whether a pack is still wanted once it is made: a purge may have removed one of its versions meanwhile, or another release may
+  /// have been given the number. The newer version may still be on its way.
+  package func wants(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
+    try connections.reading { (db) throws(StoreError) in
+      func digest(_ version: ManifestVersion) throws(StoreError) -> SHA256? {
+        try db.value(
+          SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel,
+          version.number)
+      }
+      guard try digest(ends.base) == ends.baseDigest else { return false }
+      if let digest = try digest(ends.version) { return digest == ends.digest }
+      let newest =
+        try db.value(Int64?.self, "SELECT max(version) FROM release WHERE channel_id = ?", channel) ?? nil
+      return ends.version.number > newest ?? 0
+    }
+  }
+
+  /// The packs between kept versions, by the channel's row.
+  package func packsOfKeptVersions() throws(StoreError) -> [Int64: [StoredPack]] {
+    let rows = try derived.packEnds()
+    let digests = try connections.reading { (db) throws(StoreError) in try ReleaseRow.digests(in: db) }
+    var packs: [Int64: [StoredPack]] = [:]
+    for (channel, row) in rows {
+      let known = digests[channel] ?? [:]
+      guard let base = known[row.pack.base.number], let version = known[row.pack.version.number],
+        row.key == PackEnds.key(base, version)
+      else { continue }
+      packs[channel, default: []].append(row.pack)
+    }
+    return packs
+  }
+}
+
+extension ReleaseRow {
+  /// The digest of every kept version, by the channel's row.
+  static func digests(in db: Database) throws(StoreError) -> [Int64: [Int64: SHA256]] {
+    var digests: [Int64: [Int64: SHA256]] = [:]
+    try db.each("SELECT channel_id, version, digest FROM release") { row in
+      digests[row.get(0, as: Int64.self), default: [:]][row.get(1, as: Int64.self)] = row.get(
+        2, as: SHA256.self)
+    }
+    return digests
+  }
 }
 
 /// A stored pack.
@@ -97,6 +145,43 @@ extension DerivedStore {
         channel,
         pack.base.number, pack.version.number, pack.sha256)
     }
+  }
+
+  /// Forgets that a pack was pushed: it was removed there.
+  package func forgetPush(_ path: PackPath, of channel: Int64) throws(StoreError) {
+    try work { (db) throws(StoreError) in
+      try db.run(
+        """
+        UPDATE pack SET pushed = 0 WHERE channel_id = ?1 AND base = ?2 AND version = ?3
+        AND substr(hex(sha256), 1, 16) = ?4
+        """, channel, path.base.number, path.version.number, path.mark.uppercased())
+    }
+  }
+
+  /// All packs, with what identifies the manifests that each was made from.
+  func packEnds() throws(StoreError) -> [(channel: Int64, row: (pack: StoredPack, key: SHA256))] {
+    try work { (db) throws(StoreError) in
+      try db.all(
+        "SELECT channel_id, base, version, sha256, size, pushed, ends FROM pack WHERE sha256 IS NOT NULL"
+      ) {
+        row in
+        (
+          channel: row.get(0, as: Int64.self),
+          row: (
+            StoredPack(
+              base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
+              isPushed: row.get(5, as: Int64.self) != 0), row.get(6, as: SHA256.self)
+          )
+        )
+      }
+    }
+  }
+
+  /// Removes a pack's file and row.
+  package func drop(_ pack: StoredPack, of channel: Int64) throws(StoreError) {
+    let path = path(of: pack, channel)
+    try forgetFiles([path])
+    try StoreError.disk { () throws(SystemError) in try removeFile(path) }
   }
 
   /// Opens a stored pack and checks its bytes; nil if there is none.

@@ -229,10 +229,26 @@ extension Store {
   }
 
   /// Removes every file that has purged bytes, or that was made of them.
+  ///
+  /// In a turn of the writer: nobody can lift the purge and publish the bytes again between the look and the removal.
   package func removeFiles(of purged: SHA256) throws(StoreError) {
-    try blobs.erase(purged)
+    try connections.transaction { (db) throws(StoreError) in
+      guard try db.isPurged(purged), try BlobRow.find(purged, in: db) == nil else { return }
+      try blobs.erase(purged)
+    }
     _ = try removeUnneededDerived()
     changes.changed()
+  }
+
+  /// Stores a delta, unless it leads from or to purged bytes: a purge that came while it was made had looked before its file was there.
+  /// - Returns: false if it isn't stored.
+  package func keep(_ delta: [UInt8], of target: SHA256, on base: SHA256) throws(StoreError) -> Bool {
+    try derived.keep(delta, of: target, on: base)
+    guard blobs.isPurged(target) || blobs.isPurged(base) else { return true }
+    let path = derived.deltaFile(target, on: base)
+    try derived.forgetFiles([path])
+    try StoreError.disk { () throws(SystemError) in try derived.removeFile(path) }
+    return false
   }
 
   /// The purges whose files may not all be removed yet: an earlier process ended, or a disk or a store of pushed files failed.
@@ -255,21 +271,31 @@ extension Store {
     }
   }
 
+  /// Whether bytes are refused.
+  package func isPurged(_ sha256: SHA256) throws(StoreError) -> Bool {
+    try connections.reading { (db) throws(StoreError) in try db.isPurged(sha256) }
+  }
+
   /// Notes files that were pushed and have purged bytes, by their paths: under the public URLs of the channels with the path's space,
   /// or of all where there is none, since the channel's first release may have been refused.
   package func note(pushed paths: [String], with sha256: SHA256) throws(StoreError) {
     if paths.isEmpty { return }
     try connections.transaction { (db) throws(StoreError) in
+      guard try db.isPurged(sha256) else { throw .notPurged(sha256) }
+      let all = try db.all("SELECT sha256 FROM purge") { $0.get(0, as: SHA256.self) }
       var bases: [String: Set<String>] = [:]
       for channel in try db.channels() + db.channels(removed: true) {
         bases[channel.name.space, default: []].formUnion(try db.publicURLs(of: channel).map(\.text))
       }
-      let all = bases.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+      let anyBase = bases.values.reduce(into: Set<String>()) { $0.formUnion($1) }
       for path in paths {
         // As in a URL, where a name's percent signs are escaped once more.
         let inURL = path.replacing("%", with: "%25")
-        let urls = (bases[String(path.prefix { $0 != "/" })] ?? all).map { "\($0)/\(inURL)" }
-        try db.note(urls, with: sha256, areDownloads: true)
+        let urls = (bases[String(path.prefix { $0 != "/" })] ?? anyBase).map { "\($0)/\(inURL)" }
+        // A pack may have the bytes of any purge.
+        for purged in PackPath(text: path) == nil ? [sha256] : all {
+          try db.note(urls, with: purged, areDownloads: true)
+        }
       }
     }
   }
@@ -326,6 +352,8 @@ extension BlobStore {
   }
 
   func allow(_ sha256: SHA256) { state.withLock { $0.purged[sha256] = nil } }
+
+  func isPurged(_ sha256: SHA256) -> Bool { state.withLock { $0.purged[sha256] != nil } }
 
   /// - Throws: `purged`.
   func refusePurged(_ digests: some Sequence<SHA256>) throws(StoreError) {

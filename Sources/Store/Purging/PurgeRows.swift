@@ -147,9 +147,7 @@ extension Database {
       }
     }
     // Somebody may have lifted it meanwhile.
-    guard try value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil else {
-      throw .notPurged(sha256)
-    }
+    guard try isPurged(sha256) else { throw .notPurged(sha256) }
     try noteURLs(of: plan)
     for use in plan.uses {
       for version in use.versions {
@@ -189,6 +187,11 @@ extension Database {
 }
 
 extension Database {
+  /// Whether bytes are refused.
+  func isPurged(_ sha256: SHA256) throws(StoreError) -> Bool {
+    try value(Int64.self, "SELECT 1 FROM purge WHERE sha256 = ?", sha256) != nil
+  }
+
   /// The digests of all bytes that are refused.
   func forbiddenDigests() throws(StoreError) -> Set<SHA256> {
     Set(try all("SELECT sha256 FROM purge") { $0.get(0, as: SHA256.self) })

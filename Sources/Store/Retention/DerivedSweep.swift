@@ -12,10 +12,11 @@ struct DerivedSweep {
     // waiting file there.
     let files = try files()
     let packs = try store.derived.packs()
+    let ends = try PackRows(store.derived)
     let known = try store.derived.known()
     let waiting = store.blobs.waitingNames
     let (rows, releases) = try store.connections.reading { (db) throws(StoreError) in
-      (Set(try BlobRow.names(in: db).map(\.hex)), try Releases(db))
+      (Set(try BlobRow.names(in: db).map(\.hex)), try Releases(db, ends))
     }
     let blobs = waiting.union(rows)
     try store.derived.forget(known, keeping: blobs)
@@ -44,9 +45,34 @@ struct DerivedSweep {
 
   /// The files that could be removed if these were the only blobs and versions, by channel id.
   func unneeded(blobs: Set<String>, versions: [String: Set<Int64>]) throws(StoreError) -> [String] {
-    var releases = try store.connections.reading { (db) throws(StoreError) in try Releases(db) }
+    var releases = try store.connections.reading {
+      [ends = try PackRows(store.derived)] (db) throws(StoreError) in
+      try Releases(db, ends)
+    }
     releases.kept = versions
     return filter(try files(), blobs.union(store.blobs.waitingNames), releases)
+  }
+
+  /// What each pack was made from. A number alone doesn't tell: that of a release that was refused is given to the next one.
+  private struct PackRows {
+    private var rows: [String: (mark: String, key: SHA256)] = [:]
+
+    init(_ derived: DerivedStore) throws(StoreError) {
+      for (channel, row) in try derived.packEnds() {
+        rows["\(channel)/\(row.pack.base)-\(row.pack.version)"] = (
+          String(row.pack.sha256.hex.prefix(16)), row.key
+        )
+      }
+    }
+
+    /// Whether a pack leads from and to what these versions are, as far as is known.
+    func hold(_ pack: PackFile, _ digests: [Int64: SHA256]) -> Bool {
+      guard let row = rows["\(pack.channel)/\(pack.base)-\(pack.version)"] else { return true }
+      guard let base = digests[pack.base.number], let version = digests[pack.version.number] else {
+        return false
+      }
+      return row.mark == pack.mark && row.key == PackEnds.key(base, version)
+    }
   }
 
   /// The releases of each channel.
@@ -58,7 +84,12 @@ struct DerivedSweep {
     /// When each version was replaced by the next one, in milliseconds since 1970; those that answers lead to have no entry.
     private var replaced: [String: [Int64: Int64]] = [:]
 
-    init(_ db: Database) throws(StoreError) {
+    private let digests: [Int64: [Int64: SHA256]]
+    private let rows: PackRows
+
+    init(_ db: Database, _ rows: PackRows) throws(StoreError) {
+      self.rows = rows
+      digests = try ReleaseRow.digests(in: db)
       var last: [Int64: Int64] = [:]
       try db.each("SELECT channel_id, version, at FROM release ORDER BY channel_id, version") { row in
         let (channel, version) = (row.get(0, as: Int64.self), row.get(1, as: Int64.self))
@@ -81,6 +112,7 @@ struct DerivedSweep {
       else {
         return false
       }
+      guard rows.hold(pack, digests[pack.channel] ?? [:]) else { return false }
       guard let replaced = replaced[channel]?[pack.version.number] else { return true }
       return now - replaced < DerivedSweep.packGracePeriod
     }

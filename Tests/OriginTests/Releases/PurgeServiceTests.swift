@@ -15,6 +15,7 @@ import Testing
     let urls = Locked<Set<String>>([])
     let isDown = Locked(false)
     let duringPush = Locked<(@Sendable () -> Void)?>(nil)
+    let duringFind = Locked<(@Sendable () -> Void)?>(nil)
 
     func check() throws(StoreError) {
       if isDown.withLock({ $0 }) { throw .pushFailed(place: "/srv/www", reason: "it is away") }
@@ -29,6 +30,7 @@ import Testing
         self.urls.withLock { $0.formUnion(release.changes.compactMap(\.entry?.download)) }
       } find: { (purged, _) throws(StoreError) in
         try self.check()
+        self.duringFind.withLock { $0.take() }?()
         let uuids = Set(purged.map { ResourceUUID($0) })
         let paths = self.urls.withLock { $0 }.compactMap { DownloadPlace($0)?.path }
         return paths.filter { uuids.contains($0.uuid) }.map(\.filePath)
@@ -116,5 +118,51 @@ import Testing
     #expect(left.count == live)
     let known = try origin.store.purgePlan(Self.sha256).earlier
     #expect(pushed.subtracting(left).isSubset(of: known), "\(known)")
+  }
+
+  /// Without the place, what an ended process left is gone from the data folder before anything is answered.
+  @Test func theDataFolderWaitsForNoPlace() throws {
+    let place = Place()
+    let origin = try TestOrigin { $0.push = place.push }
+    #expect(try origin.publish(["a.js": Self.secret]).status == 201)
+    #expect(try origin.publish(["a.js": "other"]).status == 201)
+    let store = origin.store
+    try store.forbid(Self.sha256, reason: "a key", by: Actor(name: "lead", address: ""))
+    let plan = try store.purgePlan(Self.sha256)
+    try store.connections.transaction { (db) throws(StoreError) in try db.erase(plan) }
+    place.isDown.withLock { $0 = true }
+    origin.origin.api.releases.purges.finish()
+    #expect(try !Self.holdsSecret(origin))
+    #expect(try store.unfinishedPurges() == [Self.sha256])
+  }
+
+  /// Whoever lifts a purge and publishes the bytes again while its rest is being looked for keeps them.
+  @Test func whatIsLiftedWhileThePlaceIsListedStays() throws {
+    let place = Place()
+    let origin = try TestOrigin { $0.push = place.push }
+    #expect(try origin.publish(["a.js": Self.secret]).status == 201)
+    #expect(try origin.publish(["a.js": "other"]).status == 201)
+    #expect(try Self.purge(origin).status == 200)
+    let (store, actor) = (origin.store, Actor(name: "lead", address: ""))
+    try store.reopen([Self.sha256])
+    nonisolated(unsafe) let shared = try origin.another()
+    let status = Locked(0)
+    // The first look is at the whole place, the second for this purge.
+    place.duringFind.withLock { first in
+      first = {
+        place.duringFind.withLock { second in
+          second = {
+            _ = try? store.liftPurge(Self.sha256, by: actor)
+            status.withLock { $0 = (try? shared.publish(["a.js": Self.secret]).status) ?? 0 }
+          }
+        }
+      }
+    }
+    origin.origin.api.releases.purges.finish()
+    #expect(status.withLock { $0 } == 201)
+    #expect(try Self.holdsSecret(origin))
+    #expect(try store.unfinishedPurges().isEmpty)
+    #expect(place.urls.withLock { $0.contains { $0.hasSuffix("a.js") } })
+    #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 }

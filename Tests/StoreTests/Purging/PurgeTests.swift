@@ -211,6 +211,58 @@ import Testing
     #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
   }
 
+  /// A purge's rest is removed by a list that was read before: what was published again meanwhile stays.
+  @Test func whatIsNotPurgedAnyMoreStays() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let sha256 = try Self.digest()
+    try store.removeFiles(of: sha256)
+    #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
+    try store.forbid(sha256, reason: "a key", by: Self.actor)
+    try store.removeFiles(of: sha256)
+    #expect(try Kernel.status(store.folder.blob(sha256)) != nil, "a version has them")
+    _ = try store.erase(try store.purgePlan(sha256), reason: "a key", by: Self.actor)
+    #expect(try Kernel.status(store.folder.blob(sha256)) == nil)
+    _ = try store.liftPurge(sha256, by: Self.actor)
+    #expect(throws: StoreError.self) { try store.note(pushed: ["xcache/1/1/1/u/x"], with: sha256) }
+  }
+
+  /// The number of a release that was refused is given to the next one: a pack of the former is none of the latter.
+  @Test func aPackOfAnotherReleaseOfTheSameNumberGoes() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let channel = try store.channel(AppName("shop"), .online)
+    let (three, four) = (ManifestVersion(3), ManifestVersion(4))
+    let base = try #require(try store.digest(channel, at: three))
+    let right = PackEnds(
+      base: three, baseDigest: base, version: four, digest: try #require(try store.digest(channel, at: four)))
+    let wrong = PackEnds(base: three, baseDigest: base, version: four, digest: SHA256.of([1]))
+    #expect(try store.wants(right, of: channel.id) && !store.wants(wrong, of: channel.id))
+    let coming = PackEnds(
+      base: four, baseDigest: right.digest, version: ManifestVersion(5), digest: SHA256.of([1]))
+    #expect(try store.wants(coming, of: channel.id))
+    for (ends, stays) in [(wrong, false), (right, true)] {
+      let parts = PackParts(head: [1, 2], records: [], frames: ScratchFile(in: store.folder))
+      let pack = try store.derived.keep(parts, ends, of: channel.id)
+      #expect(try store.packsOfKeptVersions()[channel.id] == (stays ? [pack] : nil))
+      _ = try store.removeUnneededDerived()
+      #expect(try (Kernel.status(store.derived.packFile(pack, of: channel)) != nil) == stays)
+    }
+  }
+
+  @Test func aDeltaThatIsDoneAfterThePurgeIsNotStored() throws {
+    let scratch = Scratch()
+    let store = try Self.made(scratch)
+    let (sha256, other) = (try Self.digest(), try Sample("1").content.sha256)
+    #expect(try store.keep([1, 2, 3], of: sha256, on: other))
+    #expect(try Kernel.status(store.derived.deltaFile(sha256, on: other)) != nil)
+    try store.forbid(sha256, reason: "a key", by: Self.actor)
+    for (target, base) in [(sha256, other), (other, sha256)] {
+      #expect(try !store.keep([1, 2, 3], of: target, on: base))
+      #expect(try Kernel.status(store.derived.deltaFile(target, on: base)) == nil)
+    }
+  }
+
   @Test func aPurgeThatHoldsIsOpenedAgainForWhatWasPushed() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)

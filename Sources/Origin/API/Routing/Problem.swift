@@ -163,6 +163,7 @@ extension Problem {
       self.init(
         .conflict, "purged", words, [.init(key: "sha256", value: .strings(purges.map(\.sha256.hex)))])
     case .notPurged: self.init(.notFound, "not-purged", words)
+    case .unseenPlace: self.init(.serviceUnavailable, "not-withdrawn", words)
     case .stillLive: self.init(.conflict, "still-live", words)
     case .unknownContent: self.init(.notFound, "unknown-content", words)
     case .severalContents(_, let contents):
