@@ -67,7 +67,7 @@ struct DerivedSweep {
 
     /// Whether a pack leads from and to what these versions are, as far as is known.
     func hold(_ pack: PackFile, _ digests: [Int64: SHA256]) -> Bool {
-      guard let row = rows["\(pack.channel)/\(pack.base)-\(pack.version)"] else { return true }
+      guard let row = rows["\(pack.channel)/\(pack.base)-\(pack.version)"] else { return false }
       guard let base = digests[pack.base.number], let version = digests[pack.version.number] else {
         return false
       }
