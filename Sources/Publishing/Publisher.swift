@@ -117,7 +117,10 @@ package struct Publisher: Sendable {
     let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
     let healing = local.files(of: remote.damaged)
     let isDryRun = options.release.dryRun == true
-    let asked = Result { () throws(PublishError) in try missing(plans, healing) }
+    // Whoever wants every file read here wants that at the origin, too.
+    let asked = Result { () throws(PublishError) in
+      try missing(plans, healing, checking: options.rehash ? local : nil)
+    }
     // Fail before anything is sent.
     let found = try checking.value()
     var release = options.release
@@ -287,9 +290,10 @@ package struct Publisher: Sendable {
 
   // MARK: Origin
 
-  /// Returns the files of the plans, and of those that the origin lost, that it lacks.
-  private func missing(_ plans: [Plan], _ healing: [SHA256: HashedFile]) throws(PublishError) -> [HashedFile]
-  {
+  /// Returns the files of the plans, and of those that the origin lost, that it lacks; of all files if it is to check them.
+  private func missing(
+    _ plans: [Plan], _ healing: [SHA256: HashedFile], checking local: LocalBundles? = nil
+  ) throws(PublishError) -> [HashedFile] {
     // By URL, so that the files of a folder stay together; each content once.
     var files: [HashedFile] = []
     var seen: Set<SHA256> = []
@@ -300,10 +304,14 @@ package struct Publisher: Sendable {
     }
     for file in healing.values.sorted(by: { $0.source.location < $1.source.location })
     where seen.insert(file.digest.sha256).inserted { files.append(file) }
+    for resource in local?.bundles.flatMap(\.resources) ?? []
+    where seen.insert(resource.content.sha256).inserted { files.append(resource.file) }
     if files.isEmpty { return [] }
     // Sorted, as the origin stores them, so that its look-ups are adjacent.
     let digests = files.map(\.digest.sha256).sorted()
-    let lacking = try PublishError.asking { () throws(OriginError) in try api.missing(of: digests) }
+    let lacking = try PublishError.asking { () throws(OriginError) in
+      try api.missing(of: digests, check: local != nil)
+    }
     return files.filter { lacking.contains($0.digest.sha256) }
   }
 

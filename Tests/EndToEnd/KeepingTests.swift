@@ -129,6 +129,31 @@ import Testing
     try site.seeOff()
   }
 
+  /// Damage that only another program has seen: the origin itself takes the file for good.
+  @Test("publish --rehash has the origin read its files, and sends the damaged ones again")
+  func rehash() throws {
+    try Site.with { site in
+      let files: Files = ["a.js": "one", "b.js": "two"]
+      try site.publish(files)
+      let digest = SHA256.of(Array("one".utf8)).hex
+      let path = "\(site.data)/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))"
+      try DurableFile.write(Array("0ne".utf8), to: path)
+      let doctor = try site.run("doctor", "--deep", "--data", site.data)
+      #expect(doctor.exitCode == 1 && doctor.output.contains("publish it again with --rehash"))
+      #expect(try site.publish(files)["uploaded"]?.integer == 0)
+      let healed = try site.publish(files, "--rehash")
+      #expect(healed["uploaded"]?.integer == 1 && healed["changed"]?.bool == false, "\(healed)")
+      #expect(try DurableFile.read(path) == Array("one".utf8))
+      #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "one")
+      #expect(try site.run("doctor", "--deep", "--data", site.data).exitCode == 0)
+      #expect(try site.publish(files, "--rehash")["uploaded"]?.integer == 0)
+      // A new version that keeps the damaged file.
+      try DurableFile.write(Array("0ne".utf8), to: path)
+      #expect(try site.publish(["a.js": "one", "b.js": "three"], "--rehash")["uploaded"]?.integer == 2)
+      #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "one")
+    }
+  }
+
   @Test("doctor names what is damaged or missing, and exits with 1", arguments: [true, false])
   func doctor(isRemoved: Bool) throws {
     try Site.with { site in

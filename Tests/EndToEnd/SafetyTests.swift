@@ -112,8 +112,12 @@ import Testing
       #expect(allowed.errors.contains("--allow-secret test/fixtrue.txt names no published file"))
 
       let copy = try site.scratch.folder("www", ["other.html": "x"])
-      let first = try site.run("mirror", "--data", site.data, "--to", copy)
-      #expect(first.exitCode == 0 && first.errors.contains("such as other.html"), "\(first.errors)")
+      let refused = try site.run("mirror", "--data", site.data, "--to", copy)
+      #expect(refused.exitCode == 3 && refused.errors.contains("such as other.html"), "\(refused.errors)")
+      #expect(try Folder.textNames(copy) == ["other.html"])
+      let first = try site.run("mirror", "--data", site.data, "--to", copy, "--allow-others")
+      #expect(first.exitCode == 0, "\(first.errors)")
+      #expect(try site.run("mirror", "--data", site.data, "--to", "ftp://x/y").exitCode == 2)
       let second = try site.run("mirror", "--data", site.data, "--to", copy)
       #expect(second.exitCode == 0 && !second.errors.contains("other.html"), "\(second.errors)")
 
@@ -433,6 +437,64 @@ import Testing
       #expect(
         pushed.exitCode == 3 && pushed.errors.contains("a GitHub token") && !pushed.errors.contains(token),
         "\(config) \(pushed.output)\(pushed.errors)")
+      let bypass = try site.run(
+        "policy", "bypass", "add", "https://m.example.com/?t=\(token)", "--app", "shop")
+      #expect(bypass.exitCode != 0 && bypass.errors.contains("a GitHub token"), "\(bypass.errors)")
+      #expect(!bypass.errors.contains(token))
+    }
+  }
+
+  @Test(
+    "A device's folder isn't an origin's data folder, and a freeze's hint names the channel that isn't the default here"
+  )
+  func places() throws {
+    try Site.with { site in
+      try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
+      let before = try Set(Folder.textNames(site.data))
+      let pull = try site.run("pull", "--to", site.data, "--app", "shop")
+      #expect(pull.exitCode != 0 && pull.errors.contains("an origin's data folder"), "\(pull.errors)")
+      #expect(try Set(Folder.textNames(site.data)) == before)
+
+      let freeze = ["channel", "freeze", "--reason", "a sale", "--app", "shop"]
+      #expect(try Outcome(site.start(freeze)).exitCode == 0)
+      let folder = try site.scratch.folder("dist", ["index.html": "<!doctype html><meta charset=utf-8><p>2"])
+      let words = [
+        "publish", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--channel",
+        "online",
+      ]
+      let frozen = try Outcome(site.start(words, launcher: ["env", "XCACHE_CHANNEL=test"]))
+      #expect(frozen.exitCode == 3, "\(frozen)")
+      #expect(frozen.errors.contains("`xcache channel thaw --app shop --channel online"), "\(frozen.errors)")
+    }
+  }
+
+  @Test("The preview of a rollback beside a rollout says what the rollback then does")
+  func previewBesideRollout() throws {
+    try Site.with { site in
+      func page(_ text: String) -> String { "<!doctype html><meta charset=utf-8><p>\(text)" }
+      try site.publish(["index.html": page("one"), "old.js": "1", "a.js": "a"])
+      try site.publish(["index.html": page("two"), "new.js": "2", "a.js": "a", "b.js": "b"])
+      try site.publish(
+        ["index.html": page("three"), "old.js": "1", "a.js": "a", "c.js": "c"], as: "main", "--rollout", "10%"
+      )
+      func rollback(_ more: String...) throws -> JSONValue {
+        let outcome = try Outcome(site.start(["rollback", "1", "--app", "shop", "--yes", "--json"] + more))
+        try #require(outcome.exitCode == 0, "\(outcome.errors)")
+        return try JSONValue.parse(Array(outcome.output.utf8))
+      }
+      let preview = try rollback("--dry-run")
+      let changes = Set(
+        preview["changes"]?.object?.members.map { "\($0.key) \($0.value.string ?? "")" } ?? [])
+      #expect(
+        changes == [
+          "\(Site.base)/index.html changed", "\(Site.base)/old.js added", "\(Site.base)/new.js removed",
+          "\(Site.base)/b.js removed",
+        ], "\(preview)")
+      let made = try rollback()
+      for member in ["added", "changed", "removed", "bundles", "version"] {
+        #expect(preview[member] == made[member], "\(member): \(preview) \(made)")
+      }
+      #expect(preview["takesBack"]?.array?.first?["counts"] == made["takesBack"]?.array?.first?["counts"])
     }
   }
 

@@ -69,6 +69,56 @@ struct DamagedOriginTests {
     #expect(versions == [1, 2, 3, 4, 5])
   }
 
+  @Test("A channel that can't be updated loses what the origin purged all the same", arguments: ["", "shop"])
+  func purgedWhereStopped(app: String) throws {
+    let places = ["shop online", "mall online"]
+    let bench = try ChannelsTests.bench(places)
+    let secret = SHA256.of(Array("a secret".utf8))
+    try bench.release("main", ["key.txt": "a secret"], in: "shop online")
+    try bench.mirror()
+    let held = try bench.index
+    let path = try #require(
+      held.channels.first { $0.app.text == "shop" }?.files.first { $0.file.sha256 == secret }?.path)
+    try bench.release("main", ["key.txt": "nothing", "new.js": "damaged"], in: "shop online")
+    let actor = Actor(name: "lead", address: "")
+    try bench.store.forbid(secret, reason: "a key of ours", by: actor)
+    _ = try bench.store.erase(bench.store.purgePlan(secret), reason: "a key of ours", by: actor)
+    try Kernel.remove(bench.store.folder.blob(SHA256.of(Array("damaged".utf8))))
+    let selection = app.isEmpty ? ChannelSelection.all : try ChannelsTests.selection("shop online")
+    let report = try bench.mirror { $0.selection = selection }
+    #expect(report.stopped.map(\.description) == ["shop online"])
+    #expect(report.lacking.map(\.description) == ["shop online"] && report.removed == 1)
+    #expect(try Kernel.status("\(bench.www)/\(path)") == nil)
+    let files = try Bench.files(bench.www)
+    #expect(
+      !files.values.contains { $0.count < 1000 && String(decoding: $0, as: UTF8.self).contains("a secret") })
+    #expect(try bench.index.leaving[path] == nil)
+    try DurableFile.write(
+      Array("damaged".utf8), to: bench.store.folder.blob(SHA256.of(Array("damaged".utf8))))
+    let healed = try bench.mirror()
+    #expect(healed.stopped.isEmpty && healed.lacking.isEmpty)
+    #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
+  }
+
+  @Test("A run for one app removes deltas of purged bytes, which all apps share")
+  func purgedDeltas() throws {
+    let bench = try Bench(versions: 0)
+    func text(_ version: Int) -> String { "run(\(version))" + String(repeating: "x", count: 4000) }
+    for version in 1...2 { try bench.release("main", ["app.js": text(version)]) }
+    let (target, base) = (SHA256.of(Array(text(2).utf8)), SHA256.of(Array(text(1).utf8)))
+    try bench.store.derived.keep([1, 2, 3, 4], of: target, on: base)
+    try bench.mirror()
+    func deltas() throws -> [String] { try Bench.files(bench.www).keys.filter { $0.hasSuffix(".dcz") } }
+    try #require(try deltas().count == 1)
+    try bench.release("main", ["app.js": text(3)])
+    let actor = Actor(name: "lead", address: "")
+    try bench.store.forbid(target, reason: "a key of ours", by: actor)
+    _ = try bench.store.erase(bench.store.purgePlan(target), reason: "a key of ours", by: actor)
+    let name = try #require(try bench.index.channels.first).name
+    try bench.mirror { $0.selection = ChannelSelection(apps: [name.app], channels: []) }
+    #expect(try deltas().isEmpty)
+  }
+
   @Test("What a killed run showed of a channel that can't be brought is never pruned")
   func shownBefore() throws {
     let places = ["shop online", "zeta online"]

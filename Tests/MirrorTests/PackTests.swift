@@ -28,6 +28,23 @@ struct PackTests {
     #expect(try bench.mirror().written == 1)
   }
 
+  /// A run of an older xcache copied what a server with a damaged pack answered, and recorded it.
+  @Test func aPackThatWasDamagedWhenItWasCopiedIsPlacedAgain() throws {
+    let bench = try Bench()
+    let pack = try bench.keepPack(from: 2, to: 3)
+    try bench.mirror()
+    var index = try bench.index
+    let place = try #require(index.channels[0].files.firstIndex { $0.file.sha256 == pack.sha256 })
+    let path = index.channels[0].files[place].path
+    let bad = [UInt8](repeating: 7, count: Int(pack.size))
+    try DurableFile.write(bad, to: "\(bench.www)/\(path)")
+    index.channels[0].files[place].file = MirrorIndex.File(sha256: SHA256.of(bad), size: pack.size)
+    try DurableFile.write(index.document, to: bench.www + "/mirror.json")
+    try bench.mirror()
+    #expect(try SHA256.of(DurableFile.read("\(bench.www)/\(path)") ?? []) == pack.sha256)
+    #expect(try bench.verify().isEmpty)
+  }
+
   /// A merge patch keeps what it doesn't name: a header that goes has to be named.
   @Test func aHeaderThatWentIsFollowed() throws {
     let bench = try Bench(versions: 1)

@@ -28,6 +28,31 @@ import Testing
     + #""policy":null,"prefetch":2,"publicURL":"https://cdn.example.com/hxm","scripts":[],"version":"7","#
     + #""versions":["6","7"]}"#
 
+  @Test("A pack with other bytes than its name says is lost, and the run goes on without it")
+  func damagedPack() throws {
+    let bench = try Bench(versions: 0)
+    try Self.with(200, "damaged") { source, _ in
+      let state = MirroredChannelState(
+        app: try AppName("shop"), appID: 1, channel: .online,
+        publicURL: try BaseURL("https://cdn.example.com"),
+        version: ManifestVersion(2), digest: SHA256.of([]),
+        versions: [ManifestVersion(1), ManifestVersion(2)],
+        extras: .none, scripts: [])
+      for (bytes, isWhole) in [("damaged", true), ("good", false)] {
+        let path = PackPath(
+          channel: .online, app: try AppName("shop"), base: ManifestVersion(1), version: ManifestVersion(2),
+          sha256: SHA256.of(Array(bytes.utf8)))
+        var error: MirrorError?
+        do throws(MirrorError) {
+          _ = try source.file(of: path, state, at: bench.folder + "/pack")
+        } catch let thrown {
+          error = thrown
+        }
+        #expect((error == nil) == isWhole && (error?.isDamage ?? true))
+      }
+    }
+  }
+
   @Test("What the origin has, and what its token may read") func overview() throws {
     let requests = Locked<[String]>([])
     let answer =

@@ -59,7 +59,9 @@ struct SecretPattern: Sendable {
 
   static let all: [SecretPattern] = [
     patterns("a private key", ["-----BEGIN "], .pem),
-    patterns("a private key of PuTTY", ["PuTTY-User-Key-File-"], .itself),
+    patterns(
+      "a private key of PuTTY",
+      ["ssh-", "ecdsa-"].flatMap { kind in ["2", "3"].map { "PuTTY-User-Key-File-\($0): \(kind)" } }, .itself),
     patterns("an age key", ["AGE-SECRET-KEY-1"], .value(.alphanumeric, 58...58)),
     patterns("a private JSON Web Key", ["\"kty\"", "kty:\""], .jwk),
     patterns("an xcache token", ["xcache_"], .xcacheToken),

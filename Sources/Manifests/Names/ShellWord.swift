@@ -3,7 +3,7 @@ package enum ShellWord {
   /// Returns a word as a shell reads it (POSIX.1, Shell Command Language, 2.2.2): in single quotes unless it is plain.
   package static func quoted(_ word: String) -> String {
     let isPlain =
-      !word.isEmpty && word.utf8.allSatisfy { isAlphanumeric($0) || "_-./+,:@%".utf8.contains($0) }
+      !word.isEmpty && word.utf8.allSatisfy { isAlphanumeric($0) || "_-./+,:@%=[]".utf8.contains($0) }
     if isPlain { return word }
     return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }

@@ -19,15 +19,16 @@ struct ChannelPlan: Sendable {
   /// Incremented when the same inputs begin to produce other files.
   private static let format = 2
 
+  /// Plans a channel's files, without the packs in `lost`, which the origin names and can't give.
   init(
     _ state: MirroredChannelState, of origin: OriginState, from source: any MirrorSource,
-    options: MirrorOptions
+    options: MirrorOptions, without lost: Set<String> = []
   )
     throws(MirrorError)
   {
     self.state = state
     let patches = try Self.patches(state, source)
-    let updates = try Self.updates(state, source)
+    let updates = try Self.updates(state, source).filter { !lost.contains($0.pack.text) }
     documents = Self.documents(state, source, patches + updates.map { ($0.path, $0.bytes) })
     deltas = try Self.deltas(of: patches)
     packs = updates.map { ($0.pack, $0.size) }

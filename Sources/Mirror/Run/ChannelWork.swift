@@ -76,12 +76,14 @@ struct ChannelWork {
   private struct Derived {
     let path: String
     let size: Int64
+    /// The first 16 hexadecimal digits of its SHA-256; nil if its name doesn't tell.
+    var mark: String?
     let file: @Sendable (String) throws(MirrorError) -> LocalFile
   }
 
   /// Places the deltas and packs that patches and updates name.
-  /// - Returns: false if the origin has lost one since it made them.
-  mutating func placeDerived() throws(MirrorError) -> Bool {
+  /// - Returns: the paths of those that the origin has lost since it made them.
+  mutating func placeDerived() throws(MirrorError) -> Set<String> {
     let (source, state) = (run.source, plan.state)
     let deltas = plan.deltas.map { (path, size) in
       Derived(path: path.text, size: size) { (place) throws(MirrorError) in
@@ -89,15 +91,15 @@ struct ChannelWork {
       }
     }
     let packs = plan.packs.map { (path, size) in
-      Derived(path: path.text, size: size) { (place) throws(MirrorError) in
+      Derived(path: path.text, size: size, mark: path.mark) { (place) throws(MirrorError) in
         try source.file(of: path, state, at: place)
       }
     }
     return try place(deltas + packs)
   }
 
-  private mutating func place(_ wanted: [Derived]) throws(MirrorError) -> Bool {
-    let isLost = Locked(false)
+  private mutating func place(_ wanted: [Derived]) throws(MirrorError) -> Set<String> {
+    let lost = Locked<Set<String>>([])
     var missing: [Placement] = []
     for (derived, known) in zip(wanted, try present(wanted)) {
       let path = derived.path
@@ -108,17 +110,21 @@ struct ChannelWork {
       let head = FileHead(type: MirrorPath.documentType(path), isImmutable: true)
       missing.append(
         Placement(
-          path: path, size: derived.size, sha256: nil, head: head, onLoss: { isLost.withLock { $0 = true } }
+          path: path, size: derived.size, sha256: nil, head: head,
+          onLoss: { lost.withLock { _ = $0.insert(path) } }
         ) { (place) throws(MirrorError) in try derived.file(place) })
     }
     try place(missing)
-    return !isLost.withLock { $0 }
+    return lost.withLock { $0 }
   }
 
-  /// Returns the files that still exist from an earlier run, judged by size or, if files are repaired, by content.
+  /// Returns the files that still exist from an earlier run, judged by size or, if files are repaired, by content. A pack that
+  /// was damaged when it was copied is placed again.
   private func present(_ wanted: [Derived]) throws(MirrorError) -> [MirrorIndex.File?] {
     zip(wanted, try areRight(wanted.map(\.path))).map { derived, isRight in
-      guard isRight, let known = run.before[derived.path], known.size == derived.size else { return nil }
+      guard isRight, let known = run.before[derived.path], known.size == derived.size,
+        derived.mark.map({ known.sha256.hex.hasPrefix($0) }) ?? true
+      else { return nil }
       return known
     }
   }

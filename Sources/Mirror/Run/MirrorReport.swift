@@ -51,9 +51,12 @@ package struct MirrorReport: Sendable {
   package var unfinished: [MirroredChannel] = []
   /// The channels that couldn't be updated, and stay in the copy as they were, because files are damaged at the origin.
   package var stopped: [MirroredChannel] = []
+  /// Those of `stopped` whose documents in the copy name files that were removed, since the origin purged their bytes.
+  package var lacking: [MirroredChannel] = []
   /// The older versions that were left out because files that they name are damaged at the origin.
   package var leftVersions: [OldVersions] = []
-  /// The damaged files of `stopped` and `leftVersions`, and the live URLs of stopped channels that use them.
+  /// The damaged files of `stopped` and `leftVersions`, and the live URLs of stopped channels, and of their candidates, that use
+  /// them.
   package var damaged: [SHA256] = []
   package var damagedURLs: [DamagedURL] = []
   /// Zips that were left out because the origin can't make them from damaged files.
@@ -93,12 +96,16 @@ extension MirrorReport {
     damaged = Set(damaged).union(digests).sorted { $0.hex < $1.hex }
     if digests.isEmpty { return }
     let bundles = try Self.bundles(state, source)
-    for item in try Self.items(of: state.version, state, source) where digests.contains(item.entry.sha256) {
-      let url = item.url.description
-      damagedURLs.append(
-        DamagedURL(
-          sha256: item.entry.sha256, app: state.app.text, channel: state.channel.text,
-          bundle: bundles[url] ?? "unknown", url: url))
+    var known: Set<String> = []
+    for version in [state.version, state.candidate].compactMap(\.self) {
+      for item in try Self.items(of: version, state, source) where digests.contains(item.entry.sha256) {
+        let url = item.url.description
+        if !known.insert(url + item.entry.sha256.hex).inserted { continue }
+        damagedURLs.append(
+          DamagedURL(
+            sha256: item.entry.sha256, app: state.app.text, channel: state.channel.text,
+            bundle: bundles[url] ?? "unknown", url: url))
+      }
     }
   }
 

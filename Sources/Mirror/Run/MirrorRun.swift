@@ -206,9 +206,10 @@ package final class MirrorRun {
     _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
     _ report: inout MirrorReport
   ) throws(MirrorError) -> MirrorIndex.Channel {
+    var lost: Set<String> = []
     for _ in 0..<Self.plans {
-      let plan = try ChannelPlan(state, of: origin, from: source, options: options)
-      guard let (channel, lostZips) = try bring(plan, known) else { continue }
+      let plan = try ChannelPlan(state, of: origin, from: source, options: options, without: lost)
+      guard let (channel, lostZips) = try bring(plan, known, &lost) else { continue }
       report.zipsToCome += plan.missingZips(in: channel) - lostZips.count
       report.lostZips += lostZips
       return channel
@@ -216,18 +217,23 @@ package final class MirrorRun {
     throw .damaged([])
   }
 
-  /// Updates one channel according to its plan; returns nil if the origin no longer has a delta or pack in the plan.
-  private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?) throws(MirrorError)
-    -> (MirrorIndex.Channel, lostZips: [String])?
+  /// Updates one channel according to its plan; returns nil if the origin no longer has a delta or pack in the plan, and adds it
+  /// to `lost`.
+  private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?, _ lost: inout Set<String>)
+    throws(MirrorError) -> (MirrorIndex.Channel, lostZips: [String])?
   {
     if let known, known.inputs == plan.inputs, plan.missingZips(in: known) == 0, !options.repairs,
-      try isThere(known.files)
+      known.files.allSatisfy({ Self.isPackWhole($0.path, $0.file) }), try isThere(known.files)
     {
       return (known, [])
     }
     var work = ChannelWork(self, plan, isTold: known != nil)
     try work.placeResources()
-    guard try work.placeDerived() else { return nil }
+    let gone = try work.placeDerived()
+    if !gone.isEmpty {
+      lost.formUnion(gone)
+      return nil
+    }
     try work.placeZips()
     try work.writeDocuments()
     let state = plan.state
@@ -236,6 +242,12 @@ package final class MirrorRun {
       version: state.version, digest: state.digest, versions: state.versions, inputs: plan.inputs,
       files: work.files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     return (channel, work.lostZips)
+  }
+
+  /// Whether a file, if it is a pack, has the bytes that its name says: an older xcache copied what a server answered.
+  private static func isPackWhole(_ path: String, _ file: MirrorIndex.File) -> Bool {
+    guard path.hasSuffix(".xpk"), let pack = PackPath(download: path) else { return true }
+    return file.sha256.hex.hasPrefix(pack.mark)
   }
 
   private func isThere(_ files: [(path: String, file: MirrorIndex.File)]) throws(MirrorError) -> Bool {
@@ -274,7 +286,7 @@ package final class MirrorRun {
     }
     index.leaving = index.leaving.filter { !named.contains($0.key) }
     var gone = options.prunes ? try prune(&index, old, origin, states, report.stopped, now) : []
-    gone = try Array(Set(gone).union(tainted(&index, old, origin, states, now))).sorted()
+    gone = try Array(Set(gone).union(tainted(&index, old, origin, states, &report, now))).sorted()
     report.putsOffPruning = options.prunes && old == nil && !index.leaving.isEmpty
     try write(index)
     // Before files are removed: where releases are pushed to, the origin then knows that some may be gone.
@@ -333,10 +345,11 @@ package final class MirrorRun {
     return gone
   }
 
-  /// Finds files with purged bytes, or made of them, that no kept version names; they don't wait for anything.
+  /// Finds files with purged bytes, or made of them, that no kept version names; they don't wait for anything. A channel that
+  /// couldn't be updated may name them still: it loses them all the same.
   private func tainted(
     _ index: inout MirrorIndex, _ old: MirrorIndex?, _ origin: OriginState, _ states: [MirroredChannelState],
-    _ now: Int64
+    _ report: inout MirrorReport, _ now: Int64
   ) throws(MirrorError) -> [String] {
     let taint = Taint(origin.purges, lastRun: old?.at, now: now)
     guard taint.isPossible else { return [] }
@@ -344,11 +357,18 @@ package final class MirrorRun {
     for channel in (old?.channels ?? []) { apps[channel.appID] = channel.app }
     for state in states { apps[state.appID] = state.app }
     let pruning = Pruning(selections: selections(origin), apps: apps)
+    for place in index.channels.indices where report.stopped.contains(index.channels[place].name) {
+      let count = index.channels[place].files.count
+      index.channels[place].files.removeAll { taint.covers($0.path) }
+      if index.channels[place].files.count < count { report.lacking.append(index.channels[place].name) }
+    }
     let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     // A store may list an object late; what the last run recorded is there all the same.
     let recorded = (old?.channels ?? []).lazy.flatMap { $0.files.lazy.map(\.path) }
     let gone = try Set(destination.list()).union(recorded).union(index.leaving.keys).filter {
-      !named.contains($0) && taint.covers($0) && pruning.mayRemove($0)
+      // All apps share the deltas, so only a run for all of them prunes those; but none may have purged bytes.
+      !named.contains($0)
+        && (taint.covers($0) && pruning.mayRemove($0) || DeltaPath(download: $0) != nil && taint.isOf($0))
     }
     for path in gone { index.leaving[path] = now }
     return Array(gone)

@@ -108,7 +108,12 @@ package final class ServerSource: MirrorSource {
   package func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
   {
-    try fetch(pack.text, size: 1 << 40, to: path)
+    let file = try fetch(pack.text, size: 1 << 40, to: path)
+    // A server that has a pack open doesn't read it again before it answers.
+    guard let found = try CopyCheck.digest(path), found.sha256.hex.hasPrefix(pack.mark) else {
+      throw .lost(path: pack.text)
+    }
+    return file
   }
 
   package func has(_ zip: BundleZip, of channel: MirroredChannelState) throws(MirrorError) -> Bool {

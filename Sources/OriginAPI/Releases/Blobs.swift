@@ -7,9 +7,14 @@ package struct MissingBlobsRequest: Sendable {
   /// How many are asked about in one request; the origin takes 100,000.
   package static let limit = 50_000
 
+  /// How many are checked in one request, so that it takes no longer than requests may.
+  package static let checkLimit = 200
+
   /// What the answer is to list; an older origin always lists the missing ones.
   package let answer: String
   package let sha256: [SHA256]
+  /// Whether the origin is to read its files first: damaged ones are then among the missing. An older origin doesn't.
+  package let check: Bool?
 
   /// Asks for a list of the blobs that are present.
   package static let present = "present"
@@ -20,6 +25,7 @@ package struct MissingBlobsRequest: Sendable {
     out.reserveCapacity(64 + sha256.count * (2 * SHA256.byteCount + 3))
     out.append(contentsOf: "{\"answer\":".utf8)
     CanonicalJSON.append(string: answer, to: &out)
+    if check == true { out.append(contentsOf: ",\"check\":true".utf8) }
     out.append(contentsOf: ",\"sha256\":[".utf8)
     for (index, digest) in sha256.enumerated() {
       out.append(contentsOf: (index == 0 ? "\"" : ",\"").utf8)
@@ -56,13 +62,15 @@ package struct PackUploadAnswer: Codable, Sendable {
 
 extension OriginClient {
   /// Returns the digests that the origin lacks.
-  package func missing(of digests: [SHA256]) throws(OriginError) -> Set<SHA256> {
+  /// - Parameter check: whether the origin is to read what it has first.
+  package func missing(of digests: [SHA256], check: Bool = false) throws(OriginError) -> Set<SHA256> {
     var missing: Set<SHA256> = []
     var rest = digests[...]
     while !rest.isEmpty {
-      let part = rest.prefix(MissingBlobsRequest.limit)
+      let part = rest.prefix(check ? MissingBlobsRequest.checkLimit : MissingBlobsRequest.limit)
       rest = rest.dropFirst(part.count)
-      let request = MissingBlobsRequest(answer: MissingBlobsRequest.present, sha256: Array(part))
+      let request = MissingBlobsRequest(
+        answer: MissingBlobsRequest.present, sha256: Array(part), check: check ? true : nil)
       var call = OriginCall("POST", "blobs/missing")
       call.body = .bytes(request.json)
       call.fields = [HTTPField("Content-Type", "application/json")]

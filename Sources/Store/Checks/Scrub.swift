@@ -111,6 +111,11 @@ extension Store {
     }
   }
 
+  /// Reads a blob from the disk, as above.
+  package func scrub(blob sha256: SHA256) throws(StoreError) -> ScrubResult {
+    try scrub(ScrubItem(kind: .blob(sha256), size: 0, checkedAt: 0)) { _ in true }
+  }
+
   /// Records that files were read and are good.
   package func noteScrubbed(_ items: [ScrubItem]) throws(StoreError) {
     if items.isEmpty { return }

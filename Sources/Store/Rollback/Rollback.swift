@@ -23,6 +23,7 @@ extension Store {
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
         if let input = try plan.input(request, in: db) {
           let release = try ReleasePlanner.plan(input, in: db)
+          if release.comparison != nil { outcome = try plan.outcome(as: release, now: clock(), in: db) }
           if release.acts { outcome.release.rollout = release.forecast(of: input, now: clock()) }
         }
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
@@ -162,9 +163,43 @@ extension RollbackPlan {
   }
 
   fileprivate func outcome(_ release: ReleaseOutcome) -> RollbackOutcome {
-    RollbackOutcome(
+    // Beside a rollout the release counts what changes for devices with the full version.
+    let counts = Dictionary(release.bundles.map { ($0.name, $0.counts) }, uniquingKeysWith: { $1 })
+    return RollbackOutcome(
       release: release, target: target,
-      bundles: bundles.map { .init(name: $0.info.name, counts: $0.counts, takenBack: $0.takenBack) })
+      bundles: bundles.map {
+        .init(name: $0.info.name, counts: counts[$0.info.name] ?? $0.counts, takenBack: $0.takenBack)
+      })
+  }
+
+  /// What a rollback would do to the devices that don't have the open candidate, which are most.
+  fileprivate func outcome(as release: ReleasePlan, now: Int64, in db: Database) throws(StoreError)
+    -> RollbackOutcome
+  {
+    let manifest = release.comparison?.manifest ?? []
+    // What comes back is what it was in the target; what only leaves the candidate is what it is in the full version.
+    var entries: [ResourceURL: Entry] = [:]
+    let wanted = Dictionary(
+      manifest.compactMap { change in change.new.map { (change.url, $0.sha256) } }, uniquingKeysWith: { $1 })
+    for version in [channel.full.version, target] where version > .none {
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        if let sha256 = wanted[url], row.content.sha256 == sha256 {
+          entries[url] = try row.entry(url, in: channel)
+        }
+      }
+    }
+    let changes = manifest.compactMap { change -> EntryChange? in
+      if change.new != nil, entries[change.url] == nil { return nil }
+      return EntryChange(
+        url: change.url, entry: change.new == nil ? nil : entries[change.url], old: change.old?.headers)
+    }
+    return outcome(
+      ReleaseOutcome(
+        changed: true, channel: channel, version: channel.nextVersion, previous: channel.version,
+        at: max(now, channel.at ?? 0), changes: changes, counts: release.counts,
+        bundles: release.reported.map { ReleaseOutcome.Bundle($0, release) }, newBytes: release.newBytes,
+        resources: release.resources, bytes: release.bytes, createdApp: false, createdChannel: false,
+        missing: []))
   }
 
   fileprivate func release(changed: Bool, now: Int64) -> ReleaseOutcome {

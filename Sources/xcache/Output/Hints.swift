@@ -1,3 +1,5 @@
+import Manifests
+
 /// Completes the commands that messages name, so that they can be pasted: a command in backticks gets the server, app and channel
 /// that this one was given by options. What comes from the environment, from xcache.json or from `login` needs no words.
 struct Hints: Sendable {
@@ -53,17 +55,18 @@ struct Hints: Sendable {
       let command = XCache.commands.first(where: { $0.name == words[1] })
     else { return line }
     let act = words.count > 2 ? words[2] : ""
-    // A message that names the app names the channel as well, unless it is the default one.
+    // A message that names the app names the channel as well, unless it is the default one; and that may not be the default here.
     let namesPlace = words.contains("--app")
-    let missing = given.filter { option, _ in
-      Self.isRepeated(option, command, act) && !(namesPlace && option == "channel")
+    let missing = given.filter { option, value in
+      Self.isRepeated(option, command, act)
+        && !(namesPlace && option == "channel" && value != ChannelName.online.text)
         && !words.contains { $0 == "--\(option)" || $0.hasPrefix("--\(option)=") }
     }
     let operand =
       command.name == "check" && words.allSatisfy({ $0.hasPrefix("-") || words.prefix(2).contains($0) })
       ? folder : nil
-    return line + (operand.map { " " + Self.quoted($0) } ?? "")
-      + missing.map { " --\($0) \(Self.quoted($1))" }.joined()
+    return line + (operand.map { " " + ShellWord.quoted($0) } ?? "")
+      + missing.map { " --\($0) \(ShellWord.quoted($1))" }.joined()
   }
 
   /// Whether a command is about what an option of another one names.
@@ -82,18 +85,5 @@ struct Hints: Sendable {
     case "data": ["doctor", "gc", "token"].contains(command.name)
     default: true
     }
-  }
-
-  /// Returns a word as a shell reads it.
-  static func quoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "-_./:@%+,=[]".utf8.contains(byte)
-      }
-    }
-    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
   }
 }

@@ -95,7 +95,12 @@ extension ReleaseAnswer {
   /// For a dry run: describes what devices would download.
   func forecastLines(_ terminal: Terminal) -> [String] {
     guard let update = forecast?.update, !terminal.isQuiet else { return [] }
-    return ["devices on version \(previous) download \(update.formatted)"]
+    return ["\(devicesBefore) download \(update.formatted)"]
+  }
+
+  /// The devices whose update a cost is about: beside a rollout, those that don't have its candidate.
+  var devicesBefore: String {
+    rollout?.ended == nil ? "devices on version \(previous)" : "devices outside the rollout"
   }
 
   /// What it did, or would do, to the channel's rollouts.

@@ -199,6 +199,9 @@ import Testing
       "POST", "blobs/missing", ["sha256": [.string(held), .string(other)], "x": [1]])
     #expect(reply.json["missing"]?.array == [.string(other)], "\(reply.text)")
     let bad: [JSONValue] = [[:], ["sha256": 7], ["sha256": [7]], ["sha256": ["A"]]]
+    let tooMany = JSONValue.strings((0...200).map { SHA256.of([UInt8($0)]).hex })
+    #expect(try origin.api("POST", "blobs/missing", ["check": true, "sha256": tooMany]).status == 400)
+    #expect(try origin.api("POST", "blobs/missing", ["sha256": tooMany]).status == 200)
     for body in bad { #expect(try origin.api("POST", "blobs/missing", body).status == 400) }
     let many = JSONValue.array(Array(repeating: .string(other), count: 100_001))
     #expect(try origin.api("POST", "blobs/missing", ["sha256": many]).status == 400)

@@ -1,3 +1,4 @@
+import Manifests
 import Testing
 
 @testable import xcache
@@ -44,6 +45,16 @@ import Testing
     #expect(Hints(["policy", "show", "--version", "3"]).completed("`xcache log`") == "`xcache policy log`")
   }
 
+  /// Without the option the hint would act on XCACHE_CHANNEL.
+  @Test func theDefaultChannelIsNamedIfItWasGiven() {
+    let hints = Hints(["publish", "dist", "--app", "shop", "--channel", "online"])
+    #expect(
+      hints.completed("`xcache channel thaw --app shop`")
+        == "`xcache channel thaw --app shop --channel online`")
+    let other = Hints(["publish", "dist", "--app", "shop", "--channel", "test"])
+    #expect(other.completed("`xcache channel thaw --app shop`") == "`xcache channel thaw --app shop`")
+  }
+
   @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {
     let hints = Hints(["promote", "--from", "test", "--to", "online", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache log --app shop --channel test`")
@@ -52,5 +63,5 @@ import Testing
   @Test(arguments: [
     ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("", "''"), ("https://x.org/a?b", "'https://x.org/a?b'"),
   ])
-  func quoted(word: String, expected: String) { #expect(Hints.quoted(word) == expected) }
+  func quoted(word: String, expected: String) { #expect(ShellWord.quoted(word) == expected) }
 }

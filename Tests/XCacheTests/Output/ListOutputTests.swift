@@ -92,11 +92,11 @@ import Testing
       one.error
         == "damaged: 1 file; everything else is intact\npublish again: https://m/\(first.prefix(2)) (shop online, bundle web)\n"
     )
-    #expect(one.failure?.message == "1 damaged file found; publish its URLs again")
+    #expect(one.failure?.message == "1 damaged file found; publish its URLs again with --rehash")
     let two = Self.damage(2, urls: 1)
     #expect(two.error.hasPrefix("damaged: 2 files; everything else is intact\npublish again: "))
     #expect(two.error.hasSuffix("in older versions only: \(SHA256.of([1]).hex)\n"))
-    #expect(two.failure?.message == "2 damaged files found; publish their URLs again")
+    #expect(two.failure?.message == "2 damaged files found; publish their URLs again with --rehash")
   }
 
   @Test func filesByType() {

@@ -76,11 +76,13 @@ private struct PolicyAct {
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     if next.scripts != policy.scripts { try checkScripts() }
+    try checkSecrets(next.bypass)
     policy = next
   }
 
   private func addBypass() throws -> Response {
     let entry = Policy.Bypass(try pattern(), until: try until())
+    try checkSecrets([entry])
     return try make(.bypass) { policy in
       policy.add(entry)
       guard policy.bypass.count <= Policy.patternLimit else {
@@ -88,6 +90,12 @@ private struct PolicyAct {
           "a policy has at most \(Policy.patternLimit) patterns; combine some with *")
       }
     }
+  }
+
+  /// Refuses patterns with secrets in them: anyone can read the policy.
+  private func checkSecrets(_ bypass: [Policy.Bypass]) throws {
+    try SecretGate.check(
+      Array(bypass.map { "\($0.pattern)" }.joined(separator: "\n").utf8), "the policy's patterns")
   }
 
   private func addScript() throws -> Response {

@@ -4,12 +4,14 @@ import OriginAPI
 import Store
 import System
 
-/// The body of `POST /blobs/missing`, with which a publisher asks about files before it sends them: `{"sha256":[…]}`.
+/// The body of `POST /blobs/missing`, with which a publisher asks about files before it sends them: `{"sha256":[…]}`. With
+/// `"check":true` the origin reads its files first, and sets damaged ones aside.
 struct DigestDocument: StreamedContent {
   static var division: JSONDivision { .members(["sha256": .elements()]) }
 
   private var digests: [SHA256]?
   private var listsPresent = false
+  private var checks = false
   private var isInList = false
 
   /// The maximum number of digests in one request.
@@ -24,6 +26,7 @@ struct DigestDocument: StreamedContent {
     case .value("sha256", _): throw Self.noList
     case .value("answer", let value) where !isInList:
       listsPresent = value.string == MissingBlobsRequest.present
+    case .value("check", let value) where !isInList: checks = value.bool ?? false
     case .value(_, let value) where isInList:
       guard let digest = value.string.flatMap({ SHA256(hex: $0) }) else {
         throw Problem.badRequest(
@@ -39,6 +42,13 @@ struct DigestDocument: StreamedContent {
   /// Answers with the digests that have to be sent, or with those that don't, in the order asked.
   func finish(_ context: RequestContext) throws -> Response {
     guard let digests else { throw Self.noList }
+    if checks {
+      guard digests.count <= MissingBlobsRequest.checkLimit else {
+        throw Problem.badRequest(
+          "with \"check\", \"sha256\" has at most \(MissingBlobsRequest.checkLimit) digests")
+      }
+      for sha256 in digests { _ = try context.store.scrub(blob: sha256) }
+    }
     let missing = try context.store.missing(of: digests)
     guard listsPresent else { return .json(MissingBlobsAnswer(missing: missing)) }
     let absent = Set(missing)

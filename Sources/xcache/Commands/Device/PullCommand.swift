@@ -51,6 +51,9 @@ enum PullCommand {
     guard let folder = try arguments.value("to") else {
       throw UsageError("--to DIR is required: the device's folder")
     }
+    if try Kernel.status("\(folder)/xcache.db") != nil {
+      throw UsageError("--to \(folder) is an origin's data folder; a device needs one of its own")
+    }
     let remote = try RemoteOrigin(arguments)
     var settings = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text,

@@ -39,6 +39,8 @@ enum MirrorCommand {
       .flag("prune", "remove files that no kept version has used for the grace period").only(""),
       .value("grace", "HOURS", "the grace period of --prune (default: 24)").only(""),
       .flag("precompressed", "also write .gz and .zst files where they are smaller").only(""),
+      .flag("allow-others", "begin a copy in a folder that has other files, which stay and are served").only(
+        ""),
       .flag("hard-link", "hard-link files instead of copying them; see below").only(""),
       .flag("repair", "read every file back and rewrite damaged ones").only(""),
       .value("max-age", "SECONDS", "verify: fail if the last run is older").only("verify"),
@@ -63,7 +65,7 @@ enum MirrorCommand {
     }
     let progress = ProgressLine(terminal)
     let place = try place(arguments)
-    let strangers = strangers(in: place)
+    try refuse(strangers: strangers(in: place), arguments)
     let run = try MirrorRun(
       from: try source(arguments), to: place, try options(arguments)
     ) { done in
@@ -72,16 +74,11 @@ enum MirrorCommand {
     defer { terminal.endProgress() }
     let report = try run.run()
     terminal.endProgress()
-    if let name = strangers.first {
-      terminal.remark(
-        "warning: \(report.place) had other files before this first run, such as \(name): they stay, and are served beside the "
-          + "copy; was another folder meant?")
-    }
     let failure =
       report.isWhole
       ? nil
       : Failure(
-        "damaged or missing at the origin: files that \(report.needs) need; publish them again, then run this again",
+        "damaged or missing at the origin: files that \(report.needs) need; publish them again with --rehash, then run this again",
         name: "damaged")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
@@ -97,7 +94,12 @@ enum MirrorCommand {
     for channel in report.stopped {
       terminal.note(
         "\(channel): unchanged in the copy, because some of its files are damaged or missing at the origin; publish them "
-          + "again, then run this again")
+          + "again with --rehash, then run this again")
+    }
+    for channel in report.lacking {
+      terminal.note(
+        "\(channel): the copy named files whose bytes were purged; they were removed all the same, and it lacks them until the "
+          + "channel can be updated")
     }
     for left in report.leftVersions {
       terminal.note(
@@ -110,6 +112,15 @@ enum MirrorCommand {
     DamageOutput.tell(
       report.damaged, report.damagedURLs, "damaged or missing at the origin and not copied", arguments,
       terminal)
+  }
+
+  /// Refuses to begin a copy in a folder that has something else.
+  private static func refuse(strangers: [String], _ arguments: Arguments) throws {
+    guard let name = strangers.first, !arguments.has("allow-others") else { return }
+    let place = try arguments.value("to") ?? ""
+    throw Failure(
+      "\(place) is no copy yet and has other files, such as \(name): nothing was written. Give another folder, or, if the copy is to "
+        + "lie among them, add --allow-others", code: .refused, name: "exists")
   }
 
   /// The names in a folder that isn't a copy yet, but for hidden ones.
@@ -152,6 +163,9 @@ enum MirrorCommand {
   static func place(_ arguments: Arguments) throws -> MirrorPlace {
     guard let text = try arguments.value("to") else {
       throw UsageError("--to DIR is required: the copy's folder")
+    }
+    if text.contains("://"), !text.hasPrefix("s3://") {
+      throw UsageError("--to \(text): a copy goes into a folder, or to s3://bucket/prefix")
     }
     guard text.hasPrefix("s3://") else { return .folder(text, hardLinks: arguments.has("hard-link")) }
     return .s3(try s3(text, arguments))
@@ -236,7 +250,8 @@ extension MirrorReport {
           ]
         }),
       "damaged": .strings(damaged.map(\.hex)), "damagedURLs": .array(damagedURLs.map(\.json)),
-      "files": .integer(files), "gone": .array(gone.map(\.json)), "leaving": .integer(leaving),
+      "files": .integer(files), "gone": .array(gone.map(\.json)),
+      "lacking": .array(lacking.map(\.json)), "leaving": .integer(leaving),
       "leftOut": .array(leftOut.map(\.json)), "leftVersions": .array(leftVersions.map(\.json)),
       "lostZips": .strings(lostZips), "place": .string(place),
       "removed": .integer(removed), "stopped": .array(stopped.map(\.json)),

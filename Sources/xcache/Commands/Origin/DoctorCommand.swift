@@ -41,7 +41,7 @@ enum DoctorCommand {
       checkup.isClean
       ? nil
       : Failure(
-        "\(Count.text(damage, "finding")) of damage; restore what is damaged from a backup, or publish it again",
+        "\(Count.text(damage, "finding")) of damage\(checkup.needsBytes ? "; " + Self.remedy : "")",
         name: "damaged")
     if arguments.has("json") {
       terminal.say(json: checkup.json, failure)
@@ -51,6 +51,10 @@ enum DoctorCommand {
     }
     return failure?.code ?? .done
   }
+
+  /// What to do about bytes that are damaged or missing.
+  private static let remedy =
+    "restore what is damaged from a backup (`xcache restore`), or publish it again with --rehash"
 
   /// Compares what is recorded as pushed with what is there.
   private static func lookForPushed(_ store: Store, _ checkup: inout Checkup, _ arguments: Arguments) throws {
@@ -81,12 +85,20 @@ enum DoctorCommand {
     lines.append(
       checkup.isClean
         ? terminal.colour("no problems found", .green)
-        : "restore what is damaged from a backup (`xcache restore`), or publish the damaged files again")
+        : checkup.needsBytes
+          ? Self.remedy
+          : terminal.colour(Count.text(checkup.findings.count { $0.kind == .damage }, "finding"), .red)
+            + " of damage")
     return lines
   }
 }
 
 extension Checkup {
+  /// Whether something is damaged that the origin can't make again.
+  fileprivate var needsBytes: Bool {
+    findings.contains { $0.kind == .damage && $0.code != "derived-bytes" }
+  }
+
   fileprivate var json: JSONValue {
     [
       "auditRows": .integer(acts), "clean": .bool(isClean),

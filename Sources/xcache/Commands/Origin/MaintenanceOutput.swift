@@ -55,7 +55,7 @@ enum DamageOutput {
       ? nil
       : Failure(
         "\(Count.text(damaged.count, "damaged file")) \(outcome); publish "
-          + "\(damaged.count == 1 ? "its" : "their") URLs again", name: "damaged")
+          + "\(damaged.count == 1 ? "its" : "their") URLs again with --rehash", name: "damaged")
   }
 }
 

@@ -188,9 +188,12 @@ enum TokenCommand {
     var table = Table([
       "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "CREATED", "LAST USED", "EXPIRES", "ID",
     ])
+    let now = Clock.unixMilliseconds()
     for token in tokens {
+      let isOver = token.expiresAt.map { $0.milliseconds <= now } ?? false
       table.add([
-        token.name + (token.revokedAt == nil ? "" : " (revoked)"), token.scope, token.app?.text ?? "all",
+        token.name + (token.revokedAt != nil ? " (revoked)" : isOver ? " (expired)" : ""), token.scope,
+        token.app?.text ?? "all",
         token.channel?.text ?? "all", token.bundles ?? "all", HostOutput.cell(token.hosts),
         token.createdAt.formatted, token.lastUsedAt.formatted,
         token.expiresAt.formatted, token.id,

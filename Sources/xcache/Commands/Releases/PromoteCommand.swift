@@ -138,7 +138,7 @@ enum PromoteCommand {
         + rollout + prefetch
     }
     if let update = answer.update, !terminal.isQuiet {
-      lines.append("devices on version \(release.previous) download \(update.formatted)")
+      lines.append("\(release.devicesBefore) download \(update.formatted)")
     } else {
       lines += release.forecastLines(terminal)
     }

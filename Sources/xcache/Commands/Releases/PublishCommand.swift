@@ -28,7 +28,7 @@ enum PublishCommand {
       is computed at the origin from the files, so --dry-run says what it will upload, and uploads it; files that no
       release uses are removed after a day. Files with unchanged size and times are not read again. A program that
       keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
-      --rehash then.
+      --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
@@ -54,7 +54,7 @@ enum PublishCommand {
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       SmokeCommand.networkOption,
-      .flag("rehash", "read every file, ignoring the hash cache"),
+      .flag("rehash", "read every file, here and at the origin"),
     ],
     run: run)
 

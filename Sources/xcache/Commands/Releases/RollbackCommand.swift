@@ -96,7 +96,7 @@ enum RollbackCommand {
     }
     let bundles = live.isEmpty ? all : live
     let newest = bundles.max { $0.version < $1.version }?.name.text ?? ""
-    let target = arguments.operands.first.map { " " + Hints.quoted($0) } ?? ""
+    let target = arguments.operands.first.map { " " + ShellWord.quoted($0) } ?? ""
     throw UsageError(
       "the channel has \(bundles.count) bundles, \(bundles.map(\.name.text).alternatives): name one, such as the one that "
         + "changed last, `xcache rollback\(target) --bundle \(newest)`, or roll back all, "
@@ -208,7 +208,7 @@ enum RollbackCommand {
         + prefetch
     }
     var lines: [String] = []
-    let cost = terminal.isQuiet ? [] : cost(answer, of: release.previous)
+    let cost = terminal.isQuiet ? [] : cost(answer, of: release.devicesBefore)
     if dryRun { lines += cost + release.freezeLines(terminal) }
     if dryRun, let ended = release.rollout?.ended, ended.state == "superseded" {
       lines.append("to take back only the candidate, version \(ended.version): `xcache rollout halt -m TEXT`")
@@ -248,11 +248,11 @@ enum RollbackCommand {
   }
 
   /// Describes what devices on the version being rolled back download.
-  private static func cost(_ answer: RollbackAnswer, of version: ManifestVersion) -> [String] {
+  private static func cost(_ answer: RollbackAnswer, of devices: String) -> [String] {
     guard let cost = answer.cost else { return [] }
-    if let update = cost.update { return ["devices on version \(version) download \(update.formatted)"] }
+    if let update = cost.update { return ["\(devices) download \(update.formatted)"] }
     return [
-      "devices on version \(version) take a patch of \(Bytes.text(cost.patchBytes)) "
+      "\(devices) take a patch of \(Bytes.text(cost.patchBytes)) "
         + "(\(Bytes.text(cost.patchGzipBytes)) gzipped) and \(Count.text(cost.files, "file")), \(Bytes.text(cost.fileBytes)), "
         + "except those that they still have"
     ]
