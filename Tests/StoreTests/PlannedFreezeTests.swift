@@ -106,6 +106,29 @@ import Testing
     #expect(try store.channelStates().first?.planned.isEmpty == true)
   }
 
+  @Test func ofSeveralTheOneThatHoldsLongestIsTold() throws {
+    let store = try open()
+    let long = try freeze(store, from: 1, to: 9, "long")
+    _ = try freeze(store, from: 2, to: 3, "within it")
+    go(2)
+    #expect(try store.freeze(of: store.shop()) == long)
+    let endless = try freeze(store, from: nil, to: nil, "until it is thawed")
+    _ = try freeze(store, from: nil, to: 900, "longer")
+    #expect(try store.freeze(of: store.shop()) == endless)
+  }
+
+  /// One that ended holds again, as long as it isn't forgotten; what the clock says counts.
+  @Test func theClockIsSetBack() throws {
+    let store = try open()
+    _ = try freeze(store, from: 1, to: 3)
+    go(4)
+    #expect(try !isFrozen(store, "after"))
+    go(-2)
+    #expect(try isFrozen(store, "again"))
+    go(-2)
+    #expect(try !isFrozen(store, "before"))
+  }
+
   @Test func onePlanIsTakenBack() throws {
     let store = try open()
     let first = try freeze(store, from: 1, to: 2)
