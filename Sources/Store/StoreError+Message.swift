@@ -311,8 +311,9 @@ extension StoreError: CustomStringConvertible {
       case .channel(let name):
         (
           "channel \"\(name)\"",
-          "an admin can set another list, which replaces this one, with `xcache channel set --hosts NAMES\(name == .online ? "" : " --channel \(name)")`, or "
-            + "allow all with --hosts '*'"
+          "an admin can set another list, which replaces this one, with `xcache channel set --hosts "
+            + "\(ShellWord.quoted(foreign.wanted.joined(separator: ",")))\(name == .online ? "" : " --channel \(name)")`, or allow all with "
+            + "--hosts '*'"
         )
       case .token(let name):
         (

@@ -143,6 +143,18 @@ import Testing
     Planted(path: "fly.js", text: script("FlyV1 fm2_" + random(200)), noun: "a Fly.io token"),
     Planted(path: "alibaba.js", text: script("LTAI5t" + random(18)), noun: "an Alibaba Cloud access key"),
     Planted(path: "tencent.js", text: script("AKID" + random(32)), noun: "a Tencent Cloud key"),
+    Planted(
+      path: "alibaba-secret.js", text: "const a = 1\nconst c = {\naccessKeySecret: \"\(random(30))\"}\n",
+      noun: "an Alibaba Cloud secret key"),
+    Planted(path: "volcengine.js", text: script("AKLT" + random(44)), noun: "a Volcengine access key"),
+    Planted(
+      path: "dashscope.js", text: script("sk-" + random(32, hex)), noun: "a key of DashScope or DeepSeek"),
+    Planted(path: "perplexity.js", text: script("pplx-" + random(48)), noun: "a Perplexity key"),
+    Planted(
+      path: "cloudflare.sh", text: "a\nb\nCLOUDFLARE_API_TOKEN=\(random(40))\n", noun: "a Cloudflare token"),
+    Planted(path: "vercel.sh", text: "a\nb\nVERCEL_TOKEN=\(random(24))\n", noun: "a Vercel token"),
+    Planted(
+      path: "wg0.conf", text: "[Interface]\n\nPrivateKey = \(random(43))=\n", noun: "a WireGuard key"),
     Planted(path: "xai.js", text: script("xai-" + random(80)), noun: "an xAI key"),
     Planted(path: "replicate.js", text: script("r8_" + random(37)), noun: "a Replicate token"),
     Planted(path: "notion.js", text: script("ntn_" + random(46)), noun: "a Notion token"),
@@ -191,6 +203,8 @@ import Testing
     Planted(path: "site.p12", text: "\0", noun: "a file of keys or passwords, by its name"),
     Planted(path: "release.KEYSTORE", text: "\0", noun: "a file of keys or passwords, by its name"),
     Planted(path: "admin.token", text: "a", noun: "a file of keys or passwords, by its name"),
+    Planted(path: "env.production", text: "A=1", noun: "a file of keys or passwords, by its name"),
+    Planted(path: "a/wp-config.php", text: "<?php", noun: "a file of keys or passwords, by its name"),
     Planted(path: "main.tfstate", text: "{}", noun: "a file of keys or passwords, by its name"),
   ]
 
@@ -218,6 +232,8 @@ import Testing
     "twilio.js":
       "import(\"twilio\").then(t => t({sid: process.env.TWILIO_ACCOUNT_SID, key: \"SK\", authToken: \"\"}))",
     "chunks.js": "{account: \"AC\(random(32, hex))\", \"SK\(random(32, hex))\": 1}",
+    "clouds.js":
+      "{accessKeySecret: \"\", id: \"sk-\(random(20))\", theme: \"pplx-dark\", vercelToken: e.token, PrivateKey: 1}",
     ".nojekyll": "", ".gitkeep": "", "a/.keep": "", ".well-known/assetlinks.json": "[]",
     ".buildinfo": "# Sphinx",
     ".vite/manifest.json": "{}", "a/b.min.css": ".a{}", "x.key.js": "1",

@@ -40,6 +40,35 @@ struct DamagedOriginTests {
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
+  @Test(
+    "Damaged files of older versions hold up neither the newest nor the candidate", arguments: Damage.allCases
+  )
+  func olderVersion(damage: Damage) throws {
+    let places = ["shop online"]
+    let bench = try ChannelsTests.bench(places)
+    for version in 2...5 { try ChannelsTests.publish(bench, places[0], version) }
+    let bad = SHA256.of(Array("run('shop online', 3)".utf8))
+    let blob = bench.store.folder.blob(bad)
+    let bytes = try #require(try DurableFile.read(blob))
+    try Kernel.remove(blob)
+    if damage == .changed { try DurableFile.write([0] + bytes.dropFirst(), to: blob) }
+    let fresh = bench.folder + "/fresh"
+    for place in [bench.www, fresh] {
+      let report = try bench.mirror(place)
+      #expect(report.stopped.isEmpty && report.damaged == [bad] && report.damagedURLs.isEmpty)
+      #expect(report.channels.map(\.version) == [ManifestVersion(5)])
+      #expect(report.leftVersions.map(\.versions) == [[1, 2, 3].map { ManifestVersion($0) }])
+      let reader = FolderReader(place)
+      #expect(try Verification(reader).run().divergences.isEmpty)
+      #expect(try reader.index().0.channels.first?.versions.map(\.number) == [4, 5])
+    }
+    try DurableFile.write(bytes, to: blob)
+    let healed = try bench.mirror(fresh)
+    #expect(healed.leftVersions.isEmpty && healed.damaged.isEmpty)
+    let versions = try FolderReader(fresh).index().0.channels.first?.versions.map(\.number)
+    #expect(versions == [1, 2, 3, 4, 5])
+  }
+
   @Test("What a killed run showed of a channel that can't be brought is never pruned")
   func shownBefore() throws {
     let places = ["shop online", "zeta online"]

@@ -100,19 +100,12 @@ extension CheckProblem {
         + "correct or remove it"
     case .secret(let secret, let path): Self.secret(secret, path)
     case .idleAllowance(let path):
-      "--allow-secret \(Self.quoted(path)) names no published file: give its path below the folder, or leave it out"
+      "--allow-secret \(ShellWord.quoted(path)) names no published file: give its path below the folder, or leave it out"
     }
   }
 
-  /// Returns a word as a shell reads it.
-  private static func quoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { SecretAlphabet.dotted.contains($0) || "/+,:@%".utf8.contains($0) }
-    if isPlain { return word }
-    return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-  }
-
   private static func secret(_ secret: Secret, _ path: String) -> String {
-    let allow = "if it may be public: --allow-secret \(quoted(path))"
+    let allow = "if it may be public: --allow-secret \(ShellWord.quoted(path))"
     return secret.position == nil
       ? "the file is \(secret.noun), and anyone can read what is published: exclude it, or \(allow)"
       : "this looks like \(secret.noun), and anyone can read what is published: remove it from the build, or \(allow)"

@@ -13,6 +13,8 @@ package enum SecretNames {
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "admin.token",
     "secring.gpg",
     "wallet.dat", "htpasswd", "_netrc", "terraform.tfstate", "xcache.db", "xcache.db-wal",
+    "env.local", "env.production", "env.staging", "env.development", "kubeconfig", "wp-config.php",
+    "client_secret.json", "dump.sql", "backup.sql",
   ]
 
   /// Extensions of files that hold private keys and passwords.

@@ -69,24 +69,26 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What to do about it; the same text for everything that one action fixes.
-  package var advice: String {
-    switch kind {
+  /// What to do about it in the copy at a place; the same text for everything that one action fixes.
+  package func advice(at place: String) -> String {
+    // A copy is read at the address that devices use, and written where its job writes it.
+    let place = place.hasPrefix("https://") || place.hasPrefix("http://") ? "DIR" : ShellWord.quoted(place)
+    return switch kind {
     case .missing, .size, .bytes, .unreadable, .unlisted, .outside, .document:
-      "`xcache mirror --repair --to DIR` rewrites such files"
+      "`xcache mirror --repair --to \(place)` rewrites such files"
     case .refused:
-      "check why the host refuses such files; `xcache mirror --to DIR` into the host's folder makes them readable for all"
+      "check why the host refuses such files; `xcache mirror --to \(place)` into the host's folder makes them readable for all"
     case .type: "make the host send the types in the manifests"
     case .notMirrored:
-      "run `xcache mirror --to DIR` without --channel and --app to add the missing channels"
+      "run `xcache mirror --to \(place)` without --channel and --app to add the missing channels"
     case .purged:
-      "run `xcache mirror --to DIR`, which removes them, and purge the URL at the CDN in front of the copy"
+      "run `xcache mirror --to \(place)`, which removes them, and purge the URL at the CDN in front of the copy"
     case .otherOrigin:
       "give verify the copy's own origin, or remove the copy's mirror.json and run xcache mirror to take it over"
     case .unfinished:
-      "run `xcache mirror --to DIR` without --channel and --app to complete the unfinished channels"
+      "run `xcache mirror --to \(place)` without --channel and --app to complete the unfinished channels"
     case .unasked: "verify again when the origin answers"
-    case .old: "run `xcache mirror --to DIR`, and check the job that should run it"
+    case .old: "run `xcache mirror --to \(place)`, and check the job that should run it"
     }
   }
 

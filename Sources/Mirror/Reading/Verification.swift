@@ -84,7 +84,15 @@ package struct Verification {
       channels: channels.map { .init(app: $0.app, channel: $0.channel, version: $0.version) },
       leftOut: index.leftOut?.filter { selection.contains($0) }, compared: compared, files: files.count,
       bytes: files.clampedSum(\.file.size),
-      divergences: Set(divergences).sorted { ($0.path, $0.message) < ($1.path, $1.message) })
+      divergences: Self.once(divergences))
+  }
+
+  /// Sorts divergences by path. Whatever else differs in purged bytes, there is one thing to do about them.
+  private static func once(_ divergences: [Divergence]) -> [Divergence] {
+    let purged = Set(divergences.filter { $0.kind == .purged }.map(\.path))
+    return Set(divergences.filter { $0.kind == .purged || !purged.contains($0.path) }).sorted {
+      ($0.path, $0.message) < ($1.path, $1.message)
+    }
   }
 
   /// Compares the copy's channels with the origin's, and returns those, too.

@@ -142,7 +142,7 @@ package final class CDNPush: Sendable {
     defer { try? target.sweepPush(number) }
     try destination.remove(paths)
     try destination.sync()
-    // A pack that is needed after all is pushed again before it is offered.
+    // Answers name only packs that are recorded as pushed.
     try MirrorError.store { () throws(StoreError) in try forgetPacks(paths) }
   }
 

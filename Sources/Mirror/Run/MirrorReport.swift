@@ -33,6 +33,12 @@ package struct MirrorReport: Sendable {
     package let version: ManifestVersion
   }
 
+  /// Kept versions of a channel.
+  package struct OldVersions: Sendable {
+    package let channel: MirroredChannel
+    package let versions: [ManifestVersion]
+  }
+
   package let place: String
   package var channels: [Channel] = []
   /// The channels that the origin, and therefore the copy, no longer has.
@@ -45,7 +51,9 @@ package struct MirrorReport: Sendable {
   package var unfinished: [MirroredChannel] = []
   /// The channels that couldn't be updated, and stay in the copy as they were, because files are damaged at the origin.
   package var stopped: [MirroredChannel] = []
-  /// The damaged files of `stopped`, and the live URLs of these channels that use them.
+  /// The older versions that were left out because files that they name are damaged at the origin.
+  package var leftVersions: [OldVersions] = []
+  /// The damaged files of `stopped` and `leftVersions`, and the live URLs of stopped channels that use them.
   package var damaged: [SHA256] = []
   package var damagedURLs: [DamagedURL] = []
   /// Zips that were left out because the origin can't make them from damaged files.
@@ -85,13 +93,19 @@ extension MirrorReport {
     damaged = Set(damaged).union(digests).sorted { $0.hex < $1.hex }
     if digests.isEmpty { return }
     let bundles = try Self.bundles(state, source)
-    for item in try Self.items(state, source) where digests.contains(item.entry.sha256) {
+    for item in try Self.items(of: state.version, state, source) where digests.contains(item.entry.sha256) {
       let url = item.url.description
       damagedURLs.append(
         DamagedURL(
           sha256: item.entry.sha256, app: state.app.text, channel: state.channel.text,
           bundle: bundles[url] ?? "unknown", url: url))
     }
+  }
+
+  /// Records older versions of a channel that were left out because they name damaged files.
+  mutating func note(_ files: Set<SHA256>, in versions: [ManifestVersion], of state: MirroredChannelState) {
+    leftVersions.append(OldVersions(channel: state.name, versions: versions))
+    damaged = Set(damaged).union(files).sorted { $0.hex < $1.hex }
   }
 
   /// Returns the bundle of each URL in the newest release.
@@ -108,10 +122,11 @@ extension MirrorReport {
     return bundles
   }
 
-  private static func items(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
-    -> [ManifestItem]
+  /// Returns what a kept version names.
+  static func items(of version: ManifestVersion, _ state: MirroredChannelState, _ source: any MirrorSource)
+    throws(MirrorError) -> [ManifestItem]
   {
-    let document = MirrorDocument.whole(state.version)
+    let document = MirrorDocument.whole(version)
     let bytes = try source.document(document, of: state)
     guard case .whole(let whole)? = try? ConfigureAnswer.parse(bytes), let manifest = try? whole.manifest()
     else { throw .unreadable(path: document.path, reason: "it isn't the manifest it should be") }

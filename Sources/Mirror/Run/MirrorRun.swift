@@ -63,7 +63,7 @@ package final class MirrorRun {
     let told = trusted(old)
     for state in chosen {
       do throws(MirrorError) {
-        channels.append(try bring(state, origin, told.first { $0.name == state.name }, &report))
+        channels.append(try bringSound(state, origin, told.first { $0.name == state.name }, &report))
         report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
       } catch .damaged(let files) {
         try report.note(files, of: state, source)
@@ -161,6 +161,44 @@ package final class MirrorRun {
   }
 
   // MARK: - Bringing
+
+  /// Updates one channel. Older versions don't hold up the newest: if only they name damaged files, they are left out.
+  /// - Throws: `damaged`.
+  private func bringSound(
+    _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
+    _ report: inout MirrorReport
+  ) throws(MirrorError) -> MirrorIndex.Channel {
+    do throws(MirrorError) {
+      return try bring(state, origin, known, &report)
+    } catch {
+      guard case .damaged(let files) = error else { throw error }
+      let digests = Set(files.map(\.sha256))
+      let versions = try soundVersions(of: state, without: digests)
+      if versions.isEmpty || versions.count == state.versions.count { throw error }
+      var sound = state
+      sound.versions = versions
+      let channel = try bring(sound, origin, known, &report)
+      report.note(digests, in: Array(state.versions.dropLast(versions.count)), of: state)
+      return channel
+    }
+  }
+
+  /// Returns the newest versions, oldest first, up to the first that names one of the files; empty if the newest or the
+  /// candidate does.
+  private func soundVersions(of state: MirroredChannelState, without digests: Set<SHA256>)
+    throws(MirrorError) -> [ManifestVersion]
+  {
+    func isSound(_ version: ManifestVersion) throws(MirrorError) -> Bool {
+      try !MirrorReport.items(of: version, state, source).contains { digests.contains($0.entry.sha256) }
+    }
+    if let candidate = state.candidate, try !isSound(candidate) { return [] }
+    var sound: [ManifestVersion] = []
+    for version in state.versions.reversed() {
+      guard try isSound(version) else { break }
+      sound.append(version)
+    }
+    return sound.reversed()
+  }
 
   /// Updates one channel.
   /// - Throws: `damaged`.

@@ -11,7 +11,7 @@ package struct MirroredChannelState: Hashable, Sendable {
   package let version: ManifestVersion
   package let digest: SHA256
   /// The versions that the mirror keeps, oldest first, ending with `version`.
-  package let versions: [ManifestVersion]
+  package var versions: [ManifestVersion]
   package let extras: AnswerExtras
   /// The scripts that the policy names.
   package let scripts: [SHA256]

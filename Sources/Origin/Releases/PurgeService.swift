@@ -59,7 +59,7 @@ final class PurgeService: Sendable {
   /// Removes what earlier purges left in the data folder; at the start before anything is answered.
   func removeLeft() {
     do throws(StoreError) {
-      for sha256 in try store.unfinishedPurges() { try store.removeFiles(of: sha256) }
+      try store.removeFiles(of: try store.unfinishedPurges())
     } catch {
       log("error: purged bytes are still being removed: \(error)")
     }
@@ -69,15 +69,14 @@ final class PurgeService: Sendable {
   func finish() {
     var fault: StoreError?
     do throws(StoreError) {
-      for sha256 in try store.unfinishedPurges() { try store.removeFiles(of: sha256) }
-      try checkPlace()
-    } catch {
-      fault = error
-    }
-    do throws(StoreError) {
-      for sha256 in try store.unfinishedPurges() {
+      let first = try store.unfinishedPurges()
+      try store.removeFiles(of: first)
+      do throws(StoreError) { try checkPlace() } catch { fault = error }
+      let all = try store.unfinishedPurges()
+      // Those that began meanwhile.
+      try store.removeFiles(of: all.filter { !first.contains($0) })
+      for sha256 in all {
         do throws(StoreError) {
-          try store.removeFiles(of: sha256)
           try withdraw(sha256)
           try store.endPurge(sha256)
           log("the rest of the purged bytes \(sha256) is removed")

@@ -70,7 +70,7 @@ extension Store {
   /// Checks whether everything holds that an origin guarantees; changes nothing.
   ///
   /// - Parameters:
-  ///   - deep: whether to also hash every blob, check all of SQLite's file and recompute the digest of every kept version.
+  ///   - deep: whether to also hash every blob and every file made of blobs, check all of SQLite's file and recompute the digest of every kept version.
   ///   - progress: called with how much of a step is done, and of how much.
   package func checkup(
     deep: Bool, progress: (_ step: String, _ done: Int64, _ all: Int64) -> Void = { _, _, _ in }
@@ -106,6 +106,7 @@ extension Store {
     }
     try noteOrphans(&checkup)
     try notePacks(deep: deep, &checkup)
+    if deep { try checkDerived(&checkup, progress) }
     return checkup
   }
 
@@ -192,6 +193,29 @@ extension Store {
     checkup.findings += bad.map {
       .note("pack", "the pack \($0) is damaged; it is dropped when it is requested")
     }
+  }
+
+  /// Compares the compressed bodies, deltas and zips with what they were when they were made.
+  private func checkDerived(_ checkup: inout Checkup, _ progress: (String, Int64, Int64) -> Void)
+    throws(StoreError)
+  {
+    // The `derived.db` of an older xcache may have no such table.
+    guard let files = try? derived.files().filter({ PackFile($0.name) == nil }) else { return }
+    let bytes = files.clampedSum(\.size)
+    var done: Int64 = 0
+    for file in files {
+      // A file that is gone is made again.
+      if try derived.isWrong(file.name) {
+        checkup.findings.append(
+          .damage(
+            "derived-bytes",
+            "\(folder.derived)/\(file.name) has other bytes than those made: restart the server, which checks each file "
+              + "that it opens and makes this one again"))
+      }
+      done = done.addingClamped(file.size)
+      progress("derived files", done, bytes)
+    }
+    checkup.hashed = checkup.hashed.addingClamped(bytes)
   }
 
   /// The kept versions of a channel, oldest first.

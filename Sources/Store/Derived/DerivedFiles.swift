@@ -102,6 +102,31 @@ extension DerivedStore {
     return true
   }
 
+  /// The files that have a row, with their sizes.
+  func files() throws(StoreError) -> [(name: String, size: Int64)] {
+    try work { (db) throws(StoreError) in
+      try db.all("SELECT path, size FROM file ORDER BY path") { (name: $0.get(0), size: $0.get(1)) }
+    }
+  }
+
+  /// Whether a file exists and has other bytes than those recorded when it was made; changes nothing.
+  func isWrong(_ name: String) throws(StoreError) -> Bool {
+    let path = path(name)
+    func differs() throws(StoreError) -> Bool {
+      let found = try StoreError.disk { () throws(SystemError) in
+        try DiskDigest.of(path, shouldContinue: { _ in true })
+      }
+      switch found {
+      case .missing, .stopped: return false
+      case .unreadable: return true
+      case .read(let sha256, _): return try record(path).map { !$0.agrees(with: sha256) } ?? false
+      }
+    }
+    // A running server notes the digest before it writes the file: both are read again.
+    if try !differs() { return false }
+    return try differs()
+  }
+
   /// Reads a file from the disk, and removes it if its bytes are wrong.
   func scrub(_ name: String, _ shouldContinue: (Int) -> Bool) throws(StoreError) -> ScrubResult {
     let path = path(name)

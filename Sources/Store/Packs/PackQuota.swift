@@ -88,18 +88,7 @@ extension DerivedStore {
 
   /// All stored packs, with their channels' ids.
   package func packs() throws(StoreError) -> [(channel: Int64, pack: StoredPack)] {
-    try work { (db) throws(StoreError) in
-      try db.all(
-        "SELECT channel_id, base, version, sha256, size, pushed FROM pack WHERE sha256 IS NOT NULL"
-      ) { row in
-        (
-          channel: row.get(0, as: Int64.self),
-          pack: StoredPack(
-            base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
-            isPushed: row.get(5, as: Int64.self) != 0)
-        )
-      }
-    }
+    try packRows().map { ($0.channel, $0.pack) }
   }
 
   fileprivate func remove(_ pack: StoredPack, of channel: Int64) throws(StoreError) {

@@ -29,13 +29,8 @@ extension Store {
   /// have been given the number. The newer version may still be on its way.
   package func wants(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
     try connections.reading { (db) throws(StoreError) in
-      func digest(_ version: ManifestVersion) throws(StoreError) -> SHA256? {
-        try db.value(
-          SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel,
-          version.number)
-      }
-      guard try digest(ends.base) == ends.baseDigest else { return false }
-      if let digest = try digest(ends.version) { return digest == ends.digest }
+      guard try db.digest(of: channel, at: ends.base) == ends.baseDigest else { return false }
+      if let digest = try db.digest(of: channel, at: ends.version) { return digest == ends.digest }
       let newest =
         try db.value(Int64?.self, "SELECT max(version) FROM release WHERE channel_id = ?", channel) ?? nil
       return ends.version.number > newest ?? 0
@@ -44,15 +39,15 @@ extension Store {
 
   /// The packs between kept versions, by the channel's row.
   package func packsOfKeptVersions() throws(StoreError) -> [Int64: [StoredPack]] {
-    let rows = try derived.packEnds()
+    let rows = try derived.packRows()
     let digests = try connections.reading { (db) throws(StoreError) in try ReleaseRow.digests(in: db) }
     var packs: [Int64: [StoredPack]] = [:]
-    for (channel, row) in rows {
-      let known = digests[channel] ?? [:]
+    for row in rows {
+      let known = digests[row.channel] ?? [:]
       guard let base = known[row.pack.base.number], let version = known[row.pack.version.number],
-        row.key == PackEnds.key(base, version)
+        row.ends == PackEnds.key(base, version)
       else { continue }
-      packs[channel, default: []].append(row.pack)
+      packs[row.channel, default: []].append(row.pack)
     }
     return packs
   }
@@ -159,19 +154,17 @@ extension DerivedStore {
   }
 
   /// All packs, with what identifies the manifests that each was made from.
-  func packEnds() throws(StoreError) -> [(channel: Int64, row: (pack: StoredPack, key: SHA256))] {
+  func packRows() throws(StoreError) -> [(channel: Int64, pack: StoredPack, ends: SHA256)] {
     try work { (db) throws(StoreError) in
       try db.all(
         "SELECT channel_id, base, version, sha256, size, pushed, ends FROM pack WHERE sha256 IS NOT NULL"
-      ) {
-        row in
+      ) { row in
         (
           channel: row.get(0, as: Int64.self),
-          row: (
-            StoredPack(
-              base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
-              isPushed: row.get(5, as: Int64.self) != 0), row.get(6, as: SHA256.self)
-          )
+          pack: StoredPack(
+            base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
+            isPushed: row.get(5, as: Int64.self) != 0),
+          ends: row.get(6, as: SHA256.self)
         )
       }
     }

@@ -155,7 +155,7 @@ extension Store {
 
   /// Finds where bytes are.
   package func purgePlan(_ sha256: SHA256) throws(StoreError) -> PurgePlan {
-    let packs = try derived.storedPacks()
+    let packs = Dictionary(grouping: try derived.packs(), by: \.channel).mapValues { $0.map(\.pack) }
     let deltas = try derived.deltas(with: sha256)
     return try connections.reading { (db) throws(StoreError) in
       var uses: [PurgePlan.Use] = []
@@ -224,17 +224,20 @@ extension Store {
     // Open files first: from here on, nothing is found under its URLs.
     changes.changed()
     lastPlan.drop()
-    try removeFiles(of: plan.sha256)
+    try removeFiles(of: [plan.sha256])
     return receipt
   }
 
   /// Removes every file that has purged bytes, or that was made of them.
   ///
   /// In a turn of the writer: nobody can lift the purge and publish the bytes again between the look and the removal.
-  package func removeFiles(of purged: SHA256) throws(StoreError) {
+  package func removeFiles(of purged: [SHA256]) throws(StoreError) {
+    if purged.isEmpty { return }
     try connections.transaction { (db) throws(StoreError) in
-      guard try db.isPurged(purged), try BlobRow.find(purged, in: db) == nil else { return }
-      try blobs.erase(purged)
+      for sha256 in purged {
+        guard try db.isPurged(sha256), try BlobRow.find(sha256, in: db) == nil else { continue }
+        try blobs.erase(sha256)
+      }
     }
     _ = try removeUnneededDerived()
     changes.changed()

@@ -216,22 +216,6 @@ extension Database {
 }
 
 extension DerivedStore {
-  /// Every stored pack, by the channel's row.
-  func storedPacks() throws(StoreError) -> [Int64: [StoredPack]] {
-    var packs: [Int64: [StoredPack]] = [:]
-    try work { (db) throws(StoreError) in
-      try db.each(
-        "SELECT channel_id, base, version, sha256, size, pushed FROM pack WHERE sha256 IS NOT NULL"
-      ) { row in
-        packs[row.get(0), default: []].append(
-          StoredPack(
-            base: row.version(1), version: row.version(2), sha256: row.get(3), size: row.get(4),
-            isPushed: row.get(5, as: Int64.self) != 0))
-      }
-    }
-    return packs
-  }
-
   /// The stored deltas that lead to some bytes, or from them.
   func deltas(with sha256: SHA256) throws(StoreError) -> [(target: SHA256, base: SHA256)] {
     try work { (db) throws(StoreError) in

@@ -92,11 +92,7 @@ extension Store {
 
   /// The SHA-256 of a kept version's canonical resourcemap, as its release recorded it; nil if it isn't kept.
   package func digest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256? {
-    try connections.reading { (db) throws(StoreError) in
-      try db.value(
-        SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel.id,
-        version.number)
-    }
+    try connections.reading { (db) throws(StoreError) in try db.digest(of: channel.id, at: version) }
   }
 
   /// The same digest, computed from the rows; if they differ, one of the two is wrong.
@@ -120,6 +116,12 @@ package struct ContentChange: Hashable, Sendable {
 }
 
 extension Database {
+  /// The digest that a release recorded; nil if the version isn't kept.
+  func digest(of channel: Int64, at version: ManifestVersion) throws(StoreError) -> SHA256? {
+    try value(
+      SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+  }
+
   /// The digest of the resourcemap that a release results in, before its rows are written.
   func digest(of release: PreparedRelease) throws(StoreError) -> SHA256 {
     try digest(of: release.channel, at: release.channel.version, with: release.changes)

@@ -20,6 +20,13 @@ package struct ForeignURLs: Hashable, Sendable {
 
   /// The most URLs in `first`.
   static let named = 5
+
+  /// The list with the hosts of `first`, each once.
+  var wanted: [String] {
+    var names = hosts
+    for host in first.map({ String($0.host) }) where !names.contains(host) { names.append(host) }
+    return names
+  }
 }
 
 /// The hosts whose URLs an act may name: those that both its channel and its token allow.

@@ -58,9 +58,9 @@ struct DerivedSweep {
     private var rows: [String: (mark: String, key: SHA256)] = [:]
 
     init(_ derived: DerivedStore) throws(StoreError) {
-      for (channel, row) in try derived.packEnds() {
-        rows["\(channel)/\(row.pack.base)-\(row.pack.version)"] = (
-          String(row.pack.sha256.hex.prefix(16)), row.key
+      for row in try derived.packRows() {
+        rows["\(row.channel)/\(row.pack.base)-\(row.pack.version)"] = (
+          String(row.pack.sha256.hex.prefix(16)), row.ends
         )
       }
     }

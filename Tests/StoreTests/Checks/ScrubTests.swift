@@ -145,6 +145,29 @@ import Testing
     #expect(try store.derived.openFile(store.derived.file(target, "gzip")) == nil)
   }
 
+  @Test("doctor --deep reads what was made of blobs, and changes nothing", arguments: ["gzip", "delta"])
+  func checkupOfDerivedFiles(kind: String) throws {
+    let store = try scratch.open()
+    let (target, base) = (SHA256.of([1]), SHA256.of([2]))
+    let path = kind == "gzip" ? store.derived.file(target, "gzip") : store.derived.deltaFile(target, on: base)
+    if kind == "gzip" {
+      try store.derived.keepFile([1, 2, 3], at: path)
+    } else {
+      try store.derived.keep([1, 2, 3], of: target, on: base)
+    }
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+    for wrong: [UInt8] in [[1, 2, 4], [1, 2], []] {
+      try DurableFile.write(wrong, to: path)
+      let found = try store.checkup(deep: true)
+      #expect(found.findings.map(\.code) == ["derived-bytes"] && !found.isClean)
+      #expect(found.findings.first?.text.contains(path) == true && found.hashed == 3)
+      #expect(try store.checkup(deep: false).isClean)
+      #expect(try DurableFile.read(path) == wrong)
+    }
+    try Kernel.remove(path)
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
   @Test func aDigestOfAnotherSizeEndsTheQueryAlone() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])

@@ -81,8 +81,8 @@ enum MirrorCommand {
       report.isWhole
       ? nil
       : Failure(
-        "damaged or missing at the origin: files that \(report.stopped.isEmpty ? "zips" : "channels") need; publish them "
-          + "again, then run this again", name: "damaged")
+        "damaged or missing at the origin: files that \(report.needs) need; publish them again, then run this again",
+        name: "damaged")
     if arguments.has("json") {
       terminal.say(json: report.json, failure)
     } else {
@@ -98,6 +98,11 @@ enum MirrorCommand {
       terminal.note(
         "\(channel): unchanged in the copy, because some of its files are damaged or missing at the origin; publish them "
           + "again, then run this again")
+    }
+    for left in report.leftVersions {
+      terminal.note(
+        "\(left.channel): \(left.words) left out of the copy, because files that only older versions name are damaged or "
+          + "missing at the origin; devices with an older version get the newest one as whole files")
     }
     for path in report.lostZips {
       terminal.note("\(path): left out, because files it needs are damaged at the origin")
@@ -174,7 +179,13 @@ enum MirrorCommand {
 }
 
 extension MirrorReport {
-  fileprivate var isWhole: Bool { stopped.isEmpty && lostZips.isEmpty }
+  fileprivate var isWhole: Bool { stopped.isEmpty && leftVersions.isEmpty && lostZips.isEmpty }
+
+  /// What needs the damaged files.
+  fileprivate var needs: String {
+    if !stopped.isEmpty { return "channels" }
+    return leftVersions.isEmpty ? "zips" : "older versions"
+  }
 
   fileprivate var channelLines: [String] {
     channels.map { "\($0.app) \($0.channel): version \($0.version)" }
@@ -226,12 +237,27 @@ extension MirrorReport {
         }),
       "damaged": .strings(damaged.map(\.hex)), "damagedURLs": .array(damagedURLs.map(\.json)),
       "files": .integer(files), "gone": .array(gone.map(\.json)), "leaving": .integer(leaving),
-      "leftOut": .array(leftOut.map(\.json)), "lostZips": .strings(lostZips), "place": .string(place),
+      "leftOut": .array(leftOut.map(\.json)), "leftVersions": .array(leftVersions.map(\.json)),
+      "lostZips": .strings(lostZips), "place": .string(place),
       "removed": .integer(removed), "stopped": .array(stopped.map(\.json)),
       "unfinished": .array(unfinished.map(\.json)),
       "untouched": .array(untouched.map(\.json)), "written": .integer(written),
       "writtenBytes": .integer(writtenBytes),
       "zipsToCome": .integer(zipsToCome),
+    ]
+  }
+}
+
+extension MirrorReport.OldVersions {
+  fileprivate var words: String {
+    versions.count == 1
+      ? "version \(versions[0]) is" : "versions \(versions.map(\.text).joined(separator: ", ")) are"
+  }
+
+  fileprivate var json: JSONValue {
+    [
+      "app": .string(channel.app.text), "channel": .string(channel.channel.text),
+      "versions": .strings(versions.map(\.text)),
     ]
   }
 }

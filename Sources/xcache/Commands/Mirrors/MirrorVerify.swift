@@ -28,7 +28,7 @@ enum MirrorVerify {
       terminal.say(json: report.json, failure)
     } else {
       for line in DivergenceOutput.lines(report.divergences, all: arguments.has("all")) { terminal.say(line) }
-      let (channels, end) = report.lines(terminal)
+      let (channels, end) = report.lines(place, terminal)
       terminal.say(list: channels, all: arguments.has("all"))
       for line in end { terminal.say(line) }
     }
@@ -57,7 +57,7 @@ enum MirrorVerify {
 
 extension Verification.Report {
   /// Returns a line for each channel, and what applies to the copy as a whole.
-  fileprivate func lines(_ terminal: Terminal) -> (channels: [String], end: [String]) {
+  fileprivate func lines(_ place: String, _ terminal: Terminal) -> (channels: [String], end: [String]) {
     var words: [String] = []
     switch (compared, leftOut) {
     case (let readable?, _):
@@ -75,7 +75,7 @@ extension Verification.Report {
     if let audit { words.append("audit receipt \(audit.text)") }
     let errors = divergences.count { $0.severity == .error }
     let warnings = divergences.count - errors
-    let advice = Set(divergences.lazy.filter { $0.severity == .error }.map(\.advice)).sorted()
+    let advice = Set(divergences.lazy.filter { $0.severity == .error }.map { $0.advice(at: place) }).sorted()
     let verdict =
       hasErrors
       ? ([terminal.colour(Count.text(errors, "divergence"), .red)] + advice).joined(separator: "; ")

@@ -29,6 +29,7 @@ enum LoginCommand {
       server: server, token: token.text, tokenSource: token.source,
       http: arguments.http(authorities: certificates))
     let channels = try client.channels().value.channels.count
+    let replaced = profiles[server].map { $0.token != token.text } ?? false
     try Profiles.change(arguments.environment) {
       $0.put(.init(server: server, token: token.text, certificates: certificates))
     }
@@ -44,7 +45,9 @@ enum LoginCommand {
         channels == 0
         ? "there is no channel yet that this token may read"
         : "this token may read \(Count.text(channels, "channel"))"
-      terminal.say("logged in to \(server): \(reads); the token is saved in \(profiles.path)")
+      terminal.say(
+        "logged in to \(server): \(reads); the token is saved in \(profiles.path)"
+          + (replaced ? ", in place of another one" : ""))
     }
     return .done
   }
