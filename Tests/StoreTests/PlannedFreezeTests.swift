@@ -146,6 +146,22 @@ import Testing
     #expect(rows.filter { $0.act == "channel.freeze" }.count == 2)
   }
 
+  @Test func itIsOfItsChannelAndIsNotTakenBackWhenItIsOver() throws {
+    let store = try open()
+    let freeze = try freeze(store, from: nil, to: 1)
+    let (id, now) = (try store.shop().id, store.now)
+    let others = try store.connections.reading { (db) throws(StoreError) in
+      (try db.plannedFreeze(of: id, at: now), try db.plannedFreeze(of: id + 1, at: now))
+    }
+    #expect(others.0 == freeze && others.1 == nil)
+    go(1)
+    #expect {
+      try thaw(store, .planned(try #require(freeze.calendar?.id)))
+    } throws: {
+      if case StoreError.unknownFreeze = $0 { true } else { false }
+    }
+  }
+
   @Test func whatIsOverIsRefused() throws {
     let store = try open()
     for (from, to) in [(nil, 0), (2, 1), (1, 1), (-3, -2)] as [(Int64?, Int64)] {

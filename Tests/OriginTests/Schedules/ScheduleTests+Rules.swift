@@ -251,13 +251,17 @@ extension ScheduleTests {
     #expect(try origin.api("POST", path, .object(body)).status == 400)
     body["schedule"] = time(in: 1)
     #expect(try origin.api("POST", path, .object(body)).status == 202)
-    // The newest that are over are listed.
+    // The newest that are over are listed, and no others kept.
     pass(origin)
     #expect(try schedule(origin, "releases", .object(body)) > 101)
     let ids = try origin.api("GET", "\(Self.online)/schedules").json["schedules"]?.array?.compactMap {
       $0["id"]?.integer
     }
     #expect(ids?.count == 1 + ScheduleLimits.ended && ids?.contains(1) == false, "\(ids ?? [])")
+    let rows = try origin.store.connections.reading { (db) throws(StoreError) in
+      try db.value(Int.self, "SELECT count(*) FROM scheduled_act WHERE state <> 'waiting'")
+    }
+    #expect(rows == ScheduleLimits.ended)
   }
 
   @Test func whatIsOverKeepsNothing() throws {

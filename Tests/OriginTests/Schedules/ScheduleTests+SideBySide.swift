@@ -157,4 +157,31 @@ extension ScheduleTests {
       #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["share"]?.integer == 2500)
     }
   }
+
+  /// The same, made sure: another bundle's release comes while the halt's files are pushed.
+  @Test func aHaltFollowsACandidateThatIsMadeAgainMeanwhile() throws {
+    let isArmed = Locked(false)
+    // Only the thread that halts uses it.
+    nonisolated(unsafe) var made: TestOrigin?
+    let origin = try TestOrigin(
+      { options in
+        options.push = ReleasePush(names: { _ in isArmed.withLock { $0 } ? ["file"] : [] }) { _ in
+          let isFirst = isArmed.withLock { armed in
+            defer { armed = false }
+            return armed
+          }
+          if isFirst { _ = try? made?.publish(["b.js": "b"], bundle: "other") }
+        }
+      }, clock: { [now] in now.withLock { $0 } })
+    made = origin
+    defer { made = nil }
+    #expect(try origin.publish(["a.js": "one"]).status == 201)
+    #expect(try origin.candidate(["a.js": "second"]).status == 201)
+    let halt = try schedule(origin, "rollout/halt", ["message": "broken"])
+    isArmed.withLock { $0 = true }
+    pass(origin)
+    #expect(try state(origin, halt)["state"]?.string == "done", "\(said(origin, halt))")
+    #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?.isNull == true)
+    #expect(try bytes(origin) == 3 && bytes(origin, "b.js") == 1)
+  }
 }

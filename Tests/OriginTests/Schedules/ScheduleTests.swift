@@ -237,6 +237,9 @@ import Testing
     later["schedule"] = time(in: 11)
     #expect(
       try origin.api("POST", "\(Self.online)/releases", .object(later)).json["code"]?.string == "frozen")
+    later["breakGlass"] = "it burns"
+    #expect(try origin.api("POST", "\(Self.online)/releases", .object(later)).status == 202)
+    later["breakGlass"] = nil
     later["schedule"] = time(in: 20)
     #expect(try origin.api("POST", "\(Self.online)/releases", .object(later)).status == 202)
   }
