@@ -357,6 +357,70 @@ def rollouts(console, site):
     assert all(f'\\"{words}\\"' in trail for words in ("more of them", "calm again", "broken again", "good")), trail
 
 
+def plans(console, site):
+    """What is to happen by itself: who scheduled it, in the reader's zone, and how it is taken back."""
+    place, channel = "#/channel/shop/planned", f"{path}/planned"
+    done(site, f"{channel}/create", {})
+    done(site, f"{channel}/promote", {"from": "online", "version": "1"})
+    console.go(place, "#timeline li")
+    assert not console.has("#planned")
+
+    def moment(hours):
+        return time.strftime("%Y-%m-%dT%H:%M:00.000Z", time.gmtime(time.time() + hours * 3600))
+
+    due = moment(48)
+    first, second = (scheduled(site, f"{channel}/promote", {"from": "online", "version": version, "schedule": due, "breakGlass": "sale"})
+                     for version in ("2", "1"))
+    done(site, f"{channel}/freeze", {"from": moment(24), "to": moment(72), "reason": "holidays <b>"})
+    console.wait(f"#cancel-{first}", 90)
+    rows = "[...document.querySelectorAll('#planned tbody tr')].map((one) => one.innerText.replaceAll('\u00a0', ' '))"
+    until(lambda: len(console.eval(rows)) == 3, "three rows")
+    shown = console.eval(rows)
+    assert "holidays <b>" in shown[0] and "promotion of version 2 of online" in shown[1] and "admin" in shown[1], shown
+    text = console.eval(f"new Intl.DateTimeFormat(undefined, {{ dateStyle: 'medium', timeStyle: 'medium' }}).format(new Date({json.dumps(due)}))")
+    assert text.replace("\u202f", " ") in shown[1].replace("\u202f", " ") and ("in 2 days" in shown[1] or "in 48 h" in shown[1]), (text, shown)
+    console.check("what is planned")
+    # The overview has a mark, and asking first means that nothing is done without a yes.
+    console.go("#/", "table")
+    console.says("2 scheduled, 1 planned freeze", "#view table")
+    opened(console, place, f"#cancel-{first}")
+    console.says("This won't be done: promotion of version 2 of online, scheduled by admin for", "dialog #preview")
+    command = console.eval("document.querySelector('dialog #command').textContent")
+    assert command.startswith(f"xcache schedule cancel {first} --app shop --channel planned "), command
+    closed(console)
+    assert site.ask("GET", f"{channel}/schedules/{first}")[1]["state"] == "waiting"
+    console.act(f"#cancel-{first}", "not now")
+    until(lambda: not console.has(f"#cancel-{first}"), "the end of its row")
+    assert site.ask("GET", f"{channel}/schedules/{first}")[1]["state"] == "cancelled"
+    assert "not now" in json.dumps(site.ask("GET", "audit?act=schedule.cancel")[1]["rows"][0])
+    # Somebody else was faster.
+    opened(console, place, f"#cancel-{second}")
+    console.set("reason", "me, too")
+    assert site.ask("DELETE", f"{channel}/schedules/{second}")[0] == 200
+    confirm(console)
+    console.says("changed meanwhile: It doesn't wait any more: it is cancelled, by admin.", "dialog #outcome")
+    console.says("It would be refused", "dialog #preview")
+    closed(console)
+    freeze = site.ask("GET", channel)[1]["plannedFreezes"][0]["id"]
+    console.act(f"#take-back-{freeze}", "no holidays")
+    until(lambda: not console.has("#planned"), "the end of the card", 90)
+    assert "plannedFreezes" not in site.ask("GET", channel)[1]
+    # One that failed is said for a week.
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3))
+    scheduled(site, f"{channel}/promote", {"from": "online", "version": "2", "schedule": soon, "ifVersion": "1"})
+    done(site, f"{channel}/promote", {"from": "online", "version": "2"})
+    console.says("promotion of version 2 of online by admin, which was due", "#view", 90)
+    console.says("failed", "#planned")
+    console.go("#/", "table")
+    console.says("1 not carried out", "#view table")
+
+
+def scheduled(site, place, body):
+    status, answer = site.ask("POST", place, body)
+    assert status == 202, (place, status, answer)
+    return answer["scheduled"]["id"]
+
+
 def refused_here(console, site):
     """What nobody can mean can't be confirmed."""
     for place, button, values, words in (
@@ -530,6 +594,8 @@ def main():
                 changed_meanwhile(console, site)
                 rollouts(console, site)
                 say("rollouts, beside somebody else")
+                plans(console, site)
+                say("what is planned, and taken back")
                 refused_here(console, site)
                 no_answer(console)
                 say("acts on their way, what changed meanwhile, what is refused, no answer")

@@ -110,6 +110,36 @@ import Testing
     try site.seeOff()
   }
 
+  @Test("A restored origin doesn't carry out what waited in the backup, unless it is told to") func restored()
+    throws
+  {
+    try Site.with { (site: Site) throws in
+      #expect(try Self.publish(site, "one", "--create").exitCode == 0)
+      #expect(try Self.publish(site, "second", "--schedule", Self.time(in: 3_600_000)).exitCode == 0)
+      let backup = site.scratch.path + "/backup"
+      #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
+      let doctor = try site.run("doctor", "--data", backup)
+      #expect(doctor.output.contains("1 scheduled act waits, due "), "\(doctor)")
+      #expect(doctor.output.contains("publish of main (shop online)"), "\(doctor)")
+      let words = ["restore", "--from-backup", backup, "--data"]
+      let restore = try Outcome(try site.start(words + [site.scratch.path + "/restored"]))
+      #expect(restore.exitCode == 0, "\(restore)")
+      #expect(
+        restore.output.contains("cancelled: publish of main (shop online), by admin, due "), "\(restore)")
+      #expect(restore.errors.contains("--keep-scheduled"), "\(restore)")
+      let json = try Outcome(try site.start(words + [site.scratch.path + "/json", "--json"]))
+      let told = try JSONValue.parse(Array(json.output.utf8))["scheduled"]?.array?.first
+      #expect(told?["id"]?.integer == 1 && told?["state"]?.string == "cancelled", "\(json)")
+      #expect(told?["summary"]?.string == "publish of main" && told?["app"]?.string == "shop", "\(json)")
+      let kept = try Outcome(
+        try site.start(words + [site.scratch.path + "/kept", "--keep-scheduled"]))
+      #expect(kept.output.contains("waits: publish of main (shop online), by admin, due "), "\(kept)")
+      let wrong = try Outcome(
+        try site.start(["restore", "--from", "x", "--data", "y", "--keep-scheduled"]))
+      #expect(wrong.exitCode == 2 && wrong.errors.contains("--from-backup"), "\(wrong)")
+    }
+  }
+
   @Test("What is late is done right after the start, and gc keeps what it needs") func late() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one", "--create").exitCode == 0)

@@ -106,6 +106,29 @@ import Testing
     #expect(try store.channelStates().first?.planned.isEmpty == true)
   }
 
+  @Test func ofSeveralTheOneThatHoldsLongestIsTold() throws {
+    let store = try open()
+    let long = try freeze(store, from: 1, to: 9, "long")
+    _ = try freeze(store, from: 2, to: 3, "within it")
+    go(2)
+    #expect(try store.freeze(of: store.shop()) == long)
+    let endless = try freeze(store, from: nil, to: nil, "until it is thawed")
+    _ = try freeze(store, from: nil, to: 900, "longer")
+    #expect(try store.freeze(of: store.shop()) == endless)
+  }
+
+  /// One that ended holds again, as long as it isn't forgotten; what the clock says counts.
+  @Test func theClockIsSetBack() throws {
+    let store = try open()
+    _ = try freeze(store, from: 1, to: 3)
+    go(4)
+    #expect(try !isFrozen(store, "after"))
+    go(-2)
+    #expect(try isFrozen(store, "again"))
+    go(-2)
+    #expect(try !isFrozen(store, "before"))
+  }
+
   @Test func onePlanIsTakenBack() throws {
     let store = try open()
     let first = try freeze(store, from: 1, to: 2)
@@ -121,6 +144,22 @@ import Testing
     let last = try #require(rows.last)
     #expect(last.act == "channel.thaw" && last.result.contains(Timestamp.text(first.since)))
     #expect(rows.filter { $0.act == "channel.freeze" }.count == 2)
+  }
+
+  @Test func itIsOfItsChannelAndIsNotTakenBackWhenItIsOver() throws {
+    let store = try open()
+    let freeze = try freeze(store, from: nil, to: 1)
+    let (id, now) = (try store.shop().id, store.now)
+    let others = try store.connections.reading { (db) throws(StoreError) in
+      (try db.plannedFreeze(of: id, at: now), try db.plannedFreeze(of: id + 1, at: now))
+    }
+    #expect(others.0 == freeze && others.1 == nil)
+    go(1)
+    #expect {
+      try thaw(store, .planned(try #require(freeze.calendar?.id)))
+    } throws: {
+      if case StoreError.unknownFreeze = $0 { true } else { false }
+    }
   }
 
   @Test func whatIsOverIsRefused() throws {

@@ -128,7 +128,8 @@ SCHEMAS = {
         "type": "object", "required": ["data", "timestamp", "type"], "properties": {
             "timestamp": {"type": "string", "format": "date-time", "description": "when it happened"},
             "type": {"type": "string", "description": "receivers ignore types that they don't know", "examples": [
-                "release", "rollback", "rollout", "halt", "kill", "resume", "bypass", "freeze", "thaw", "purge", "mirror-late", "test"]},
+                "release", "rollback", "rollout", "halt", "kill", "resume", "bypass", "freeze", "thaw", "purge", "schedule",
+                "mirror-late", "test"]},
             "data": {"type": "object", "properties": {
                 "app": {"type": "string"}, "channel": {"type": "string"},
                 "author": {"type": "string", "description": "the token that did it"},
@@ -141,7 +142,14 @@ SCHEMAS = {
                 "bundle": {"type": "string"}, "bundles": {"type": "array", "items": {"type": "string"}, "maxItems": 50},
                 "changes": {"type": "object", "properties": {"added": NUMBER, "changed": NUMBER, "removed": NUMBER}},
                 "publicURL": HTTP, "policy": VERSION,
-                "act": {"enum": ["set", "pause", "resume", "complete"], "description": "of a rollout"},
+                "act": {"type": "string", "description": "of a rollout: set, pause, resume or complete; of a scheduled act: what it was",
+                        "examples": ["set", "publish", "rollout.complete"]},
+                "schedule": {**NUMBER, "description": "the id of a scheduled act"},
+                "summary": {"type": "string", "description": "a scheduled act, in words"},
+                "due": {"type": "string", "format": "date-time", "description": "when a scheduled act was to be done"},
+                "state": {"enum": ["failed", "missed"], "description": "of a scheduled act"},
+                "code": {"type": "string", "description": "why a scheduled act failed, as the API's problems have it"},
+                "hint": {"type": "string", "description": "what can be done about it"},
                 "candidate": {**VERSION, "description": "of a rollout that was halted"},
                 "is": {"type": "object", "description": "the share of 10,000, groups, app versions and pause of a rollout, now"},
                 "was": {"type": "object", "description": "the same, before"},

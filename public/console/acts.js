@@ -225,7 +225,7 @@ function matcher(pattern) {
   return (url) => whole.test(found[3].includes("?") ? url : url.split("?")[0]);
 }
 
-const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
+export const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
 const cost = (update) => (update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet");
 
 function changeFacts(answer) {

@@ -6,6 +6,7 @@ import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
 import { audience, ofBuckets } from "./rollout.js";
+import { planned } from "./planned.js";
 
 // What can be looked at: its words, and what it is made of.
 const spans = {
@@ -27,6 +28,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const vitals = el("div");
   const about = el("div");
   const rollout = el("div");
+  const plans = el("div");
   const charts = el("div");
   const list = el("ol", { class: "timeline", id: "timeline" });
   const more = el("button", { type: "button", id: "older" }, "Older releases");
@@ -49,11 +51,12 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
     drawVitals();
     drawRollout();
+    fill(plans, planned({ app, channel, status, reload }));
     fill(about,
       facts([
         ["Released", when(status.at)],
         line?.kill && ["Kill switch", ["on; ", when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? ["; ends ", when(line.kill.until)] : ""]],
-        status.freeze && ["Frozen", [when(status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`]],
+        status.freeze && ["Frozen", [when(status.freeze.from ?? status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`, status.freeze.to ? ["; ends ", when(status.freeze.to)] : ""]],
         status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
         ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
@@ -301,7 +304,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   drawCharts(lastSeries);
   const shown = {
     title: `${app} ${channel}`,
-    node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, vitals,
+    node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "columns" },
         el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
           card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),

@@ -1,5 +1,5 @@
 import { channelId, channelLink, get } from "./api.js";
-import { badge, card, count, el, fill, named, percent, plural, size, stats, svg, table, when } from "./dom.js";
+import { badge, card, count, el, fill, local, named, percent, plural, size, stats, svg, table, when } from "./dom.js";
 
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
 
@@ -12,8 +12,13 @@ export function states(one, problems) {
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
   if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
+  if (one.planned) found.push(plans(one.planned));
   return found;
 }
+
+const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quiet",
+  [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
+  next && `next: ${local.format(new Date(next))}`);
 
 export function share(one) {
   const { polls, newest } = one.adoption;

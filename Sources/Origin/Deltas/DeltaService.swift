@@ -141,9 +141,11 @@ final class DeltaService: Sendable {
   func isLate(_ preparation: Preparation) -> Bool { preparation.seconds >= options.wait }
 
   /// Waits until a release's deltas are stored, at most as long as releases wait.
+  /// - Parameter onWorker: whether an API worker waits, of which most are for others.
   /// - Returns: nil if too many others are waiting already.
-  func awaitReady(_ preparation: Preparation) -> Bool? {
+  func awaitReady(_ preparation: Preparation, onWorker: Bool = true) -> Bool? {
     if preparation.status.isReady { return true }
+    if !onWorker { return isStopping ? false : preparation.awaitReady(within: options.wait) }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
       waiting.subtract(1, ordering: .relaxed)
       return isLate(preparation) ? false : nil

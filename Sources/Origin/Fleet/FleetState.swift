@@ -85,7 +85,7 @@ struct FleetState: Sendable {
       app: info.app, channel: info.name, version: info.version, at: info.at.map { Moment(milliseconds: $0) },
       resources: info.resources, bytes: info.bytes, publicURL: info.publicURL,
       freeze: item.freeze.map { FreezeInfo($0) })
-    return FleetOverview.Channel(
+    var line = FleetOverview.Channel(
       summary, author: item.author, kill: kill, bypasses: policy.bypass.count,
       adoption: .init(
         minutes: minutes, polls: polls.values.reduce(0, +),
@@ -94,6 +94,10 @@ struct FleetState: Sendable {
       mirror: copies.min { ($0.version, $0.at) < ($1.version, $1.at) },
       damaged: damaged.count { $0.app == info.app.text && $0.channel == info.name.text },
       deltasPending: progress[info.id], rollout: item.channel.rollout.map { RolloutInfo($0) })
+    line.planned = FleetOverview.Planned(
+      acts: item.scheduled?.count ?? 0, next: item.scheduled.map { Moment(milliseconds: $0.next) },
+      freezes: item.plannedFreezes, failed: item.failedActs)
+    return line
   }
 
   private func problems(of channel: FleetOverview.Channel, _ item: ChannelHealth) -> [FleetOverview.Problem] {

@@ -71,12 +71,12 @@ final class ReleaseService: Sendable {
 
   /// Waits for a release's deltas, unless too many others are waiting already; says whether they are stored, and what the release
   /// costs devices on the version that it replaces, if that is worked out by then.
-  func awaitCost(of request: ReleaseInput, createsApp: Bool) throws(StoreError) -> (
+  func awaitCost(of request: ReleaseInput, createsApp: Bool, onWorker: Bool = true) throws(StoreError) -> (
     hasDeltas: Bool, cost: UpdateCost?
   ) {
     guard deltas.options.wait > 0 else { return (false, nil) }
     let preparation = try prepare(request, createsApp: createsApp)
-    let hasDeltas = deltas.awaitReady(preparation) ?? false
+    let hasDeltas = deltas.awaitReady(preparation, onWorker: onWorker) ?? false
     return (hasDeltas, preparation.status.costs[1])
   }
 
@@ -94,7 +94,9 @@ final class ReleaseService: Sendable {
   /// Works out what a rollback would do, and begins to make deltas of what it restores, from the version that it replaces.
   ///
   /// If `waits` is true, it waits for the deltas as releases do, unless too many others are waiting already.
-  func forecast(of request: RollbackInput, waits: Bool) throws(StoreError) -> RollbackForecast {
+  func forecast(of request: RollbackInput, waits: Bool, onWorker: Bool = true) throws(StoreError)
+    -> RollbackForecast
+  {
     let isDryRun = request.dryRun
     var request = request
     request.dryRun = true
@@ -104,16 +106,18 @@ final class ReleaseService: Sendable {
     guard forecast.outcome.release.changed, deltas.options.wait > 0 else { return forecast }
     let preparation = deltas.prepare(ReleasePreview(forecast.outcome.release), isUrgent: !isDryRun)
     forecast.preparation = preparation
-    if waits { forecast.hasDeltas = deltas.awaitReady(preparation) == true }
+    if waits { forecast.hasDeltas = deltas.awaitReady(preparation, onWorker: onWorker) == true }
     // An earlier dry run may already have worked it out.
     forecast.update = preparation.status.costs[1]
     return forecast
   }
 
   /// Waits for a release's deltas.
+  /// - Parameter onWorker: whether an API worker waits.
   /// - Returns: whether they are stored; nil if too many others are waiting already.
-  func awaitDeltas(_ request: ReleaseInput, createsApp: Bool) throws(StoreError) -> Bool? {
-    deltas.options.wait <= 0 ? false : deltas.awaitReady(try prepare(request, createsApp: createsApp))
+  func awaitDeltas(_ request: ReleaseInput, createsApp: Bool, onWorker: Bool) throws(StoreError) -> Bool? {
+    guard deltas.options.wait > 0 else { return false }
+    return deltas.awaitReady(try prepare(request, createsApp: createsApp), onWorker: onWorker)
   }
 
   /// Makes a release; once this returns, every new poll sees it.

@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// Carries out scheduled acts when they are due, one after another, as requests to the API with the token that scheduled them.
+/// Carries out scheduled acts when they are due, as requests to the API with the token that scheduled them.
 ///
 /// The end of an act's row is written in the act's own transaction (`ScheduledRun`), so that it is carried out once, whatever ends the
 /// process.
@@ -14,40 +14,48 @@ final class ScheduleService: Sendable {
   private let state = Locked(State())
 
   private struct State {
-    /// Whether a thread is at it.
-    var isBusy = false
+    /// Each has a thread.
+    var lanes = ScheduleLanes()
     /// Acts that couldn't be carried out yet, by when they are tried again, in monotonic nanoseconds.
     var postponed: [Int64: UInt64] = [:]
   }
 
-  private static let nanosecondsBetweenAttempts: UInt64 = 30_000_000_000
+  private let secondsBetweenAttempts: Double
 
-  init(api: APIEndpoint, log: @escaping @Sendable (String) -> Void) {
+  init(api: APIEndpoint, secondsBetweenAttempts: Double = 30, log: @escaping @Sendable (String) -> Void) {
     self.api = api
+    self.secondsBetweenAttempts = secondsBetweenAttempts
     self.log = log
   }
 
-  /// Begins to carry out what is due; called every second. On a thread of its own: an act may wait for deltas, or for the place that
+  /// Begins to carry out what is due; called every second. On threads of its own: an act may wait for deltas, or for the place that
   /// files are pushed to.
   func runIfDue() {
-    guard !state.withLock({ $0.isBusy }) else { return }
+    let due: [ScheduleLane]
     do {
-      guard try api.store.dueAct(without: postponed) != nil else { return }
-      state.withLock { $0.isBusy = true }
-      _ = try OSThread(name: "schedule") { [self] in
-        run()
-        state.withLock { $0.isBusy = false }
-      }
+      due = try api.store.dueLanes(without: postponed)
     } catch {
-      state.withLock { $0.isBusy = false }
       log("error: scheduled acts can't be read: \(error)")
+      return
+    }
+    for lane in state.withLock({ $0.lanes.begin(due) }) {
+      do {
+        _ = try OSThread(name: "schedule") { [self] in
+          run(lane)
+          state.withLock { $0.lanes.end(lane) }
+        }
+      } catch {
+        state.withLock { $0.lanes.end(lane) }
+        log("error: a thread for scheduled acts can't be started: \(error)")
+      }
     }
   }
 
   /// Carries out what is due.
-  func run() {
+  /// - Parameter lane: the only lane; nil: all.
+  func run(_ lane: ScheduleLane? = nil) {
     do {
-      while let due = try api.store.dueAct(without: postponed) { try run(due) }
+      while let due = try api.store.dueAct(in: lane, without: postponed) { try run(due) }
     } catch {
       log("error: a scheduled act can't be carried out: \(error)")
     }
@@ -114,7 +122,7 @@ final class ScheduleService: Sendable {
   private func refused(_ act: ScheduledAct, _ problem: Problem) throws {
     let reason = problem.detail ?? problem.title
     if problem.status >= 500 || problem.status == 429 {
-      let until = Clock.monotonicNanoseconds() + Self.nanosecondsBetweenAttempts
+      let until = Clock.monotonicNanoseconds() + UInt64(secondsBetweenAttempts * 1e9)
       state.withLock { $0.postponed[act.id] = until }
       let isUnpushed = ["push-failed", "unpushed"].contains(problem.code)
       try api.store.noteSchedule(act, code: problem.code, reason: reason, isUnpushed: isUnpushed)

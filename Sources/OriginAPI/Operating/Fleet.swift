@@ -68,6 +68,8 @@ package struct FleetOverview: Codable, Sendable {
     @OrNull package var deltasPending: Int64?
     /// The open rollout; nil if none is, and from older origins.
     package var rollout: RolloutInfo?
+    /// What is to happen by itself; nil if nothing is, and from older origins.
+    package var planned: Planned?
 
     package init(
       _ summary: ChannelSummary, author: String?, kill: KillSwitch?, bypasses: Int, adoption: Share,
@@ -90,6 +92,27 @@ package struct FleetOverview: Codable, Sendable {
       self.kill = kill
       self.mirror = mirror
       self.deltasPending = deltasPending.map { Int64($0) }
+    }
+  }
+
+  /// What is to happen in a channel by itself, and what of it didn't.
+  package struct Planned: Codable, Hashable, Sendable {
+    /// The scheduled acts that wait.
+    package let acts: Int64
+    /// When the first of them is due; nil if none waits.
+    @OrNull package var next: Moment?
+    /// The freezes by calendar that haven't begun.
+    package let freezes: Int64
+    /// The scheduled acts that failed or were missed in the last 7 days.
+    package let failed: Int64
+
+    /// Creates a summary; nil if there is nothing to tell.
+    package init?(acts: Int, next: Moment?, freezes: Int, failed: Int) {
+      if acts == 0, freezes == 0, failed == 0 { return nil }
+      self.acts = Int64(acts)
+      self.freezes = Int64(freezes)
+      self.failed = Int64(failed)
+      self.next = next
     }
   }
 

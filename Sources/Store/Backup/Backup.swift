@@ -21,6 +21,8 @@ package struct BackupReport: Sendable {
   package internal(set) var damaged: [SHA256] = []
   /// The live URLs that have those bytes. Publishing them again restores the bytes.
   package internal(set) var damagedURLs: [DamagedURL] = []
+  /// The scheduled acts that waited in a backup that was restored, as they are now: cancelled, or waiting.
+  package internal(set) var scheduled: [ScheduledAct] = []
 }
 
 extension Store {

@@ -10,6 +10,9 @@ struct BackupFolder {
 
   init(_ path: String) { folder = DataFolder(path: path) }
 
+  /// The year 10000, in milliseconds since 1970.
+  private static let latest: Int64 = 253_402_300_800_000
+
   var notes: String { folder.path + "/backup.json" }
   var partialDatabase: String { folder.database + ".part" }
 
@@ -26,6 +29,16 @@ struct BackupFolder {
       return nil
     }
     return try Database(path: folder.database, .reading).value(String.self, "SELECT id FROM origin")
+  }
+
+  /// When its last run finished, in milliseconds since 1970; without notes of it, when its database was written.
+  func madeAt() throws(StoreError) -> Int64 {
+    try StoreError.disk { () throws(SystemError) in
+      let notes = try DurableFile.read(notes).flatMap { try? JSONValue.parse($0) }
+      if let at = notes?["at"]?.integer, at > 0, at < Self.latest { return at }
+      let written = try Kernel.status(folder.database)?.modified ?? 0
+      return written / 1_000_000
+    }
   }
 
   /// Moves a finished database into place, after everything it depends on is on the disk.

@@ -18,6 +18,12 @@ package struct ChannelHealth: Sendable {
   package var failures = 0
   /// Failures of the last 24 clock hours.
   package var failuresOfDay = 0
+  /// The scheduled acts that wait, and when the first of them is due, in milliseconds since 1970; nil if none waits.
+  package var scheduled: (count: Int, next: Int64)?
+  /// The scheduled acts that failed or were missed in the last week.
+  package var failedActs = 0
+  /// The freezes by calendar that haven't begun.
+  package var plannedFreezes = 0
 }
 
 extension Store {
@@ -56,6 +62,28 @@ extension Store {
       ) { row in
         guard let place = places[row.get(0)] else { return }
         (all[place].failuresOfDay, all[place].failures) = (row.get(1), row.get(2))
+      }
+      try db.each(
+        "SELECT channel_id, count(*), min(due_at) FROM scheduled_act WHERE state = 'waiting' GROUP BY channel_id"
+      ) { row in
+        guard let place = places[row.get(0)] else { return }
+        all[place].scheduled = (row.get(1), row.get(2))
+      }
+      try db.each(
+        """
+        SELECT channel_id, count(*) FROM scheduled_act WHERE state IN ('failed', 'missed') AND ended_at > ?
+        GROUP BY channel_id
+        """, now - ScheduleLimits.told
+      ) { row in
+        guard let place = places[row.get(0)] else { return }
+        all[place].failedActs = row.get(1)
+      }
+      try db.each(
+        "SELECT channel_id, count(*) FROM planned_freeze WHERE starts_at > ? GROUP BY channel_id", now
+      ) {
+        (row) in
+        guard let place = places[row.get(0)] else { return }
+        all[place].plannedFreezes = row.get(1)
       }
       return all
     }

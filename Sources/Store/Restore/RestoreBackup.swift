@@ -24,9 +24,13 @@ package enum Restore {
   ///
   /// The newest version of each channel keeps its number and bytes. The next one is at least 1,000 higher, because
   /// devices may have seen versions that the backup doesn't have.
+  ///
+  /// Scheduled acts that wait in the backup are cancelled: its origin may have carried them out since, or be running beside this one.
+  /// - Parameter keepsScheduled: whether they go on waiting instead.
   /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; an interrupted restore into the same folder can be repeated.
   package static func restore(
-    backup path: String, to data: String, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+    backup path: String, to data: String, keepsScheduled: Bool = false,
+    progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
     let source = BackupFolder(path)
     let target = BackupFolder(data)
@@ -38,6 +42,8 @@ package enum Restore {
     try target.removePartialDatabase()
     var report = BackupReport()
     let copy = try copyDatabase(source, target)
+    report.scheduled = try copy.waitingActs()
+    if !keepsScheduled { report.scheduled = try cancel(report.scheduled, in: copy, madeAt: source.madeAt()) }
     try copyBlobs(copy, source, target, &report, progress)
     try copy.close()
     try target.install()
@@ -65,6 +71,22 @@ package enum Restore {
       try copy.leaveDocumentGaps(RestoreGap.size)
     }
     return copy
+  }
+
+  private static func cancel(_ acts: [ScheduledAct], in copy: Database, madeAt: Int64) throws(StoreError)
+    -> [ScheduledAct]
+  {
+    let (actor, now) = (Actor(name: "xcache restore", address: ""), Clock.unixMilliseconds())
+    let reason = "restored from a backup made at \(Timestamp.text(madeAt))"
+    return try copy.write { () throws(StoreError) in
+      var cancelled: [ScheduledAct] = []
+      for act in acts {
+        try copy.end(act.id, .cancelled, at: now, by: actor.name, code: "restored", reason: reason)
+        try copy.audit(act.cancellation(because: reason), by: actor, now: now)
+        if let ended = try copy.scheduledAct(act.id) { cancelled.append(ended) }
+      }
+      return cancelled
+    }
   }
 
   private static func copyBlobs(

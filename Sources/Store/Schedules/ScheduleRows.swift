@@ -63,7 +63,7 @@ extension Database {
   func cancelSchedules(of channel: ChannelInfo, by actor: Actor, now: Int64) throws(StoreError) {
     for act in try scheduledActs(of: channel.id, ended: 0) {
       try end(act.id, .cancelled, at: now, by: actor.name)
-      try audit(act.cancellation, by: actor, now: now)
+      try audit(act.cancellation(), by: actor, now: now)
     }
   }
 
@@ -77,11 +77,24 @@ extension Database {
       """, channel, ScheduleLimits.ended)
   }
 
-  /// The ids of the acts that are due, in the order in which they are carried out.
-  func dueActs(at now: Int64) throws(StoreError) -> [Int64] {
+  /// The ids and lanes of the acts that are due, in the order in which they are carried out.
+  func dueActs(at now: Int64) throws(StoreError) -> [(id: Int64, lane: ScheduleLane)] {
     try all(
-      "SELECT id FROM scheduled_act WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, id", now
-    ) { $0.get(0, as: Int64.self) }
+      """
+      SELECT id, channel_id, act LIKE 'rollout.%' FROM scheduled_act WHERE state = 'waiting' AND due_at <= ?
+      ORDER BY due_at, id
+      """, now
+    ) { ($0.get(0, as: Int64.self), ScheduleLane(channel: $0.get(1), isStep: $0.get(2, as: Int.self) != 0)) }
+  }
+
+  /// All acts that wait, in the order in which they are due.
+  func waitingActs() throws(StoreError) -> [ScheduledAct] {
+    let ids = try all("SELECT id FROM scheduled_act WHERE state = 'waiting' ORDER BY due_at, id") {
+      $0.get(0, as: Int64.self)
+    }
+    var acts: [ScheduledAct] = []
+    for id in ids { if let act = try scheduledAct(id) { acts.append(act) } }
+    return acts
   }
 
   func dueAct(_ id: Int64) throws(StoreError) -> DueAct? {

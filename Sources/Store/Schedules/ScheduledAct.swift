@@ -115,6 +115,20 @@ package struct ScheduledRun: Hashable, Sendable {
   }
 }
 
+/// Acts of a channel that are carried out one after the other.
+package struct ScheduleLane: Hashable, Sendable {
+  /// The channel's id.
+  package let channel: Int64
+  /// Whether they are steps of a rollout; the others are releases.
+  package let isStep: Bool
+
+  /// Creates a lane.
+  package init(channel: Int64, isStep: Bool) {
+    self.channel = channel
+    self.isStep = isStep
+  }
+}
+
 /// A scheduled act that is due, with its request.
 package struct DueAct: Sendable {
   /// The scheduled act.
@@ -131,6 +145,8 @@ package enum ScheduleLimits {
   package static let waiting = 100
   /// The ended acts of a channel that are kept to be listed.
   package static let ended = 100
+  /// Milliseconds for which the channel's state names an act that failed or was missed: a week.
+  package static let told: Int64 = 7 * 86_400_000
   /// Milliseconds for which an act that couldn't be carried out in time, since the origin didn't run or a place was out of reach, may
   /// still be: a day.
   package static let lateness: Int64 = 86_400_000

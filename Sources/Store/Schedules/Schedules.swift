@@ -56,7 +56,7 @@ extension Store {
       guard act.state == .waiting else { throw .scheduleOver(act) }
       let now = clock()
       try db.end(id, .cancelled, at: now, by: actor.name)
-      try db.audit(act.cancellation, by: actor, now: now)
+      try db.audit(act.cancellation(), by: actor, now: now)
       guard let ended = try db.scheduledAct(id, of: channel.id) else { throw .unknownSchedule(app, name, id) }
       return ended
     }
@@ -71,6 +71,11 @@ extension Store {
     }
   }
 
+  /// The scheduled acts of all channels that wait, in the order in which they are due.
+  package func waitingActs() throws(StoreError) -> [ScheduledAct] {
+    try connections.reading { (db) throws(StoreError) in try db.waitingActs() }
+  }
+
   /// One scheduled act of a channel.
   /// - Throws: `unknownSchedule`.
   package func scheduledAct(_ id: Int64, of channel: ChannelInfo) throws(StoreError) -> ScheduledAct {
@@ -82,12 +87,27 @@ extension Store {
   }
 
   /// The next scheduled act that is due, in the order of their times, then in that in which they were scheduled; nil if none is.
-  /// - Parameter postponed: the ids of acts that are left out.
-  package func dueAct(without postponed: Set<Int64> = []) throws(StoreError) -> DueAct? {
+  /// - Parameters:
+  ///   - lane: the only lane; nil: all.
+  ///   - postponed: the ids of acts that are left out.
+  package func dueAct(in lane: ScheduleLane? = nil, without postponed: Set<Int64> = []) throws(StoreError)
+    -> DueAct?
+  {
     try connections.reading { (db) throws(StoreError) in
-      guard let id = try db.dueActs(at: clock()).first(where: { !postponed.contains($0) }) else { return nil }
-      return try db.dueAct(id)
+      let next = try db.dueActs(at: clock()).first {
+        !postponed.contains($0.id) && (lane == nil || lane == $0.lane)
+      }
+      guard let next else { return nil }
+      return try db.dueAct(next.id)
     }
+  }
+
+  /// The lanes of the scheduled acts that are due, the longest due first, each once.
+  /// - Parameter postponed: the ids of acts that are left out.
+  package func dueLanes(without postponed: Set<Int64> = []) throws(StoreError) -> [ScheduleLane] {
+    let due = try connections.reading { (db) throws(StoreError) in try db.dueActs(at: clock()) }
+    var known: Set<ScheduleLane> = []
+    return due.filter { !postponed.contains($0.id) }.map(\.lane).filter { known.insert($0).inserted }
   }
 
   /// The token with this id, if it may still be used.
@@ -136,10 +156,14 @@ extension Store {
 
 extension ScheduledAct {
   /// The audit trail's record of its being cancelled.
-  var cancellation: AuditEvent {
-    AuditEvent(
+  func cancellation(because reason: String? = nil) -> AuditEvent {
+    var result = JSONObject()
+    (result["act"], result["due"]) = (.string(act), .string(Timestamp.text(due)))
+    result["summary"] = .string(summary)
+    if let reason { result["reason"] = .string(reason) }
+    return AuditEvent(
       "schedule.cancel", app: app, channel: channel, parameters: ["schedule": .integer(id)],
-      result: ["act": .string(act), "due": .string(Timestamp.text(due)), "summary": .string(summary)])
+      result: .object(result))
   }
 
   /// The audit trail's record of its end.

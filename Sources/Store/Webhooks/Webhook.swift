@@ -45,7 +45,7 @@ package struct Webhook: Hashable, Sendable {
 
 /// What a receiver can be told of.
 package enum WebhookEvent: String, Hashable, Sendable, CaseIterable {
-  case release, rollback, rollout, halt, kill, resume, bypass, freeze, thaw, purge
+  case release, rollback, rollout, halt, kill, resume, bypass, freeze, thaw, purge, schedule
   case mirrorLate = "mirror-late"
 
   /// All names, as help and refusals list them.

@@ -101,6 +101,7 @@ extension AuditEvent {
     case _ where name.hasPrefix("rollout."): [rollout(actor, receipt)]
     case "channel.freeze", "channel.thaw": [freeze(actor, receipt)]
     case "purge": [purge(actor, receipt)]
+    case "schedule.fail": [schedule(actor, receipt)]
     case _ where name.hasPrefix("policy."): policy(actor, receipt)
     default: []
     }
@@ -267,6 +268,27 @@ extension AuditEvent {
       type: WebhookEvent.purge.rawValue, places: channels, data: data,
       text: "\(actor.name) purged \((asked("sha256").string ?? "").prefix(12))… from \(sum)"
         + because(asked("reason")))
+  }
+
+  /// A scheduled act that wasn't carried out; of one that was, its own event tells.
+  private func schedule(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
+    let id = asked("schedule").integer ?? 0
+    let show = "xcache schedule show \(id) --app \(app?.text ?? "") --channel \(channel?.text ?? "")"
+    let hint = "It isn't tried again: do it now, or schedule it again; `\(show)` shows it"
+    let data = data(
+      actor, receipt,
+      [
+        ("act", asked("act")), ("code", got("code")), ("due", asked("due")), ("hint", .string(hint)),
+        ("reason", got("reason")), ("schedule", .integer(id)), ("state", got("state")),
+        ("summary", asked("summary")),
+      ])
+    let due =
+      asked("due").string.flatMap { Timestamp.parse($0) }.map { ", due \(Timestamp.words($0))," } ?? ""
+    let ended = got("state").string == ScheduledAct.State.missed.rawValue ? "was missed" : "failed"
+    return message(
+      .schedule, data,
+      "\(place): the scheduled \(asked("summary").string ?? "act") by \(actor.name)\(due) \(ended)"
+        + because(got("reason")) + ". \(hint)")
   }
 
   /// A change of a policy is told as what it does to devices: one change may switch interception and bypass pages.

@@ -27,6 +27,38 @@ import Testing
 
   private func problems() throws -> [String] { try overview().problems.map(\.code) }
 
+  @Test func whatIsPlannedIsCounted() throws {
+    #expect(try overview().channels.first?.planned == nil)
+    func time(_ hours: Int64) -> JSONValue {
+      .string(Timestamp.text(now.withLock { $0 } + hours * 3_600_000))
+    }
+    for hours in [3, 2] as [Int64] {
+      var body = try origin.release(["a.js": "in \(hours)"]).object ?? JSONObject()
+      (body["schedule"], body["ifVersion"]) = (time(hours), "3")
+      #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == 202)
+    }
+    let freezes = [("from", 5), ("from", 1), ("to", 4)] as [(String, Int64)]
+    for (name, hours) in freezes {
+      var body = JSONObject()
+      (body["reason"], body[name]) = ("sale", time(hours))
+      #expect(try origin.api("POST", "\(Self.online)/freeze", .object(body)).status == 200)
+    }
+    let next = Moment(milliseconds: now.withLock { $0 } + 2 * 3_600_000)
+    // Without the one that holds already.
+    #expect(
+      try overview().channels.first?.planned
+        == FleetOverview.Planned(acts: 2, next: next, freezes: 2, failed: 0))
+    now.withLock { $0 += 3 * 3_600_000 }
+    ScheduleService(api: origin.origin.api) { _ in }.run()
+    #expect(
+      try overview().channels.first?.planned
+        == FleetOverview.Planned(acts: 0, next: nil, freezes: 1, failed: 2))
+    now.withLock { $0 += 7 * 86_400_000 }
+    // An answer is kept for a second.
+    Clock.sleep(for: .milliseconds(1100))
+    #expect(try overview().channels.first?.planned == nil)
+  }
+
   private func report(_ times: Int) throws {
     let body: JSONValue = ["reason": "integrity", "url": "", "version": "3"]
     for _ in 0..<times { _ = try origin.ask("POST", "/report?app=shop", body: body.canonical) }

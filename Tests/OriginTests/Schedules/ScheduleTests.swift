@@ -8,25 +8,25 @@ import Testing
 
 /// Acts that are scheduled now and carried out later, by an origin whose clock a test turns.
 @Suite struct ScheduleTests {
-  private static let online = "apps/shop/channels/online"
-  private let now = Locked<Int64>(1_796_000_000_000)
-  private let logged = Locked<[String]>([])
-  private static let hour: Int64 = 3_600_000
+  static let online = "apps/shop/channels/online"
+  let now = Locked<Int64>(1_796_000_000_000)
+  let logged = Locked<[String]>([])
+  static let hour: Int64 = 3_600_000
 
   /// Version 1 has `a.js`.
-  private func opened() throws -> TestOrigin {
+  func opened() throws -> TestOrigin {
     let origin = try TestOrigin(clock: { [now] in now.withLock { $0 } })
     #expect(try origin.publish(["a.js": "one"]).status == 201)
     return origin
   }
 
-  private func time(in hours: Int64) -> JSONValue {
+  func time(in hours: Int64) -> JSONValue {
     .string(Timestamp.text(now.withLock { $0 } + hours * Self.hour))
   }
 
   /// Schedules an act; gives its id.
   @discardableResult
-  private func schedule(
+  func schedule(
     _ origin: TestOrigin, _ route: String, _ body: JSONValue, in hours: Int64 = 1, token: String? = nil,
     channel: String = "online"
   ) throws -> Int64 {
@@ -39,34 +39,34 @@ import Testing
   }
 
   /// Lets time pass, and carries out what is due.
-  private func pass(_ origin: TestOrigin, hours: Int64 = 1) {
+  func pass(_ origin: TestOrigin, hours: Int64 = 1) {
     now.withLock { $0 += hours * Self.hour }
     run(origin)
   }
 
-  private func run(_ origin: TestOrigin) {
+  func run(_ origin: TestOrigin) {
     ScheduleService(api: origin.origin.api) { [logged] line in logged.withLock { $0.append(line) } }.run()
   }
 
-  private func state(_ origin: TestOrigin, _ id: Int64) throws -> JSONValue {
+  func state(_ origin: TestOrigin, _ id: Int64) throws -> JSONValue {
     try origin.api("GET", "\(Self.online)/schedules/\(id)").json
   }
 
   /// The same for a message.
-  private func said(_ origin: TestOrigin, _ id: Int64) -> String {
+  func said(_ origin: TestOrigin, _ id: Int64) -> String {
     (try? state(origin, id)).map { "\($0)" } ?? "unknown"
   }
 
-  private func version(_ origin: TestOrigin, _ query: String = "") throws -> String? {
+  func version(_ origin: TestOrigin, _ query: String = "") throws -> String? {
     try origin.ask("GET", "/configure.json?app=shop\(query)").json["data"]?["version"]?.string
   }
 
-  private func bytes(_ origin: TestOrigin, _ path: String = "a.js", _ query: String = "") throws -> Int? {
+  func bytes(_ origin: TestOrigin, _ path: String = "a.js", _ query: String = "") throws -> Int? {
     try origin.ask("GET", "/configure.json?app=shop\(query)")
       .json["data"]?["resourcemap"]?["https://m.example.com/\(path)"]?["size"]?.integer.map { Int($0) }
   }
 
-  private func acts(_ origin: TestOrigin) throws -> [String] {
+  func acts(_ origin: TestOrigin) throws -> [String] {
     try origin.store.auditRows(after: 0, limit: 1000).map(\.act)
   }
 
@@ -237,6 +237,9 @@ import Testing
     later["schedule"] = time(in: 11)
     #expect(
       try origin.api("POST", "\(Self.online)/releases", .object(later)).json["code"]?.string == "frozen")
+    later["breakGlass"] = "it burns"
+    #expect(try origin.api("POST", "\(Self.online)/releases", .object(later)).status == 202)
+    later["breakGlass"] = nil
     later["schedule"] = time(in: 20)
     #expect(try origin.api("POST", "\(Self.online)/releases", .object(later)).status == 202)
   }

@@ -42,6 +42,44 @@ import Testing
     #expect(try restored().shop().version == ManifestVersion(2))
   }
 
+  /// Its origin may have carried them out since, or may still be there and do so.
+  @Test func aRestoreCancelsWhatIsScheduled() throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    let actor = Actor(name: "ci", address: "10.0.0.7")
+    func schedule(_ summary: String) throws -> ScheduledAct {
+      var input = ScheduleInput(
+        app: try AppName("shop"), channel: .online, act: "rollback", summary: summary,
+        due: store.now + 3_600_000, token: "0", actor: actor, route: "rollback", request: Array("{}".utf8))
+      input.versions = [(channel: try store.shop().id, version: ManifestVersion(1))]
+      return try store.schedule(input)
+    }
+    let (act, gone) = (try schedule("rollback to 1"), try schedule("cancelled before"))
+    _ = try store.cancelSchedule(gone.id, of: try AppName("shop"), .online, by: actor)
+    _ = try store.backUp(to: target)
+    let path = scratch.path + "/restored"
+    let report = try Restore.restore(backup: target, to: path)
+    #expect(report.scheduled.map(\.id) == [act.id] && report.scheduled.first?.state == .cancelled)
+    let again = try Store(path: path)
+    let acts = try again.scheduledActs(of: again.shop())
+    let ended = try #require(acts.first { $0.id == act.id })
+    #expect(
+      ended.state == .cancelled && ended.code == "restored" && ended.end?.by == "xcache restore", "\(ended)")
+    #expect(ended.reason?.hasPrefix("restored from a backup made at 20") == true, "\(ended)")
+    #expect(acts.first { $0.id == gone.id }?.reason == nil)
+    let row = try #require(try again.auditRows(after: 0, limit: 100).last)
+    #expect(row.act == "schedule.cancel" && row.author == "xcache restore", "\(row)")
+    #expect(row.result.contains("restored from a backup made at 20") && row.parameters.contains("\(act.id)"))
+    #expect(try again.verifyAudit().0 == nil && again.checkup(deep: true).findings.isEmpty)
+    // Who moves an origin keeps them.
+    let kept = scratch.path + "/kept"
+    #expect(try Restore.restore(backup: target, to: kept, keepsScheduled: true).scheduled == [act])
+    let moved = try Store(path: kept)
+    #expect(try moved.scheduledAct(act.id, of: moved.shop()).state == .waiting)
+    // The backup itself, and the origin, are as they were.
+    #expect(try store.scheduledAct(act.id, of: store.shop()).state == .waiting)
+  }
+
   @Test func aRestoreKeepsTheNewestAndLeavesRoomAboveIt() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])

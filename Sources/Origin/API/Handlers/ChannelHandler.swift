@@ -68,11 +68,10 @@ struct ChannelHandler: APIHandler {
 
   /// The scheduled acts that wait, and those that failed or were missed in the last week; nil if there are none.
   private func scheduled(_ channel: ChannelInfo) throws -> [ScheduledInfo]? {
-    let week: Int64 = 7 * 86_400_000
     let acts = try store.scheduledActs(of: channel).filter { act in
       switch act.state {
       case .waiting: true
-      case .failed, .missed: act.end.map { store.now - $0.at < week } ?? false
+      case .failed, .missed: act.end.map { store.now - $0.at < ScheduleLimits.told } ?? false
       case .done, .cancelled: false
       }
     }

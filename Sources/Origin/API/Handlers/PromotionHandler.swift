@@ -61,7 +61,8 @@ struct PromotionHandler: APIHandler {
     let waits = !input.dryRun && body.now != true
     // Without deltas, devices download whole files; promoting needn't queue for them.
     let prepared =
-      waits || input.dryRun ? try releases.awaitCost(of: input, createsApp: createsApp) : (false, nil)
+      waits || input.dryRun
+      ? try releases.awaitCost(of: input, createsApp: createsApp, onWorker: context.run == nil) : (false, nil)
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: prepared.0, isDryRun: input.dryRun)
     return try context.answering { [input] outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))

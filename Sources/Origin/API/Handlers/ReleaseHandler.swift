@@ -24,7 +24,8 @@ struct ReleaseHandler: APIHandler {
     }
     var hasDeltas = false
     if !input.dryRun, options.now != true {
-      guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp) else {
+      let onWorker = context.run == nil
+      guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp, onWorker: onWorker) else {
         var problem = Problem(
           .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
         problem.retryAfter = 5

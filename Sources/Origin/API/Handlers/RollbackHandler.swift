@@ -75,7 +75,8 @@ struct RollbackHandler: APIHandler {
   private func forecast(of input: RollbackInput, skipsWait: Bool) throws -> Forecast? {
     // If too many are waiting already, devices download whole files: a rollback doesn't queue.
     if input.dryRun { return Forecast(try releases.forecast(of: input, waits: true)) }
-    return (try? releases.forecast(of: input, waits: !skipsWait)).map { Forecast($0) }
+    let onWorker = context.run == nil
+    return (try? releases.forecast(of: input, waits: !skipsWait, onWorker: onWorker)).map { Forecast($0) }
   }
 
   private struct Forecast: Sendable {

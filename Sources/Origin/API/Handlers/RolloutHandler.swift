@@ -49,23 +49,26 @@ struct RolloutHandler: APIHandler {
     }
     let names = try context.names
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
-    input.candidate = try allowedCandidate(try followed(body.candidate))
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     if let time = try context.scheduled(body.schedule) {
-      let open = try open(input.candidate)
+      let open = try open(try allowedCandidate(body.candidate))
       var body = body
       (body.schedule, body.candidate) = (nil, open.candidate)
       var later = try schedule(open, body.share, at: time, body)
       later.obeysFreezes = input.breakGlass == nil && change != .pause
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
     }
-    return try context.answering { outcome in
-      APIAnswer(
-        RolloutAnswer(
-          rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),
-          receipt: outcome.receipt?.text))
-    } to: { [input] record in
-      try releases.changeRollout(input, record: record)
+    return try following(body.candidate) { candidate in
+      var input = input
+      input.candidate = candidate
+      return try context.answering { outcome in
+        APIAnswer(
+          RolloutAnswer(
+            rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),
+            receipt: outcome.receipt?.text))
+      } to: { [input] record in
+        try releases.changeRollout(input, record: record)
+      }
     }
   }
 
@@ -74,20 +77,21 @@ struct RolloutHandler: APIHandler {
     let names = try context.names
     guard let reason = try HumanText.checked(body.message, member: "message", .message), !reason.isEmpty
     else { throw Problem.badRequest("\"message\" is required: why the rollout is halted") }
-    let candidate = try allowedCandidate(try followed(body.candidate))
     if let time = try context.scheduled(body.schedule) {
-      let open = try open(candidate)
+      let open = try open(try allowedCandidate(body.candidate))
       var body = body
       (body.schedule, body.candidate) = (nil, open.candidate)
       var later = try schedule(open, nil, at: time, body)
       later.obeysFreezes = false
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
     }
-    return try context.answering { outcome in
-      APIAnswer(ReleaseAnswer(outcome, deltasStored: false), madeBy: outcome, dryRun: false)
-    } to: { record in
-      try releases.haltRollout(
-        (names.app, names.channel), candidate, reason: reason, by: actor, caller: caller, record: record)
+    return try following(body.candidate) { candidate in
+      try context.answering { outcome in
+        APIAnswer(ReleaseAnswer(outcome, deltasStored: false), madeBy: outcome, dryRun: false)
+      } to: { record in
+        try releases.haltRollout(
+          (names.app, names.channel), candidate, reason: reason, by: actor, caller: caller, record: record)
+      }
     }
   }
 
@@ -131,6 +135,21 @@ struct RolloutHandler: APIHandler {
     return try context.schedule(
       "rollout.\(verb)", "rollout \(verb) of version \(open.candidate)\(percent ?? "")", at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
+  }
+
+  /// Carries out a step on the candidate that it is about; again if a release of other bundles, such as a scheduled one of the same
+  /// second, had that made again just then.
+  private func following(_ wanted: ManifestVersion?, _ act: (ManifestVersion?) throws -> Response) throws
+    -> Response
+  {
+    let candidate = try allowedCandidate(try followed(wanted))
+    do {
+      return try act(candidate)
+    } catch StoreError.otherRollout(let tried, let known, let open) {
+      let next = try allowedCandidate(try followed(wanted))
+      if next == candidate { throw StoreError.otherRollout(wanted: tried, known: known, open: open) }
+      return try act(next)
+    }
   }
 
   /// The candidate that a scheduled step is about: if a release of other bundles had it made again, the new one.

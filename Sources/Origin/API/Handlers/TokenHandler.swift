@@ -82,7 +82,7 @@ struct TokenHandler: APIHandler {
     guard (1...Self.maxLifetime).contains(seconds) else {
       throw Problem.badRequest("\"expiresIn\" must be seconds from now, ten years at most")
     }
-    return Clock.unixMilliseconds() + seconds * 1000
+    return store.now + seconds * 1000
   }
 
   private static let maxLifetime: Int64 = 10 * 366 * 86_400

@@ -31,10 +31,16 @@ extension StatusCommand {
       )
     }
     for (_, _, channel) in ranked.sorted(by: { ($0.rank, $0.index) < ($1.rank, $1.index) }) {
-      let codes = fleet.problems.filter { $0.isAbout(channel.app, channel.channel) }.map(\.code)
+      var state = fleet.problems.filter { $0.isAbout(channel.app, channel.channel) }.map(\.code)
+      if state.isEmpty { state = ["ok"] }
+      if let planned = channel.planned {
+        if planned.acts > 0 { state.append("\(planned.acts) scheduled") }
+        if planned.freezes > 0 { state.append(Count.text(Int(planned.freezes), "planned freeze")) }
+        if planned.failed > 0 { state.append("\(planned.failed) scheduled not carried out") }
+      }
       table.add([
         channel.app.text, channel.channel.text, channel.version.text, channel.at.formatted,
-        channel.author ?? "", codes.isEmpty ? "ok" : codes.joined(separator: ", "),
+        channel.author ?? "", state.joined(separator: ", "),
       ])
     }
     return table

@@ -2,6 +2,7 @@ import Manifests
 import Mirror
 import Publishing
 import Store
+import System
 
 /// `xcache restore`: creates an origin from a static copy or a backup.
 enum RestoreCommand {
@@ -15,7 +16,9 @@ enum RestoreCommand {
       A file that is missing or damaged in the backup or the copy is left out: its URLs are named and answer 500 until
       their bundles are published again. Exit code 1: there are such files; everything else is restored and can be
       served.
-      --from-backup restores everything in the backup and checks every byte.
+      --from-backup restores everything in the backup and checks every byte. Scheduled acts that wait in it are cancelled
+      and printed, since the old origin may have carried them out, or may still do so; to move an origin that is stopped,
+      --keep-scheduled lets them wait on.
       --from restores from a static copy alone. Every document is compared with mirror.json. If one is damaged or
       missing, its version is left out and named (exit code 1), or its whole channel if the document belongs to the
       newest version or to the channel itself. All channels of the copy come back with the versions, resources,
@@ -27,6 +30,7 @@ enum RestoreCommand {
       .value("from-backup", "DIR", "the folder that 'xcache backup' wrote"),
       .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
       .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (required)"),
+      .flag("keep-scheduled", "with --from-backup: don't cancel scheduled acts that wait in the backup"),
       Command.certificates, Command.all,
     ] + MirrorCommand.s3Options,
     run: run)
@@ -38,7 +42,11 @@ enum RestoreCommand {
     }
     switch (try arguments.value("from-backup"), try arguments.value("from")) {
     case (let backup?, nil): return try restore(backup: backup, to: data, arguments, terminal)
-    case (nil, let copy?): return try restore(copy: copy, to: data, arguments, terminal)
+    case (nil, let copy?):
+      if arguments.has("keep-scheduled") {
+        throw UsageError("--keep-scheduled needs --from-backup: a static copy has no scheduled acts")
+      }
+      return try restore(copy: copy, to: data, arguments, terminal)
     default: throw UsageError("give either --from-backup DIR or --from DIR|URL")
     }
   }
@@ -47,13 +55,16 @@ enum RestoreCommand {
     backup source: String, to data: String, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
     let progress = ProgressLine(terminal)
-    let report = try Restore.restore(backup: source, to: data) { done, all in
+    let keepsScheduled = arguments.has("keep-scheduled")
+    let report = try Restore.restore(backup: source, to: data, keepsScheduled: keepsScheduled) { done, all in
       progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
     let failure = DamageOutput.failure(report.damaged, "missing from the restored data")
     if arguments.has("json") {
-      terminal.say(json: report.json, failure)
+      var json = report.json.object ?? JSONObject()
+      json["scheduled"] = .array(report.scheduled.map(\.json))
+      terminal.say(json: .object(json), failure)
     } else {
       terminal.say(
         "restored \(Count.text(report.copied, "file")) (\(Bytes.text(report.copiedBytes))) into \(data); "
@@ -61,6 +72,17 @@ enum RestoreCommand {
       terminal.remark(
         "what was purged after this backup was made is back: purge it again; the URLs and reasons are in the old origin's "
           + "`xcache audit log`")
+      terminal.say(
+        list: report.scheduled.map {
+          "\(keepsScheduled ? "waits" : "cancelled"): \($0.what), due \(Timestamp.words($0.due))"
+        },
+        all: arguments.has("all"))
+      if !report.scheduled.isEmpty {
+        terminal.remark(
+          keepsScheduled
+            ? "they are carried out once `xcache serve` runs; where the old origin runs as well, by both"
+            : "schedule what is still wanted again; to let all of it wait on, restore with --keep-scheduled")
+      }
       DamageOutput.tell(
         report.damaged, report.damagedURLs, "missing or damaged in the backup", arguments, terminal)
     }
@@ -105,6 +127,20 @@ enum RestoreCommand {
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)
     return failure?.code ?? .done
+  }
+}
+
+extension ScheduledAct {
+  /// What it is, where, and by whom.
+  var what: String { "\(summary) (\(app) \(channel)), by \(author)" }
+
+  fileprivate var json: JSONValue {
+    [
+      "act": .string(act), "app": .string(app.text), "author": .string(author),
+      "channel": .string(channel.text),
+      "due": .string(Timestamp.text(due)), "id": .integer(id), "state": .string(state.rawValue),
+      "summary": .string(summary),
+    ]
   }
 }
 

@@ -2,6 +2,7 @@ import Manifests
 import Mirror
 import Publishing
 import Store
+import System
 
 /// `xcache doctor`: checks a data folder or a backup.
 enum DoctorCommand {
@@ -36,6 +37,8 @@ enum DoctorCommand {
     }
     if arguments.has("pushed") { try lookForPushed(store, &checkup, arguments) }
     terminal.endProgress()
+    // Rows of a damaged database may be anything.
+    let scheduled = checkup.isClean ? try store.waitingActs() : []
     let damage = checkup.findings.count { $0.kind == .damage }
     let failure =
       checkup.isClean
@@ -44,9 +47,15 @@ enum DoctorCommand {
         "\(Count.text(damage, "finding")) of damage\(checkup.needsBytes ? "; " + Self.remedy : "")",
         name: "damaged")
     if arguments.has("json") {
-      terminal.say(json: checkup.json, failure)
+      terminal.say(json: checkup.json(scheduled), failure)
     } else {
       terminal.say(list: findings(checkup, terminal), all: arguments.has("all"))
+      if let first = scheduled.first {
+        let (count, isOne) = (Count.text(scheduled.count, "scheduled act"), scheduled.count == 1)
+        terminal.say(
+          "\(count) \(isOne ? "waits, due" : "wait, the next due") \(Timestamp.words(first.due)): \(first.what)"
+        )
+      }
       for line in lines(checkup, terminal) { terminal.say(line) }
     }
     return failure?.code ?? .done
@@ -99,7 +108,7 @@ extension Checkup {
     findings.contains { $0.kind == .damage && $0.code != "derived-bytes" }
   }
 
-  fileprivate var json: JSONValue {
+  fileprivate func json(_ scheduled: [ScheduledAct]) -> JSONValue {
     [
       "auditRows": .integer(acts), "clean": .bool(isClean),
       "files": .integer(blobs),
@@ -108,7 +117,7 @@ extension Checkup {
           ["code": .string($0.code), "kind": .string($0.kind.rawValue), "text": .string($0.text)]
         }),
       "hashedBytes": .integer(hashed), "packs": .integer(packs), "pushed": .integer(pushed),
-      "releases": .integer(releases),
+      "releases": .integer(releases), "scheduled": .integer(scheduled.count),
     ]
   }
 }

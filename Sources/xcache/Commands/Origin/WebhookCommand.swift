@@ -27,6 +27,7 @@ enum WebhookCommand {
       freeze       a channel was frozen
       thaw         a channel was thawed
       purge        bytes were purged
+      schedule     a scheduled act failed, or was missed
       mirror-late  a mirror has lacked a release for an hour
       Requests are signed as in Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) with the secret that
       add prints, once. Any 2xx answer within 10 seconds is a success; 410 disables the webhook; redirects aren't

@@ -1,0 +1,86 @@
+// What is to happen in a channel by itself: scheduled acts, and freezes by calendar.
+import { act, channelPath, get, hindrance, me } from "./api.js";
+import { badge, card, el, named, plural, table, tell, when } from "./dom.js";
+import { exactly } from "./parts.js";
+import { propose, why } from "./acts.js";
+
+/** A time as it matters here, and how far it is. */
+const due = (moment) => [exactly(moment), el("div", { class: "quiet small" }, when(moment))];
+
+/** The card with what is planned, and with what of the last days wasn't carried out; nothing if there is neither. */
+export function planned({ app, channel, status, reload }) {
+  const path = channelPath(app, channel);
+  const where = `${app} ${channel}`;
+  const place = ["--app", app, "--channel", channel];
+  const all = status.scheduled ?? [];
+  const waiting = all.filter((one) => one.state === "waiting");
+  const freezes = (status.plannedFreezes ?? []).filter((one) => one.id !== status.freeze?.id);
+  if (!all.length && !freezes.length) return null;
+
+  const button = (id, words, hindered, open) => el("button", {
+    type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
+  }, words);
+  const rows = [
+    ...waiting.map((one) => ({ at: one.due, cells: [due(one.due),
+      [one.summary, one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
+      [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
+      button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one))] })),
+    ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),
+      ["No releases ", one.to ? ["until ", exactly(one.to)] : "until the channel is thawed", `: ${one.reason}`],
+      [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
+      button(`take-back-${one.id}`, "Take back", hindrance("admin", app, channel), () => takeBack(one))] })),
+  ].sort((a, b) => new Date(a.at) - new Date(b.at));
+  const failed = all.filter((one) => one.state !== "waiting");
+  return el("div", { id: "planned" }, card("Planned", [
+    table("What is to happen by itself", [["When"], ["What"], ["By"], [""]], rows.map((one) => one.cells), "Nothing waits."),
+    failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which was due `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
+
+  /** A token for some bundles takes back what it scheduled itself. */
+  function mayCancel(one) {
+    return hindrance("publish", app, channel) || (me()?.bundles && one.author !== me().name ? `Your token is for bundles ${me().bundles}; ${one.author} scheduled this.` : "");
+  }
+
+  /** The act, as long as it waits. */
+  async function now(one) {
+    const known = await get(`${path}/schedules/${one.id}`);
+    if (known.state !== "waiting") throw new Error(`It doesn't wait any more: it is ${known.state}${known.endedBy ? `, by ${known.endedBy}` : ""}.`);
+    return known;
+  }
+
+  function cancel(one) {
+    propose({
+      title: "Cancel", where: `${one.summary}, ${where}`, done: reload,
+      effect: async () => {
+        await now(one);
+        return el("p", {}, `This won't be done: ${one.summary}, scheduled by ${one.author} for `, exactly(one.due), ".");
+      },
+      guard: async () => {
+        try { await now(one); } catch (error) { return error.message; }
+        return "";
+      },
+      command: () => ["schedule", "cancel", one.id, ...place],
+      send: async ({ reason }, key) => {
+        await act("DELETE", `${path}/schedules/${one.id}${why(reason)}`, undefined, key);
+        return `Cancelled: ${one.summary}.`;
+      },
+    });
+  }
+
+  function takeBack(one) {
+    const still = async () => ((await get(path)).plannedFreezes ?? []).some((other) => other.id === one.id);
+    propose({
+      title: "Take back", where: `freeze ${one.id}, ${where}`, done: reload,
+      effect: async () => {
+        if (!await still()) throw new Error("This freeze is over, or somebody took it back.");
+        const left = freezes.length - 1 + (status.freeze ? 1 : 0);
+        return el("p", {}, `The channel won't be frozen for “${one.reason}”.`, left ? ` ${plural(left, "other freeze")} ${left === 1 ? "stays" : "stay"}.` : "");
+      },
+      guard: async () => (await still() ? "" : "this freeze is over, or somebody took it back."),
+      command: () => ["channel", "thaw", "--planned", one.id, ...place],
+      send: async ({ reason }, key) => {
+        await act("POST", `${path}/thaw${why(reason)}`, { planned: one.id }, key);
+        return "The freeze is taken back.";
+      },
+    });
+  }
+}
