@@ -128,13 +128,13 @@ struct MirrorChannelsTests {
       try site.mirror("--to", "www", "--channel", "online")
       let missing = try site.run("mirror", "verify", "www")
       #expect(
-        missing.output.contains(": 1 divergence; run `xcache mirror --to DIR` without"), "\(missing.output)")
+        missing.output.contains(": 1 divergence; run `xcache mirror --to www` without"), "\(missing.output)")
       #expect(!missing.output.contains("--repair"))
       try Kernel.remove(site.scratch.path + "/www/xcache/shop/info.json")
       let both = try site.run("mirror", "verify", "www")
       #expect(
-        both.output.contains(": 2 divergences; `xcache mirror --repair --to DIR`")
-          && both.output.contains("; run `xcache mirror --to DIR` without"),
+        both.output.contains(": 2 divergences; `xcache mirror --repair --to www`")
+          && both.output.contains("; run `xcache mirror --to www` without"),
         "\(both.output)")
     }
   }
