@@ -117,7 +117,13 @@ quiet
 stop "$server_pid"
 data=$work/candidate
 for query in "app=shop&channel=online&version=2&patch=1&pack=1" "app=shop&channel=online&version=3&patch=1&pack=1&candidate=1"; do
-  difference 'total heap usage: ([0-9,]+) allocs' memcheck
+  # What the background allocates differs by thousands between two runs; what polls allocate is in every difference.
+  least=''
+  for _ in 1 2 3; do
+    difference 'total heap usage: ([0-9,]+) allocs' memcheck
+    if [ -z "$least" ] || [ "$number" -lt "$least" ]; then least=$number; fi
+  done
+  number=$least
   gate "allocations per poll with a candidate open ($query), $number more for $polls polls more" \
     "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
 done

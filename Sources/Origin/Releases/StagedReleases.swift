@@ -37,7 +37,19 @@ final class StagedReleases: Sendable {
   private struct State {
     var newest = 0
     var items: [Int: Item] = [:]
+    /// The newest of those whose place another one took.
+    var replaced: Set<Int> = []
+
+    mutating func replace(_ id: Int) {
+      items[id] = nil
+      if replaced.count >= StagedReleases.remembered {
+        replaced = replaced.filter { $0 > newest - StagedReleases.remembered / 2 }
+      }
+      replaced.insert(id)
+    }
   }
+
+  private static let remembered = 10_000
 
   private let state = Locked(State())
   private let log: @Sendable (String) -> Void
@@ -48,6 +60,19 @@ final class StagedReleases: Sendable {
   init(log: @escaping @Sendable (String) -> Void) { self.log = log }
 
   func isStaged(_ id: Int) -> Bool { state.withLock { $0.items[id] != nil } }
+
+  /// Whether another act took the place of a release that was staged.
+  func isReplaced(_ id: Int) -> Bool { state.withLock { $0.replaced.contains(id) } }
+
+  /// The number of the newest staged release of a channel by an author.
+  func newest(_ app: AppName, _ channel: ChannelName, by author: String) -> Int? {
+    state.withLock { state in
+      state.items.filter {
+        $0.value.scope.app == app && $0.value.scope.channel == channel && $0.value.author == author
+      }
+      .keys.max()
+    }
+  }
 
   /// All that are staged, oldest first.
   var all: [Item] { state.withLock { state in state.items.sorted { $0.key < $1.key }.map(\.value) } }
@@ -65,7 +90,7 @@ final class StagedReleases: Sendable {
   private func take(_ scope: Scope) -> [Item] {
     state.withLock { state in
       let replaced = state.items.filter { $0.value.scope.overlaps(scope) }
-      for id in replaced.keys { state.items[id] = nil }
+      for id in replaced.keys { state.replace(id) }
       return replaced.sorted { $0.key < $1.key }.map(\.value)
     }
   }
@@ -82,7 +107,7 @@ final class StagedReleases: Sendable {
     var item = Item(scope: scope, author: author, since: now, reason: Self.reason(error))
     let id = state.withLock { state in
       for (id, replaced) in state.items where replaced.scope.overlaps(scope) {
-        state.items[id] = nil
+        state.replace(id)
         guard replaced.author == author, replaced.scope.bundles == scope.bundles else { continue }
         (item.since, item.attempts) = (replaced.since, replaced.attempts + 1)
       }

@@ -2,9 +2,9 @@ import Store
 
 /// Decides which scheduled acts are begun beside one another.
 ///
-/// Those of a lane follow each other in the order of their times. A channel has two: the steps of its rollouts, which wait for
-/// nothing, and its releases, which may wait for deltas or for the place that files are pushed to. So a pause follows the resume that
-/// was due before it, and neither a slow release nor another channel keeps a halt waiting.
+/// Those of a lane follow each other in the order of their times. A channel has two: the steps of its rollouts, and its releases, which
+/// may wait for deltas or for the place that files are pushed to. So a pause follows the resume that was due before it. A step follows
+/// the releases that were due before it, also after a time in which the origin didn't run; only a halt waits for none of them.
 struct ScheduleLanes: Sendable {
   /// How many of each kind are at work at a time, in all channels.
   static let most = 8

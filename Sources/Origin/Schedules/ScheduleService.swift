@@ -18,6 +18,8 @@ final class ScheduleService: Sendable {
     var lanes = ScheduleLanes()
     /// Acts that couldn't be carried out yet, by when they are tried again, in monotonic nanoseconds.
     var postponed: [Int64: UInt64] = [:]
+    /// Acts that are staged until their files can be pushed, by the number of the staged release.
+    var staged: [Int64: Int] = [:]
   }
 
   private let secondsBetweenAttempts: Double
@@ -79,7 +81,19 @@ final class ScheduleService: Sendable {
       log("error: \(words(act)) was missed: \(reason)")
       return
     }
-    if let before = act.unpushedAt, let newest = try? api.store.channel(act.app, act.channel).version,
+    if let id = state.withLock({ $0.staged[act.id] }) {
+      // It is tried again where it is staged. Tried here, it would take the place of what was staged after it.
+      if api.releases.staged.isStaged(id) { return postpone(act) }
+      state.withLock { $0.staged[act.id] = nil }
+      if api.releases.staged.isReplaced(id) {
+        let reason =
+          "its files couldn't be pushed in time, and another release of its bundles was made meanwhile"
+        if try api.store.endSchedule(act, as: .failed, code: "overtaken", reason: reason) {
+          log("error: \(words(act)) failed: \(reason)")
+        }
+        return
+      }
+    } else if let before = act.unpushedAt, let newest = try? api.store.channel(act.app, act.channel).version,
       newest != before
     {
       let reason = "its files couldn't be pushed in time, and version \(newest) was released meanwhile"
@@ -118,13 +132,20 @@ final class ScheduleService: Sendable {
     return try document.finish(context)
   }
 
+  private func postpone(_ act: ScheduledAct) {
+    let until = Clock.monotonicNanoseconds() + UInt64(secondsBetweenAttempts * 1e9)
+    state.withLock { $0.postponed[act.id] = until }
+  }
+
   /// Records that an act was refused, or that it is tried again.
   private func refused(_ act: ScheduledAct, _ problem: Problem) throws {
     let reason = problem.detail ?? problem.title
     if problem.status >= 500 || problem.status == 429 {
-      let until = Clock.monotonicNanoseconds() + UInt64(secondsBetweenAttempts * 1e9)
-      state.withLock { $0.postponed[act.id] = until }
+      postpone(act)
       let isUnpushed = ["push-failed", "unpushed"].contains(problem.code)
+      if isUnpushed, let id = api.releases.staged.newest(act.app, act.channel, by: act.author) {
+        state.withLock { $0.staged[act.id] = id }
+      }
       try api.store.noteSchedule(act, code: problem.code, reason: reason, isUnpushed: isUnpushed)
       log("warning: \(words(act)) can't be carried out yet, and is tried again: \(reason)")
     } else if try api.store.endSchedule(act, as: .failed, code: problem.code, reason: reason) {

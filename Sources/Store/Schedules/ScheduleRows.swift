@@ -77,14 +77,29 @@ extension Database {
       """, channel, ScheduleLimits.ended)
   }
 
-  /// The ids and lanes of the acts that are due, in the order in which they are carried out.
+  /// The ids and lanes of the acts that are due, in the order in which they are carried out. Steps of a rollout are left out while a
+  /// release of the channel that was due before them waits, since it may end that rollout; but for halts.
   func dueActs(at now: Int64) throws(StoreError) -> [(id: Int64, lane: ScheduleLane)] {
-    try all(
+    let all = try all(
       """
-      SELECT id, channel_id, act LIKE 'rollout.%' FROM scheduled_act WHERE state = 'waiting' AND due_at <= ?
-      ORDER BY due_at, id
+      SELECT id, channel_id, act LIKE 'rollout.%', act = 'rollout.halt' FROM scheduled_act
+      WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, id
       """, now
-    ) { ($0.get(0, as: Int64.self), ScheduleLane(channel: $0.get(1), isStep: $0.get(2, as: Int.self) != 0)) }
+    ) {
+      (
+        id: $0.get(0, as: Int64.self), channel: $0.get(1, as: Int64.self),
+        isStep: $0.get(2, as: Int.self) != 0,
+        isHalt: $0.get(3, as: Int.self) != 0
+      )
+    }
+    var releasing: Set<Int64> = []
+    var due: [(id: Int64, lane: ScheduleLane)] = []
+    for act in all {
+      if !act.isStep { releasing.insert(act.channel) }
+      if act.isStep, !act.isHalt, releasing.contains(act.channel) { continue }
+      due.append((act.id, ScheduleLane(channel: act.channel, isStep: act.isStep)))
+    }
+    return due
   }
 
   /// All acts that wait, in the order in which they are due.

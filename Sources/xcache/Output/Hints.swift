@@ -7,6 +7,8 @@ struct Hints: Sendable {
   private var given: [(option: String, value: String)] = []
   /// The folder that this command was given, for those that check it.
   private var folder: String?
+  /// The channel that `promote` releases to, where what it schedules is listed.
+  private var target: String?
   /// `prefetch` or `policy`, whose documents have versions and a log of their own.
   private var document: String?
 
@@ -27,6 +29,7 @@ struct Hints: Sendable {
       // Without it, references are checked in another way.
       if folder != nil, let base = arguments.all("base-url").first { given.append(("base-url", base)) }
     }
+    if command.name == "promote" { target = arguments.all("to").first }
     for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
       // A channel that is copied from is the one whose versions are in question.
       // With --if-version, those of the other one.
@@ -66,7 +69,10 @@ struct Hints: Sendable {
       command.name == "check" && words.allSatisfy({ $0.hasPrefix("-") || words.prefix(2).contains($0) })
       ? folder : nil
     return line + (operand.map { " " + ShellWord.quoted($0) } ?? "")
-      + missing.map { " --\($0) \(ShellWord.quoted($1))" }.joined()
+      + missing.map { option, value in
+        let value = option == "channel" && command.name == "schedule" ? target ?? value : value
+        return " --\(option) \(ShellWord.quoted(value))"
+      }.joined()
   }
 
   /// Whether a command is about what an option of another one names.

@@ -224,8 +224,11 @@ extension ScheduleTests {
     fails.withLock { $0 = false }
     service.run()
     #expect(try state(origin, late)["state"]?.string == "waiting" && tries.withLock { $0 } == 1)
-    Clock.sleep(for: .milliseconds(1100))
-    service.run()
+    // Where it is staged, it is tried again by itself.
+    for _ in 0..<100 where try state(origin, late)["state"]?.string == "waiting" {
+      Clock.sleep(for: .milliseconds(100))
+      service.run()
+    }
     #expect(try state(origin, late)["state"]?.string == "done", "\(said(origin, late))")
     fails.withLock { $0 = true }
     let overtaken = try schedule(origin, "releases", origin.release(["a.js": "third"]))
@@ -236,6 +239,39 @@ extension ScheduleTests {
     run(try origin.restarted())
     let end = try state(origin, overtaken)
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "overtaken", "\(end)")
+  }
+
+  /// Tried again where it was scheduled, it would take the place of what was staged after it.
+  @Test func whatIsStagedLaterTakesTheActsPlace() throws {
+    let fails = Locked(true)
+    let origin = try TestOrigin(
+      { options in
+        options.push = ReleasePush(names: { $0.version.number < 2 ? [] : ["file"] }) {
+          (_) throws(StoreError) in
+          if fails.withLock({ $0 }) { throw .pushFailed(place: "the CDN", reason: "a test") }
+        }
+      }, clock: { [now] in now.withLock { $0 } })
+    #expect(try origin.publish(["a.js": "one"]).status == 201)
+    let old = try schedule(origin, "releases", origin.release(["a.js": "old"]))
+    now.withLock { $0 += Self.hour }
+    let service = ScheduleService(api: origin.origin.api, secondsBetweenAttempts: 0.2) { _ in }
+    service.run()
+    // While it is alone it stays where it is staged.
+    Clock.sleep(for: .milliseconds(300))
+    service.run()
+    #expect(try state(origin, old)["state"]?.string == "waiting", "\(said(origin, old))")
+    #expect(try origin.publish(["a.js": "a hotfix"]).status >= 500)
+    Clock.sleep(for: .milliseconds(300))
+    service.run()
+    let end = try state(origin, old)
+    #expect(end["state"]?.string == "failed" && end["code"]?.string == "overtaken", "\(end)")
+    fails.withLock { $0 = false }
+    var isLive = false
+    for _ in 0..<100 where !isLive {
+      Clock.sleep(for: .milliseconds(100))
+      isLive = try bytes(origin) == "a hotfix".utf8.count
+    }
+    #expect(isLive)
   }
 
   @Test func aChannelHasAHundredOfThem() throws {

@@ -137,6 +137,21 @@ extension ScheduleTests {
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["paused"]?.bool == true)
   }
 
+  /// The origin didn't run at the times of both: the release that was due first supersedes the candidate.
+  @Test func aStepFollowsTheReleaseThatWasDueBeforeIt() throws {
+    let origin = try opened()
+    #expect(try origin.candidate(["a.js": "second"]).status == 201)
+    let release = try schedule(origin, "releases", origin.release(["a.js": "third"]))
+    let complete = try schedule(origin, "rollout/complete", [:], in: 2)
+    now.withLock { $0 += 4 * Self.hour }
+    let service = service(origin)
+    #expect(try until(service) { try state(origin, complete)["state"]?.string != "waiting" })
+    #expect(try state(origin, release)["state"]?.string == "done", "\(said(origin, release))")
+    let end = try state(origin, complete)
+    #expect(end["state"]?.string == "failed" && end["code"]?.string == "no-rollout", "\(end)")
+    #expect(try bytes(origin) == "third".utf8.count)
+  }
+
   /// A step and a release of another bundle at the same second: whichever comes first, both are done.
   @Test func aStepFollowsACandidateThatIsMadeAgainJustThen() throws {
     for round in 0..<8 {

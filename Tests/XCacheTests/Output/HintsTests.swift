@@ -55,6 +55,11 @@ import Testing
     #expect(other.completed("`xcache channel thaw --app shop`") == "`xcache channel thaw --app shop`")
   }
 
+  @Test func whatAPromotionSchedulesIsInItsTarget() {
+    let hints = Hints(["promote", "--from", "test", "--to", "online", "--schedule", "2026-12-01T02:00Z"])
+    #expect(hints.completed("`xcache schedule cancel 1`") == "`xcache schedule cancel 1 --channel online`")
+  }
+
   @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {
     let hints = Hints(["promote", "--from", "test", "--to", "online", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache log --app shop --channel test`")
