@@ -150,7 +150,7 @@ struct DiskTests {
     try scratch.folder("many", ["a.js": "3"])
     for number in 0..<3000 { try scratch.write("many/\(number).bin", Secrets.random(4000)) }
     try scratch.folder("disk/data", [:])
-    let launcher = Privileges.mounting("12800k", on: scratch.path + "/disk")
+    let launcher = Privileges.mounting("13300k", on: scratch.path + "/disk")
     let child = try Child(
       launcher + ["bash", "-c", "mkdir -p disk/data; " + script], environment: ["PATH": "/usr/bin:/bin"],
       in: scratch.path)

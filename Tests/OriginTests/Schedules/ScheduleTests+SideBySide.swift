@@ -65,7 +65,7 @@ extension ScheduleTests {
   @Test func actsThatWaitForDeltasHoldUpNothing() throws {
     let origin = try TestOrigin({ $0.deltaWait = 600 }, clock: { [now] in now.withLock { $0 } })
     var random = SystemRandomNumberGenerator()
-    func large(_ megabytes: Int = 24) -> String {
+    func large(_ megabytes: Int = 16) -> String {
       var bytes = [UInt8](repeating: 0, count: megabytes << 20)
       for place in stride(from: 0, to: bytes.count, by: 8) {
         var word = random.next()
@@ -80,11 +80,11 @@ extension ScheduleTests {
     #expect(try origin.publish(["a.js": "one"]).status == 201)
     #expect(try origin.publish(["big.js": old], bundle: "other").status == 201)
     let others = ["one", "two", "three"]
-    for name in others { #expect(try origin.publish(["big.js": large(8)], channel: name).status == 201) }
+    for name in others { #expect(try origin.publish(["big.js": large(4)], channel: name).status == 201) }
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
     let slow = try schedule(origin, "releases", origin.release(["big.js": new], bundle: "other"))
     for name in others {
-      try schedule(origin, "releases", origin.release(["big.js": large(8)], channel: name), channel: name)
+      try schedule(origin, "releases", origin.release(["big.js": large(4)], channel: name), channel: name)
     }
     let halt = try schedule(origin, "rollout/halt", ["message": "broken"])
     now.withLock { $0 += Self.hour }
@@ -93,7 +93,7 @@ extension ScheduleTests {
     #expect(isHalted, "\(said(origin, halt)) \(logged.withLock { $0 })")
     #expect(
       try state(origin, slow)["state"]?.string == "waiting", "the halt didn't wait: \(said(origin, slow))")
-    let isDone = try until(service, 120) { try origin.store.waitingActs().isEmpty }
+    let isDone = try until(service, 500) { try origin.store.waitingActs().isEmpty }
     #expect(
       try isDone && state(origin, slow)["state"]?.string == "done",
       "\(said(origin, slow)) \(logged.withLock { $0 })")
