@@ -47,7 +47,10 @@ struct DigestDocument: StreamedContent {
         throw Problem.badRequest(
           "with \"check\", \"sha256\" has at most \(MissingBlobsRequest.checkLimit) digests")
       }
-      for sha256 in digests { _ = try context.store.scrub(blob: sha256) }
+      for sha256 in digests {
+        // Otherwise a file that can't be read would pass for a good one.
+        if case .failed(let reason) = try context.store.scrub(blob: sha256) { throw StoreError(reason) }
+      }
     }
     let missing = try context.store.missing(of: digests)
     guard listsPresent else { return .json(MissingBlobsAnswer(missing: missing)) }
