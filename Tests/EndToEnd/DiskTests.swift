@@ -150,7 +150,7 @@ struct DiskTests {
     try scratch.folder("many", ["a.js": "3"])
     for number in 0..<3000 { try scratch.write("many/\(number).bin", Secrets.random(4000)) }
     try scratch.folder("disk/data", [:])
-    let launcher = Privileges.mounting("13300k", on: scratch.path + "/disk")
+    let launcher = Privileges.mounting("16m", on: scratch.path + "/disk")
     let child = try Child(
       launcher + ["bash", "-c", "mkdir -p disk/data; " + script], environment: ["PATH": "/usr/bin:/bin"],
       in: scratch.path)
@@ -161,7 +161,7 @@ struct DiskTests {
       "\(outcome.output) \(outcome.errors)")
     #expect(outcome.output.contains("no space left on the disk"))
     let left = outcome.output.split(separator: "\n").first { $0.hasPrefix("left ") }?.dropFirst(5) ?? ""
-    #expect((Int(left.filter(\.isNumber)) ?? 0) >= 12 * 1024 / 16 - 300, "\(outcome.output)")
+    #expect((Int(left.filter(\.isNumber)) ?? 0) >= 16 * 1024 / 16 - 300, "\(outcome.output)")
   }
 
   @Test(
