@@ -42,6 +42,7 @@ def check(rule):
         isinstance(group, str) and re.fullmatch("[a-z][a-z0-9-]{0,31}", group) for group in groups), "no groups")
     need(groups == sorted(set(groups)), "groups in another order")
     app_range(rule["app"]) if "app" in rule else None
+    need(re.fullmatch(FORMS["version"], str(rule.get("prefetch", "1"))) and isinstance(rule.get("prefetch", "1"), str), "no prefetch config")
 
 
 def bucket(install, seed):

@@ -177,6 +177,12 @@ extension StoreError: CustomStringConvertible {
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\": that of version \(last.candidate) was \(last.state.rawValue) by "
         + "\(last.changedBy), \(Timestamp.words(last.changedAt))\(last.reason.map { ": \($0)" } ?? ""); nothing was changed"
     case .otherRollout(let wanted, let known, let open): Self.otherRollout(wanted, known, open)
+    case .otherAudience(let open):
+      "the open rollout, of version \(open.candidate), goes to others; nothing was changed. For a prefetch config that goes along "
+        + "with it, name the same: \(Self.options(open.audience))"
+    case .noCandidate(let app, let channel):
+      "the release changes no file, so there is no candidate that the prefetch config could go along with; nothing was changed. "
+        + "`xcache prefetch push FILE\(Self.options(app, channel)) --rollout 5%` makes one"
     case .rolloutOfFirst:
       "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout out"
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
@@ -282,6 +288,13 @@ extension StoreError: CustomStringConvertible {
   }
 
   /// The options that name a channel to any command; `online` is the default.
+  private static func options(_ audience: RolloutAudience) -> String {
+    let (whole, rest) = audience.share.quotientAndRemainder(dividingBy: 100)
+    let percent = rest == 0 ? "\(whole)%" : "\(whole).\(rest < 10 ? "0" : "")\(rest)%"
+    return "--rollout \(percent)" + audience.groups.map { " --group \($0)" }.joined()
+      + (audience.app.map { " --app-version '\($0.text)'" } ?? "")
+  }
+
   private static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
     " --app \(app)\(channel == .online ? "" : " --channel \(channel)")"
   }

@@ -117,6 +117,10 @@ package enum StoreError: Error, Sendable {
   case noRollout(AppName, ChannelName, last: Rollout?)
   /// Thrown when the open rollout is another one than the request is about.
   case otherRollout(wanted: ManifestVersion, known: Rollout?, open: Rollout)
+  /// Thrown when a prefetch config is to join the open rollout, and that goes to other devices.
+  case otherAudience(Rollout)
+  /// Thrown when a prefetch config is to go along with a candidate, and there is none: the release changes nothing.
+  case noCandidate(AppName, ChannelName)
   /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
   case rolloutOfFirst
 

@@ -2,8 +2,11 @@ import Manifests
 import System
 
 extension Device {
-  /// The prefetch config that the device holds.
-  public var prefetch: PrefetchPlan { documents.withLock { $0.prefetch } }
+  /// The prefetch config that the device follows: the candidate's, if it is in a rollout that has one.
+  public var prefetch: PrefetchPlan {
+    let named = rollout.withLock { $0.prefetch }
+    return documents.withLock { named == $0.candidatePrefetch.number ? $0.candidatePrefetch : $0.prefetch }
+  }
 
   /// The policy that the device holds.
   public var runtimePolicy: RuntimePolicy { documents.withLock { $0.policy } }
@@ -49,10 +52,14 @@ extension Device {
   /// retried at the next poll; they don't keep the manifest from being updated.
   /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
   func follow(
-    _ extras: AnswerExtras, from source: PollPolicy.Source, _ followed: Locked<FollowedDocuments>,
-    beside signal: StopSignal? = nil
+    _ extras: AnswerExtras, from source: PollPolicy.Source, by choice: VersionChoice,
+    _ followed: Locked<FollowedDocuments>, beside signal: StopSignal? = nil
   ) {
-    for (kind, named) in [(DeviceDocuments.Kind.policy, extras.policy), (.prefetch, extras.prefetch)] {
+    let candidate = extras.rollout.flatMap { choice.isIn(by: $0) ? $0.prefetch : nil }
+    let kinds: [(DeviceDocuments.Kind, Int64?)] = [
+      (.policy, extras.policy), (.prefetch, extras.prefetch), (.candidatePrefetch, candidate),
+    ]
+    for (kind, named) in kinds {
       guard let named, followed.withLock({ $0.begins(kind, named) }), isNew(kind, named) else { continue }
       // An answer came: a process that ends from here on hasn't failed to poll.
       savePolicy()
@@ -62,11 +69,12 @@ extension Device {
   }
 
   /// Whether a named version has to be fetched: numbers only rise, and a lower one comes from a cache, or from an origin that
-  /// was restored, whose next version is above all that it ever had.
+  /// was restored, whose next version is above all that it ever had. A candidate's config is the one that its rule names.
   private func isNew(_ kind: DeviceDocuments.Kind, _ named: Int64) -> Bool {
     documents.withLock { documents in
       let held = documents.version(kind)
-      return named > held || named == held && documents.unwritten.contains(kind)
+      let isOther = kind == .candidatePrefetch ? named != held : named > held
+      return isOther || named == held && documents.unwritten.contains(kind)
     }
   }
 
@@ -74,7 +82,7 @@ extension Device {
   private func fetch(
     _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, beside signal: StopSignal?
   ) throws(ClientError) -> DocumentReport.Change? {
-    let url = settings.url(kind, from: source)
+    let url = settings.url(kind, named, from: source)
     let fetcher = DocumentFetcher(
       transport: documentTransport(beside: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)
     let bytes = try fetcher.get(url) { bytes in
@@ -160,6 +168,7 @@ extension DocumentReport {
     switch (result, kind) {
     case (.success(let change?), .policy): policy = change
     case (.success(let change?), .prefetch): prefetch = change
+    case (.success(let change?), .candidatePrefetch): candidatePrefetch = change
     case (.success(nil), _): break
     case (.failure(let error), _): failures.append(error)
     }

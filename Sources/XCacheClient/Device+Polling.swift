@@ -72,7 +72,9 @@ extension Device {
     poller.keepsAnswers = signal == nil
     poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
     poller.dated = { [self] time in note(time, from: source) }
-    poller.named = { [self] extras in follow(extras, from: source, documents, beside: signal) }
+    poller.named = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
+      follow(extras, from: source, by: choice, documents, beside: signal)
+    }
     return poller
   }
 

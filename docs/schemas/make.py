@@ -39,7 +39,8 @@ ROLLOUT = {
         "share": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "buckets that are in, of 10,000"},
         "groups": {"type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": True,
                    "items": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,31}$"}},
-        "app": {"type": "string", "maxLength": 256, "description": "a range of app versions"}}}
+        "app": {"type": "string", "maxLength": 256, "description": "a range of app versions"},
+        "prefetch": {**VERSION, "description": "the prefetch config that goes along with the candidate"}}}
 NEWEST = {
     "update": {"type": "boolean"}, "version": VERSION,
     "interval": {"type": "integer", "minimum": 30, "maximum": 3600, "description": "seconds between polls"},

@@ -15,12 +15,16 @@ package struct RolloutRule: Hashable, Sendable {
   package let groups: [String]
   /// The app versions that may be in; nil for all.
   package let app: AppVersionRange?
+  /// The version of the prefetch config that the candidate's devices follow; nil: the same as all others.
+  package let prefetch: Int64?
 
   /// Creates a rule; nil if a value is outside of what the protocol allows.
   package init?(
-    version: ManifestVersion, seed: String, share: Int, groups: [String] = [], app: AppVersionRange? = nil
+    version: ManifestVersion, seed: String, share: Int, groups: [String] = [], app: AppVersionRange? = nil,
+    prefetch: Int64? = nil
   ) {
-    guard version > .none, Self.isSeed(seed), (0...Self.all).contains(share),
+    guard version > .none, prefetch.map({ $0 > 0 }) ?? true, Self.isSeed(seed),
+      (0...Self.all).contains(share),
       groups.count <= Self.groupLimit, groups.allSatisfy(Self.isGroup),
       zip(groups, groups.dropFirst()).allSatisfy({ UTF8Order.precedes($0, $1) })
     else { return nil }
@@ -29,6 +33,7 @@ package struct RolloutRule: Hashable, Sendable {
     self.share = share
     self.groups = groups
     self.app = app
+    self.prefetch = prefetch
   }
 
   /// Whether a text may be a seed.
@@ -109,7 +114,16 @@ extension RolloutRule {
       }
       app = range
     }
-    guard let rule = RolloutRule(version: version, seed: seed, share: share, groups: groups, app: app)
+    var prefetch: Int64?
+    if let member = json["prefetch"] {
+      guard let version = member.string.flatMap({ ManifestVersion(text: $0) }) else {
+        throw .member("rollout")
+      }
+      prefetch = version.number
+    }
+    guard
+      let rule = RolloutRule(
+        version: version, seed: seed, share: share, groups: groups, app: app, prefetch: prefetch)
     else { throw .member("rollout") }
     self = rule
   }
@@ -125,6 +139,7 @@ extension RolloutRule {
     var members = JSONObject()
     if let app { members["app"] = .string(app.text) }
     if !groups.isEmpty { members["groups"] = .strings(groups) }
+    if let prefetch { members["prefetch"] = .string(String(prefetch)) }
     members["seed"] = .string(seed)
     members["share"] = .integer(share)
     members["version"] = .string(version.text)

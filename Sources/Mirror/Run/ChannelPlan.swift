@@ -158,6 +158,9 @@ struct ChannelPlan: Sendable {
       + (state.versions + [state.candidate].compactMap(\.self)).map {
         made(.whole($0), .versioned, isFixed: true)
       }
+      + [state.extras.rollout?.prefetch].compactMap(\.self).map {
+        made(.candidatePrefetch($0), .versioned, isFixed: true)
+      }
       + patches.map { patch in document(patch.path, .versioned) { patch.bytes } }
       + [
         document("configure.json", .current) { () throws(MirrorError) in try newest.current() },

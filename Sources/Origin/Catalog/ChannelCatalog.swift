@@ -113,6 +113,14 @@ struct ChannelDocuments: Sendable {
   let extras: AnswerExtras
   let prefetch: CodedDocument
   let policy: CodedDocument
+  /// The prefetch config that goes along with the candidate, and its version; nil if none does.
+  let candidatePrefetch: (version: Int64, document: CodedDocument)?
+
+  /// A version of the prefetch config; nil if it is neither the newest nor the one that goes along with the candidate.
+  func prefetch(at version: Int64) -> CodedDocument? {
+    if let candidatePrefetch, candidatePrefetch.version == version { return candidatePrefetch.document }
+    return version == extras.prefetch ?? 0 ? prefetch : nil
+  }
 
   /// The initial documents of a channel.
   static let none = ChannelDocuments(rendering: ChannelExtras())
@@ -126,5 +134,6 @@ struct ChannelDocuments: Sendable {
     extras = state.answerExtras
     prefetch = .json(state.prefetchDocument)
     policy = .json(state.policyDocument)
+    candidatePrefetch = state.candidateDocument.map { ($0.version, .json($0.bytes)) }
   }
 }

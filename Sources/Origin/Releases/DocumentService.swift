@@ -33,7 +33,7 @@ final class DocumentService: Sendable {
   /// numbers, too: the former is reassembled from its coded map, the latter are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
-    show(before.with(ChannelDocuments(state)))
+    show(before.with(channel, ChannelDocuments(state)))
   }
 
   /// Updates the catalog after an act that changed the rule of a rollout, or ended it by completing it.

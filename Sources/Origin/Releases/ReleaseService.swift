@@ -158,11 +158,25 @@ final class ReleaseService: Sendable {
   }
 
   /// Updates the catalog after an act that changed the rule of a rollout, or completed it.
-  private func showRollout(_ info: ChannelInfo) {
-    documents.show(info)
+  private func showRollout(_ info: ChannelInfo, _ extras: ChannelExtras? = nil) {
+    if let extras { documents.show(info, extras) } else { documents.show(info) }
     guard info.rollout == nil, let channel = catalog.current.channel(id: info.id) else { return }
     builder.patches.update { $0.forget(channel) }
     deltas.backlog.add(info.id, at: info.answeredVersions)
+  }
+
+  /// Makes a prefetch config that a part of the devices follows first; once this returns, every new poll names it.
+  func pushCandidatePrefetch(
+    _ request: DocumentRequest, to audience: RolloutAudience, _ content: [UInt8], ifNoRollout: Bool,
+    caller: AccessToken, record: AnswerRecord<CandidatePrefetchOutcome>? = nil
+  ) throws(StoreError) -> CandidatePrefetchOutcome {
+    let scope = StagedReleases.Scope(app: request.app, channel: request.channel, bundles: [])
+    return try commit(scope, by: caller, isDryRun: false, version: \.channel.version) {
+      [store, documents] (digest, committed) throws(StoreError) in
+      try store.pushCandidatePrefetch(
+        request, to: audience, content, ifNoRollout: ifNoRollout, digest: digest, committed: committed,
+        joined: documents.show, record: record)
+    }
   }
 
   /// Halts the open rollout of a channel; once this returns, every new poll of those that have the candidate takes them back.
@@ -237,8 +251,11 @@ final class ReleaseService: Sendable {
     guard let info = outcome.channel else { return }
     guard outcome.changed else {
       // Only the prefetch config changed, or a rollout was completed.
-      if outcome.rollout != nil { showRollout(info) }
-      if let extras = outcome.extras { documents.show(info, extras) }
+      if outcome.rollout != nil {
+        showRollout(info, outcome.extras)
+      } else if let extras = outcome.extras {
+        documents.show(info, extras)
+      }
       return
     }
     let before = catalog.current.channel(id: info.id)

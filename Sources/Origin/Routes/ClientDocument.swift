@@ -5,6 +5,8 @@ import System
 /// A document of a channel other than its manifest, as named by a path.
 enum ClientDocument {
   case prefetch
+  /// A version of the prefetch config: the newest, or the one that goes along with the candidate.
+  case prefetchVersion(Int64)
   case policy
   case script(SHA256)
   /// The list of the manifest's files.
@@ -31,6 +33,12 @@ enum ClientDocument {
     case true where name.equals("prefetchConfig.json"): self = .prefetch
     case true where name.equals("policy.json"): self = .policy
     case true where name.equals("info.json"): self = .info
+    case false where name.equals("prefetchConfig"):
+      let file = rest.rest.text.dropFirst()
+      guard file.hasSuffix(".json"), let version = ManifestVersion(text: String(file.dropLast(5))) else {
+        return nil
+      }
+      self = .prefetchVersion(version.number)
     case false where name.equals("bundle"):
       self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
     case false where name.equals("script"):

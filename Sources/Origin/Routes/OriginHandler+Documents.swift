@@ -11,6 +11,11 @@ extension OriginHandler {
       guard let channel = catalog.current.channel(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
+      // A candidate's config is asked for by its version, as the manifest's answers name it.
+      if case .prefetch = document, case .number(let version) = query.version {
+        let named = channel.documents.prefetch(at: version) ?? channel.documents.prefetch
+        return .now(named.response(to: request))
+      }
       return answer(document, channel, request)
     }
   }
@@ -32,6 +37,10 @@ extension OriginHandler {
   ) -> Answer {
     switch document {
     case .prefetch: return .now(channel.documents.prefetch.response(to: request))
+    case .prefetchVersion(let version):
+      return .now(
+        channel.documents.prefetch(at: version)?.response(to: request)
+          ?? ClientFailure.notFound("prefetch config \(version) is neither the newest nor a candidate's"))
     case .policy: return .now(channel.documents.policy.response(to: request))
     case .info: return origin.info.answer(channel, request)
     case .bundle(let zip): return origin.zips.answer(channel.channel, zip, request)

@@ -41,12 +41,15 @@ package struct RolloutInfo: Codable, Hashable, Sendable {
   package let changedAt: Moment
   /// Why it was halted.
   @OrNull package var reason: String?
+  /// The prefetch config that goes, or went, along with the candidate; absent if none does.
+  package var prefetch: ManifestVersion?
 
   package init(
     version: ManifestVersion, full: ManifestVersion, state: String, share: Int, groups: [String],
     app: String?, paused: Bool, seed: String, author: String, at: Moment, changedBy: String,
-    changedAt: Moment, reason: String?
+    changedAt: Moment, reason: String?, prefetch: ManifestVersion? = nil
   ) {
+    self.prefetch = prefetch
     self.version = version
     self.full = full
     self.state = state

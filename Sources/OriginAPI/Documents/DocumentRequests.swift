@@ -21,6 +21,10 @@ package struct PrefetchPushRequest: PrefetchChangeRequest {
   package var message: String?
   package var ifVersion: String?
   package var breakGlass: String?
+  /// Whom it goes to first, along with the candidate of the rollout; nil: to all.
+  package var rollout: RolloutTerms?
+  /// Refuse it if a rollout is open.
+  package var ifNoRollout: Bool?
 
   package init(document: JSONValue) { self.document = document }
 }

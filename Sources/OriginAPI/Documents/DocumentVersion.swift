@@ -13,11 +13,15 @@ package struct DocumentVersion: Codable, Hashable, Sendable {
   package let message: String
   /// The channel's newest release at that time, or 0 if there was none.
   package let manifestVersion: ManifestVersion
+  /// For a prefetch config that went along with the candidate of a rollout and isn't, or never was, the channel's: the state of the
+  /// rollout, as in `RolloutInfo`.
+  package var rollout: String?
 
   package init(
     version: ManifestVersion, kind: String, source: ManifestVersion?, at: Moment, author: String,
-    message: String, manifestVersion: ManifestVersion
+    message: String, manifestVersion: ManifestVersion, rollout: String? = nil
   ) {
+    self.rollout = rollout
     self.version = version
     self.kind = kind
     self.at = at
@@ -88,6 +92,8 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   package var calls: Int?
   package var pages: Int?
   package var remarks: [JSONValue]?
+  /// For a prefetch config that was pushed for a part of the devices: the rollout that it goes along with.
+  package var rollout: RolloutInfo?
 
   /// The result of a change that made a version.
   package init(made: DocumentVersion, replaced: DocumentVersion?) {
@@ -106,7 +112,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   }
 
   private enum CodingKeys: CodingKey {
-    case calls, changed, manifestVersion, pages, remarks, replaced, version
+    case calls, changed, manifestVersion, openRollout, pages, remarks, replaced, version
   }
 
   package init(from decoder: any Decoder) throws {
@@ -119,6 +125,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     calls = try container.decodeIfPresent(Int.self, forKey: .calls)
     pages = try container.decodeIfPresent(Int.self, forKey: .pages)
     remarks = try container.decodeIfPresent([JSONValue].self, forKey: .remarks)
+    rollout = try container.decodeIfPresent(RolloutInfo.self, forKey: .openRollout)
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -127,6 +134,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     try container.encodeIfPresent(calls, forKey: .calls)
     try container.encodeIfPresent(pages, forKey: .pages)
     try container.encodeIfPresent(remarks, forKey: .remarks)
+    try container.encodeIfPresent(rollout, forKey: .openRollout)
     if let made {
       try made.encode(to: encoder)
       try container.encode(replaced, forKey: .replaced)

@@ -29,6 +29,8 @@ package struct DocumentRecord: Hashable, Sendable {
   package let manifestVersion: ManifestVersion
   /// Canonical JSON; empty in a log, which doesn't read it.
   package let content: [UInt8]
+  /// For a prefetch config that went along with a candidate and isn't, or never was, the channel's: the state of the rollout.
+  package var rollout: String?
 }
 
 /// A request to change a document.
@@ -87,6 +89,8 @@ package struct ChannelExtras: Hashable, Sendable {
   package var policy: DocumentRecord?
   /// The newest prefetch config; nil if there is none.
   package var prefetch: DocumentRecord?
+  /// The prefetch config that goes along with the candidate of the open rollout; nil: none does.
+  package var candidatePrefetch: DocumentRecord?
   /// The seconds between polls that devices are asked for.
   package var interval: Int?
   /// How many of 10,000 batches of counts devices should send; nil if not set, which means all.
@@ -109,6 +113,11 @@ extension ChannelExtras {
   /// `prefetchConfig.json` as sent to devices.
   package var prefetchDocument: [UInt8] {
     Documents.prefetchConfig(prefetch?.version ?? 0, config: prefetch?.content ?? Self.noPrefetch)
+  }
+
+  /// `prefetchConfig/N.json`: the config that goes along with a candidate; nil if none does.
+  package var candidateDocument: (version: Int64, bytes: [UInt8])? {
+    candidatePrefetch.map { ($0.version, Documents.prefetchConfig($0.version, config: $0.content)) }
   }
 
   /// `policy.json` as sent to devices.

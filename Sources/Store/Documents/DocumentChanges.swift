@@ -85,7 +85,12 @@ extension Store {
       let record = try db.make(
         request, content, after: newest, in: channel, at: channel.version, now: clock(),
         more: request.breakGlass.map { [.init(key: "breakGlass", value: .string($0))] } ?? [])
-      moved = (channel, try db.extras(of: channel.id))
+      var now = channel
+      if channel.rollout?.prefetch != nil, request.document == .prefetch {
+        let actor = Actor(name: request.author, address: request.address)
+        now = try db.endOvertakenRollout(of: channel, by: actor, now: clock())
+      }
+      moved = (now, try db.extras(of: channel.id))
       return .changed(record, replaced: newest)
     }
   }

@@ -15,8 +15,12 @@ extension Database {
   func nextVersion(of document: ChannelDocument, in channel: Int64) throws(StoreError) -> Int64 {
     let newest =
       try value(
-        Int64?.self, "SELECT max(version) FROM document WHERE channel_id = ? AND name = ?", channel,
-        document.rawValue) ?? nil
+        Int64?.self,
+        """
+        SELECT max(version) FROM (
+          SELECT version FROM document WHERE channel_id = ?1 AND name = ?2
+          UNION ALL SELECT version FROM candidate_prefetch WHERE channel_id = ?1 AND ?2 = 'prefetch')
+        """, channel, document.rawValue) ?? nil
     return max((newest ?? 0) + 1, try leastNext(document, of: channel))
   }
 
@@ -47,15 +51,17 @@ extension Database {
       """, size)
   }
 
-  /// A version of a document; nil if it isn't kept.
+  /// A version of a document, or of a candidate's prefetch config; nil if it isn't kept.
   func document(_ document: ChannelDocument, of channel: Int64, at version: Int64) throws(StoreError)
     -> DocumentRecord?
   {
-    try first(
+    let record = try first(
       """
       SELECT version, kind, source, at, author, message, manifest_version, content FROM document
       WHERE channel_id = ? AND name = ? AND version = ?
       """, channel, document.rawValue, version, read: DocumentRecord.init)
+    if record == nil, document == .prefetch { return try candidatePrefetch(of: channel, at: version) }
+    return record
   }
 
   /// The newest `limit` versions of a document below `before`, newest first, without their contents.
@@ -64,9 +70,26 @@ extension Database {
   {
     try all(
       """
-      SELECT version, kind, source, at, author, message, manifest_version, '' FROM document
-      WHERE channel_id = ? AND name = ? AND version < ? ORDER BY version DESC LIMIT ?
-      """, channel, document.rawValue, before, limit, read: DocumentRecord.init)
+      SELECT version, kind, source, at, author, message, manifest_version, '', NULL FROM document
+      WHERE channel_id = ?1 AND name = ?2 AND version < ?3
+      UNION ALL
+      SELECT p.version, 'push', NULL, p.at, p.author, p.message, coalesce(r.version, 0), '',
+        CASE WHEN r.state IS NULL THEN 'ended' WHEN r.state = 'completed' THEN 'superseded'
+          WHEN r.state = 'open' AND p.version < (SELECT max(version) FROM (
+            SELECT version FROM document WHERE channel_id = ?1 AND name = 'prefetch'
+            UNION ALL SELECT version FROM candidate_prefetch WHERE channel_id = ?1)) THEN 'superseded'
+          ELSE r.state END
+      FROM candidate_prefetch AS p LEFT JOIN rollout AS r ON r.channel_id = p.channel_id
+        AND r.version = (SELECT max(version) FROM rollout WHERE channel_id = p.channel_id AND seed = p.seed)
+      WHERE p.channel_id = ?1 AND ?2 = 'prefetch' AND p.version < ?3 AND NOT EXISTS (
+        SELECT 1 FROM document WHERE channel_id = ?1 AND name = 'prefetch' AND version = p.version)
+      ORDER BY version DESC LIMIT ?4
+      """, channel, document.rawValue, before, limit
+    ) { (row) throws(StoreError) in
+      var record = try DocumentRecord(row)
+      record.rollout = row.get(8)
+      return record
+    }
   }
 
   /// The policy version that last decided whether interception is on; changes of bypasses and scripts don't.
@@ -103,6 +126,7 @@ extension Database {
     var extras = ChannelExtras()
     extras.policy = try newest(.policy, of: channel)
     extras.prefetch = try newest(.prefetch, of: channel)
+    extras.candidatePrefetch = try candidatePrefetch(of: channel)
     let settings = try first("SELECT poll_interval, reports FROM channel WHERE id = ?", channel) { row in
       (row.get(0, as: Int?.self), row.get(1, as: Int?.self))
     }
@@ -132,7 +156,7 @@ extension Database {
 }
 
 extension DocumentRecord {
-  fileprivate init(_ row: Statement) throws(StoreError) {
+  init(_ row: Statement) throws(StoreError) {
     guard let kind = Kind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
     self.init(
       version: row.get(0), kind: kind, source: row.get(2), at: row.get(3), author: row.get(4),

@@ -81,10 +81,24 @@ extension Database {
       try value(
         Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
         name.rawValue) ?? nil
-    if let oldest, oldest > 1, oldest != (try leastNext(name, of: channel)) {
+    if let oldest, try oldest > 1 + candidates(of: name, in: channel, below: oldest),
+      oldest != (try leastNext(name, of: channel))
+    {
       throw .unknownDocument(name, oldestKept: oldest)
     }
     return nil
+  }
+
+  /// How many versions below another one went along with candidates only, and never were the channel's.
+  private func candidates(of name: ChannelDocument, in channel: Int64, below version: Int64)
+    throws(StoreError)
+    -> Int64
+  {
+    guard name == .prefetch else { return 0 }
+    return try value(
+      Int64.self, "SELECT count(*) FROM candidate_prefetch WHERE channel_id = ? AND version < ?", channel,
+      version)
+      ?? 0
   }
 
   /// The prefetch config that a rollback brings back.
@@ -101,12 +115,19 @@ extension Database {
   }
 
   /// What carrying over a prefetch config to a channel would do.
-  /// - Throws: `foreignHosts`.
-  func forecast(_ carryOver: PrefetchCarryOver, in channel: ChannelInfo?, by follower: PrefetchReconciler)
-    throws(StoreError) -> PrefetchOutcome
-  {
+  /// - Parameters:
+  ///   - audience: whom the release is for; nil: all devices. Otherwise the config goes along with its candidate.
+  ///   - opens: whether the release would open that rollout.
+  /// - Throws: `foreignHosts`, `noCandidate`, `otherAudience`.
+  func forecast(
+    _ carryOver: PrefetchCarryOver, in channel: ChannelInfo?, by follower: PrefetchReconciler,
+    to audience: RolloutAudience?, opens: Bool = false
+  ) throws(StoreError) -> PrefetchOutcome {
     var held: DocumentRecord?
-    if let channel { held = try newest(.prefetch, of: channel.id) }
+    if let channel {
+      held = try newest(.prefetch, of: channel.id)
+      if audience != nil, !opens { held = try candidatePrefetch(of: channel.id) ?? held }
+    }
     // A channel that never had a config doesn't decide what another one should have; to clear that one's, push an empty config.
     guard let content = carryOver.content else {
       return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
@@ -114,6 +135,10 @@ extension Database {
     try HostBounds(channel, token: follower.actor.name, follower.hosts).check(prefetch: content)
     let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
     var version = held?.version ?? 0
+    if isChange, let audience, let channel, !opens {
+      guard let open = channel.rollout else { throw .noCandidate(channel.app, channel.name) }
+      if open.audience != audience { throw .otherAudience(open) }
+    }
     if isChange {
       version =
         try channel.map { (channel) throws(StoreError) in
@@ -124,13 +149,12 @@ extension Database {
   }
 
   /// Carries over a prefetch config to a channel, in the transaction of its release; `version` is the channel's newest after that.
-  /// - Throws: `frozen`, `foreignHosts`.
+  /// - Throws: `frozen`, `foreignHosts`, `noCandidate`, `otherAudience`.
   func follow(
     _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
-    by follower: PrefetchReconciler,
-    now: Int64
+    by follower: PrefetchReconciler, to audience: RolloutAudience?, now: Int64
   ) throws(StoreError) -> PrefetchOutcome {
-    let outcome = try forecast(carryOver, in: channel, by: follower)
+    let outcome = try forecast(carryOver, in: channel, by: follower, to: audience)
     guard outcome.changed, let content = carryOver.content else { return outcome }
     if follower.breakGlass == nil, let freeze = try freeze(of: channel.id, at: now) {
       throw .frozen(channel.app, channel.name, freeze)
@@ -142,6 +166,13 @@ extension Database {
       source: carryOver.from == nil ? carryOver.source : nil)
     request.address = follower.actor.address
     let held = try newest(.prefetch, of: channel.id)
+    if audience != nil, let open = channel.rollout {
+      request.breakGlass = follower.breakGlass
+      _ = try makeCandidate(
+        request, content, after: try candidatePrefetch(of: channel.id) ?? held, held, in: channel,
+        seed: open.seed, now: now)
+      return outcome
+    }
     _ = try make(
       request, content, after: held, in: channel, at: version, now: now,
       more: [

@@ -16,6 +16,8 @@ package enum MirrorDocument: Hashable, Sendable {
   /// `prefetchConfig.json`, `policy.json`: a version of the document; 0 before the first.
   case prefetch(Int64)
   case policy(Int64)
+  /// `prefetchConfig/N.json`: the prefetch config that goes along with a candidate.
+  case candidatePrefetch(Int64)
   /// `script/{sha256}.js`
   case script(SHA256)
 
@@ -29,6 +31,7 @@ package enum MirrorDocument: Hashable, Sendable {
     case .info: "info.json"
     case .prefetch: "prefetchConfig.json"
     case .policy: "policy.json"
+    case .candidatePrefetch(let version): "prefetchConfig/\(version).json"
     case .script(let sha256): "script/\(sha256.hex).js"
     }
   }
@@ -43,6 +46,7 @@ package enum MirrorDocument: Hashable, Sendable {
     case .info(let version): "kind=info&version=\(version)"
     case .prefetch(let version): "kind=prefetch&version=\(version)"
     case .policy(let version): "kind=policy&version=\(version)"
+    case .candidatePrefetch(let version): "kind=candidate-prefetch&version=\(version)"
     case .script(let sha256): "kind=script&sha256=\(sha256.hex)"
     }
   }
@@ -57,6 +61,7 @@ package enum MirrorDocument: Hashable, Sendable {
     case ("info", _, let version?, _): self = .info(version)
     case ("prefetch", _, let version?, _): self = .prefetch(version.number)
     case ("policy", _, let version?, _): self = .policy(version.number)
+    case ("candidate-prefetch", _, let version?, _): self = .candidatePrefetch(version.number)
     case ("script", _, _, let sha256?): self = .script(sha256)
     default: return nil
     }
@@ -85,6 +90,11 @@ extension Store {
       var extras = ChannelExtras()
       if version != 0 { extras.policy = try self.document(.policy, of: channel, at: version) }
       return extras.policyDocument
+    case .candidatePrefetch(let version):
+      var extras = ChannelExtras()
+      extras.candidatePrefetch = try candidatePrefetch(of: channel, at: version)
+      guard let document = extras.candidateDocument else { throw .unknownVersion(ManifestVersion(version)) }
+      return document.bytes
     case .script(let sha256):
       guard let bytes = try script(sha256) else { throw .unknownBlob(sha256) }
       return bytes

@@ -77,6 +77,7 @@ extension Store {
       (outcome.channel, outcome.rollout, outcome.receipt) = (
         completed.channel, completed.change, completed.receipt
       )
+      outcome.extras = completed.extras
       try follow(request, completed.channel, in: db, &outcome)
       return outcome
     }
@@ -148,7 +149,9 @@ extension Store {
     }
     if let carryOver = request.prefetch {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
-        try db.forecast(carryOver, in: plan.channel, by: PrefetchReconciler(request))
+        try db.forecast(
+          carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
+          opens: plan.effect == .opens)
       }
     }
     return outcome
@@ -160,7 +163,8 @@ extension Store {
   ) throws(StoreError) {
     guard let carryOver = request.prefetch else { return }
     try outcome.follow(
-      carryOver, in: channel, at: outcome.version, by: PrefetchReconciler(request), now: clock(), in: db)
+      carryOver, in: channel, at: outcome.version, by: PrefetchReconciler(request), to: request.rollout,
+      now: clock(), in: db)
   }
 
   /// Refuses a frozen channel before the bytes are written to the disk; the transaction checks it again.

@@ -50,6 +50,8 @@ package struct ReleaseInput: Sendable {
     case halt
     /// A candidate that is made again.
     case remake(ReleaseKind)
+    /// A candidate that only brings a prefetch config.
+    case prefetch
   }
 
   /// Creates a request without an address, a source or a config.
@@ -79,6 +81,7 @@ package struct ReleaseInput: Sendable {
     switch act {
     case .rollback, .halt: return .rollback
     case .remake(let kind): return kind
+    case .prefetch: return .publish
     case nil: break
     }
     if source != nil { return .promote }
@@ -87,7 +90,7 @@ package struct ReleaseInput: Sendable {
   }
 
   func check() throws(StoreError) {
-    guard !bundles.isEmpty else { throw .badRequest(.noBundle) }
+    guard !bundles.isEmpty || act == .halt else { throw .badRequest(.noBundle) }
     var names: Set<BundleName> = []
     for bundle in bundles {
       guard names.insert(bundle.name).inserted else { throw .badRequest(.bundleTwice(bundle.name)) }
@@ -159,7 +162,7 @@ extension ReleaseInput {
     case .halt:
       name = "rollout.halt"
       parameters["to"] = source.map { .string($0.version.text) } ?? .null
-    case .remake, nil:
+    case .remake, .prefetch, nil:
       parameters["allowedSecrets"] = allowedSecrets.isEmpty ? nil : .strings(allowedSecrets)
       parameters["bundles"] = .strings(bundles.map(\.name.text))
       if let source {

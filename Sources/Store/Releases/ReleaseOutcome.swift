@@ -147,15 +147,19 @@ package struct PlannedChange: Hashable, Sendable {
 }
 
 extension ReleaseOutcome {
-  /// Promotes a prefetch config along with the release of this transaction.
+  /// Promotes a prefetch config along with the release of this transaction; with an audience, along with the candidate.
   mutating func follow(
     _ carryOver: PrefetchCarryOver, in channel: ChannelInfo, at version: ManifestVersion,
-    by follower: PrefetchReconciler,
-    now: Int64, in db: Database
+    by follower: PrefetchReconciler, to audience: RolloutAudience?, now: Int64, in db: Database
   ) throws(StoreError) {
-    let made = try db.follow(carryOver, in: channel, at: version, by: follower, now: now)
+    let made = try db.follow(carryOver, in: channel, at: version, by: follower, to: audience, now: now)
     prefetch = made
     guard made.changed else { return }
+    if channel.rollout != nil {
+      let after = try db.endOvertakenRollout(of: channel, by: follower.actor, now: now)
+      self.channel = after
+      if let change = rollout { rollout = RolloutChange(ended: change.ended, open: after.rollout) }
+    }
     extras = try db.extras(of: channel.id)
     receipt = try db.auditHead()
   }

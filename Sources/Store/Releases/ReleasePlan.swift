@@ -38,6 +38,8 @@ struct ReleasePlan: Sendable {
   let shared: [ResourceURL: Int64]
   /// What the release does to the channel's rollouts.
   var effect = RolloutEffect.none
+  /// Whether there will be a version even if no bundle changes.
+  var makesVersion = false
   /// The bundles that the request is about, out of those that change; nil: all.
   var asked: Set<BundleName>?
   /// The bundles of the candidate that is to be made again.

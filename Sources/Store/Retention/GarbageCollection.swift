@@ -197,6 +197,9 @@ struct GarbageCollection {
         return true
       }
     }
+    try transaction { (db) throws(StoreError) in
+      for channel in channels { try db.deleteUnneededCandidates(of: channel.id) }
+    }
     let scripts = try transaction { (db) throws(StoreError) in try db.deleteUnneededScripts(now: now) }
     for size in scripts { report.scripts.add(size) }
   }
@@ -321,6 +324,7 @@ extension Database {
     try run("DELETE FROM failure_count WHERE channel_id = ?", channel)
     try run("DELETE FROM failure_hour WHERE channel_id = ?", channel)
     try deleteOlderDocuments(of: channel)
+    try deleteUnneededCandidates(of: channel, all: true)
   }
 
   /// Deletes bundles of a removed channel that no other row refers to.

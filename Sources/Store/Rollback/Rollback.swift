@@ -30,7 +30,8 @@ extension Store {
         if request.withPrefetch {
           let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
           outcome.release.prefetch = try db.forecast(
-            carryOver, in: plan.channel, by: PrefetchReconciler(request))
+            carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
+            opens: outcome.release.rollout?.open != nil)
         }
         return outcome
       }
@@ -127,7 +128,8 @@ extension Store {
     guard request.withPrefetch else { return }
     let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
     try release.follow(
-      carryOver, in: plan.channel, at: version, by: PrefetchReconciler(request), now: clock(), in: db)
+      carryOver, in: release.channel ?? plan.channel, at: version, by: PrefetchReconciler(request),
+      to: request.rollout, now: clock(), in: db)
   }
 }
 

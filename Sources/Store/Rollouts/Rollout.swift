@@ -55,6 +55,8 @@ package struct Rollout: Hashable, Sendable {
   package let changedBy: String
   /// Why it was halted; nil if it wasn't.
   package let reason: String?
+  /// The version of the prefetch config that goes along with the candidate; nil if none does.
+  package let prefetch: Int64?
 
   /// The rule that every answer of the channel carries while the rollout is open. A paused one lets nobody new in; whoever holds
   /// the candidate stays in, whatever becomes of share and groups.
@@ -64,7 +66,7 @@ package struct Rollout: Hashable, Sendable {
     if state != .open { return nil }
     return RolloutRule(
       version: candidate, seed: seed, share: isPaused ? 0 : audience.share,
-      groups: isPaused ? [] : audience.groups, app: audience.app)
+      groups: isPaused ? [] : audience.groups, app: audience.app, prefetch: prefetch)
   }
 }
 

@@ -56,6 +56,8 @@ package struct RolloutOutcome: Sendable {
   package let after: Rollout
   /// The row of the audit trail; nil if nothing was changed.
   package let receipt: AuditHead?
+  /// The channel's other documents, if the act changed them.
+  package var extras: ChannelExtras?
 
   /// Whether anything was changed.
   package var isChanged: Bool { receipt != nil }
@@ -94,16 +96,17 @@ extension Store {
   /// Changes the open rollout of a channel, or completes it: its candidate becomes the full version, under the same number.
   /// - Parameters:
   ///   - request: the change.
-  ///   - committed: called after the commit, before anything else can be written, with the channel afterwards.
+  ///   - committed: called after the commit, before anything else can be written, with the channel afterwards, and
+  ///     with its other documents if they changed.
   ///   - record: keeps the answer for retries.
   /// - Throws: `noRollout`, `otherRollout`; `frozen`, except for a pause.
   package func changeRollout(
-    _ request: RolloutInput, committed: (ChannelInfo) -> Void = { _ in },
+    _ request: RolloutInput, committed: (ChannelInfo, ChannelExtras?) -> Void = { _, _ in },
     record: AnswerRecord<RolloutOutcome>? = nil
   ) throws(StoreError) -> RolloutOutcome {
     try connections.transaction(
       keeping: record, now: clock(), goesFirst: request.change == .pause,
-      then: { if $0.isChanged { committed($0.channel) } }
+      then: { if $0.isChanged { committed($0.channel, $0.extras) } }
     ) { (db) throws(StoreError) in
       let (channel, rollout) = try db.openRollout(request.app, request.channel, request.candidate)
       let now = clock()
@@ -122,7 +125,7 @@ extension Store {
           channel, by: request.actor, breakGlass: request.breakGlass, now: now)
         return RolloutOutcome(
           channel: completed.channel, before: rollout, after: completed.change.ended ?? after,
-          receipt: completed.receipt)
+          receipt: completed.receipt, extras: completed.extras)
       }
       try db.update(after, of: channel.id)
       let receipt = try db.audit(

@@ -42,6 +42,11 @@ struct RolloutPlanner {
     let bounded = request.act == .halt || request.ignoresHosts ? 0 : request.bundles.count
     var plan = try ReleasePlanner.plan(wide, on: channel, bounded: bounded, in: db)
     plan.asked = asked
+    // Those who have a candidate that only brought a prefetch config go back, too.
+    if request.act == .halt, bundles.isEmpty {
+      (plan.effect, plan.makesVersion) = (.halts, true)
+      return plan
+    }
     let back = try takingBack()
     let touched = touchedBundles(of: plan, asked, back)
     let isElsewhere = plan.bundles.contains { !bundles.contains($0.name) && !$0.steps.isEmpty }

@@ -7,8 +7,8 @@ extension Database {
     try first(
       """
       SELECT version, full_version, seed, share, group_names, app_range, is_paused, state, author, started_at, changed_at,
-        changed_by, reason
-      FROM rollout WHERE channel_id = ? AND state = 'open'
+        changed_by, reason, prefetch
+      FROM rollout_with_prefetch WHERE channel_id = ? AND state = 'open'
       """, channel, read: Rollout.init)
   }
 
@@ -17,8 +17,8 @@ extension Database {
     try first(
       """
       SELECT version, full_version, seed, share, group_names, app_range, is_paused, state, author, started_at, changed_at,
-        changed_by, reason
-      FROM rollout WHERE channel_id = ? AND version = ?
+        changed_by, reason, prefetch
+      FROM rollout_with_prefetch WHERE channel_id = ? AND version = ?
       """, channel, version.number, read: Rollout.init)
   }
 
@@ -27,8 +27,8 @@ extension Database {
     try all(
       """
       SELECT version, full_version, seed, share, group_names, app_range, is_paused, state, author, started_at, changed_at,
-        changed_by, reason
-      FROM rollout WHERE channel_id = ? ORDER BY version DESC LIMIT ?
+        changed_by, reason, prefetch
+      FROM rollout_with_prefetch WHERE channel_id = ? ORDER BY version DESC LIMIT ?
       """, channel, limit, read: Rollout.init)
   }
 
@@ -126,7 +126,7 @@ extension Rollout {
       candidate: row.version(0), full: row.version(1), seed: row.get(2),
       audience: RolloutAudience(share: row.get(3), groups: groups, app: app),
       isPaused: row.get(6, as: Int64.self) != 0, state: state, author: row.get(8), startedAt: row.get(9),
-      changedAt: row.get(10), changedBy: row.get(11), reason: row.get(12))
+      changedAt: row.get(10), changedBy: row.get(11), reason: row.get(12), prefetch: row.get(13))
   }
 
   /// The same rollout, changed.
@@ -137,13 +137,23 @@ extension Rollout {
     Rollout(
       candidate: candidate, full: full, seed: seed, audience: audience ?? self.audience,
       isPaused: isPaused ?? self.isPaused, state: state ?? self.state, author: self.author,
-      startedAt: startedAt, changedAt: now, changedBy: author, reason: reason ?? self.reason)
+      startedAt: startedAt, changedAt: now, changedBy: author, reason: reason ?? self.reason,
+      prefetch: prefetch)
+  }
+
+  /// The same rollout, with another prefetch config.
+  func with(prefetch: Int64?) -> Rollout {
+    Rollout(
+      candidate: candidate, full: full, seed: seed, audience: audience, isPaused: isPaused, state: state,
+      author: author, startedAt: startedAt, changedAt: changedAt, changedBy: changedBy, reason: reason,
+      prefetch: prefetch)
   }
 
   /// The rollout of a candidate that is made again.
   func remade(as candidate: ManifestVersion, on full: ManifestVersion) -> Rollout {
     Rollout(
       candidate: candidate, full: full, seed: seed, audience: audience, isPaused: isPaused, state: .open,
-      author: author, startedAt: startedAt, changedAt: changedAt, changedBy: changedBy, reason: nil)
+      author: author, startedAt: startedAt, changedAt: changedAt, changedBy: changedBy, reason: nil,
+      prefetch: prefetch)
   }
 }

@@ -3,7 +3,7 @@ import System
 
 extension ReleasePlan {
   /// Whether the release makes a version, or completes a rollout.
-  var acts: Bool { isChange || effect == .completes }
+  var acts: Bool { isChange || makesVersion || effect == .completes }
 
   /// What a rollout that is open before the release becomes.
   var endOfRollout: Rollout.State? {
@@ -50,7 +50,7 @@ extension Rollout {
     self.init(
       candidate: candidate, full: full, seed: Hex.encode(Secrets.random(8).span.bytes), audience: audience,
       isPaused: false, state: .open, author: author, startedAt: now, changedAt: now, changedBy: author,
-      reason: nil)
+      reason: nil, prefetch: nil)
   }
 }
 
@@ -68,6 +68,7 @@ extension RolloutChange {
       members["share"] = .integer(open.audience.share)
       if !open.audience.groups.isEmpty { members["groups"] = .strings(open.audience.groups) }
       if let app = open.audience.app { members["app"] = .string(app.text) }
+      if let prefetch = open.prefetch { members["prefetch"] = .string(String(prefetch)) }
     }
     return .object(members)
   }
@@ -87,7 +88,7 @@ extension Database {
 
   /// Completes the open rollout of a channel: its candidate becomes the full version.
   func complete(_ channel: ChannelInfo, by actor: Actor, breakGlass: String?, now: Int64) throws(StoreError)
-    -> (channel: ChannelInfo, change: RolloutChange, receipt: AuditHead)
+    -> (channel: ChannelInfo, change: RolloutChange, extras: ChannelExtras?, receipt: AuditHead)
   {
     guard let rollout = channel.rollout else { throw .noRollout(channel.app, channel.name, last: nil) }
     let completed = rollout.with(state: .completed, at: now, by: actor.name)
@@ -95,13 +96,20 @@ extension Database {
     if channel.rollback == rollout.candidate {
       try ChannelRow.noteRollback(rollout.candidate, of: channel.id, in: self)
     }
+    let prefetch = try completePrefetch(of: rollout, in: channel, now: now)
     let receipt = try audit(
       AuditEvent(
         "rollout.complete", app: channel.app, channel: channel.name,
         parameters: ["breakGlass": breakGlass.map { .string($0) } ?? .null],
-        result: ["previous": .string(rollout.full.text), "version": .string(rollout.candidate.text)]),
+        result: [
+          "prefetch": prefetch.map { .string(String($0)) } ?? .null, "previous": .string(rollout.full.text),
+          "version": .string(rollout.candidate.text),
+        ]),
       by: actor, now: now)
-    return (channel.with(nil), RolloutChange(ended: completed, open: nil), receipt)
+    return (
+      channel.with(nil), RolloutChange(ended: completed, open: nil),
+      prefetch == nil ? nil : try extras(of: channel.id), receipt
+    )
   }
 }
 

@@ -5,10 +5,13 @@ import System
 struct DeviceDocuments: Sendable {
   enum Kind: CaseIterable {
     case policy, prefetch
+    /// The prefetch config that goes along with the candidate of a rollout.
+    case candidatePrefetch
   }
 
   private(set) var policy = RuntimePolicy.none
   private(set) var prefetch = PrefetchPlan(.empty)
+  private(set) var candidatePrefetch = PrefetchPlan(.empty)
   /// Documents in force that couldn't be written to the disk.
   var unwritten: Set<Kind> = []
 
@@ -28,6 +31,7 @@ struct DeviceDocuments: Sendable {
     switch kind {
     case .policy: policy.number
     case .prefetch: prefetch.number
+    case .candidatePrefetch: candidatePrefetch.number
     }
   }
 
@@ -41,6 +45,9 @@ struct DeviceDocuments: Sendable {
     case .prefetch:
       guard let prefetch = PrefetchPlan(document: bytes) else { return false }
       self.prefetch = prefetch
+    case .candidatePrefetch:
+      guard let prefetch = PrefetchPlan(document: bytes) else { return false }
+      candidatePrefetch = prefetch
     }
     return true
   }
@@ -51,16 +58,20 @@ extension CacheFolder {
     switch kind {
     case .policy: "\(root)/policy.json"
     case .prefetch: "\(root)/prefetchConfig.json"
+    case .candidatePrefetch: "\(root)/candidatePrefetch.json"
     }
   }
 }
 
 extension CheckedSettings {
-  /// Returns the URL of one of the channel's documents.
-  func url(_ kind: DeviceDocuments.Kind, from source: PollPolicy.Source) -> String {
+  /// Returns the URL of one of the channel's documents, of which a version is wanted.
+  func url(_ kind: DeviceDocuments.Kind, _ version: Int64, from source: PollPolicy.Source) -> String {
     switch (source, kind) {
     case (.origin, .policy): "\(server)/policy.json?app=\(app)&channel=\(channel)"
     case (.origin, .prefetch): "\(server)/prefetchConfig?app=\(app)&channel=\(channel)"
+    case (.origin, .candidatePrefetch):
+      "\(server)/prefetchConfig?app=\(app)&channel=\(channel)&version=\(version)"
+    case (.mirror, .candidatePrefetch): mirrorURL("prefetchConfig/\(version).json")
     case (.mirror, .policy): mirrorURL("policy.json")
     case (.mirror, .prefetch): mirrorURL("prefetchConfig.json")
     }

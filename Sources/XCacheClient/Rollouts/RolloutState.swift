@@ -30,6 +30,9 @@ struct RolloutState: Equatable, Sendable {
     return isIn
   }
 
+  /// The version of the prefetch config that the device follows as one that is in; nil: that of all others.
+  var prefetch: Int64? { isIn ? rule?.prefetch : nil }
+
   /// Notes that no rollout is open.
   mutating func end() {
     rule = nil

@@ -18,6 +18,12 @@ struct VersionChoice: Sendable {
     state.withLock { $0.decide(rule, for: app, taken: taken) }
   }
 
+  /// Whether the device is in by a rule, without keeping either.
+  func isIn(by rule: RolloutRule) -> Bool {
+    var state = state.withLock { $0 }
+    return state.decide(rule, for: app, taken: taken)
+  }
+
   /// Decides by an answer of the origin which version is to be followed.
   /// - Returns: whether that is the candidate, if the answer is about the other version; otherwise nil.
   func other(than answer: ConfigureAnswer) -> Bool? {

@@ -126,6 +126,8 @@ public struct DocumentReport: Hashable, Sendable {
   public internal(set) var policy: Change?
   /// The change of the prefetch config; nil if there was none.
   public internal(set) var prefetch: Change?
+  /// The change of the prefetch config that goes along with a rollout's candidate; nil if there was none.
+  public internal(set) var candidatePrefetch: Change?
   /// Why a new document couldn't be fetched or saved; the next poll tries again.
   public internal(set) var failures: [ClientError] = []
 }

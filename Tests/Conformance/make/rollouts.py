@@ -334,4 +334,77 @@ case("nor does one without a rule, from a device that was out", ["R-7", "D-14"],
      {"describe": {"appVersion": "3"}}, serve(copy_of(world, 1), files, fresh=True), later(), failing(world, 2),
      trigger(world.copy("version.json")), world.holds(2), **WHOLE)
 
+world, steps, files = begun()
+told = [{"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {"url": world.poll(), "times": [0, 1]}]
+case("an answer with a prefetch config that is no version is a failed poll", ["R-10"], steps,
+     serve(origin(world, 1, wrong=rule(prefetch=2)), copy_of(world, 1), *files, fresh=True), later(), fallen(*told),
+     world.holds(1), trigger(world.copy("version.json")), **WHOLE)
+
+# R-11: the prefetch config that goes along with the candidate.
+
+GET = "https://m.test/api/info"
+
+
+def plan(version, api=GET):
+    entry = {"url": INDEX, "interfaces": [{"api": api, "method": "GET"}]}
+    return {"code": 200, "data": {"config": [entry], "name": "prefetchConfig", "version": str(version)}}
+
+
+def plans(*versions, channel=1):
+    """The channel's config, and those of candidates, whose calls have their numbers."""
+    at = ORIGIN + "/prefetchConfig"
+    return [answer_at(at, query={"version": str(version)}, json=plan(version, f"{GET}/{version}")) for version in versions] + [
+        answer_at(at, json=plan(channel))]
+
+
+def sends(api=GET):
+    return {"prefetch": INDEX, "expect": [{"method": "GET", "url": api}]}
+
+
+CHANNELS = ORIGIN + "/prefetchConfig?app=shop&channel=online"
+
+
+def planned(rollout=None, *versions, **settings):
+    """A device that holds version 1 and the channel's config, 1; then a rollout is open."""
+    world, _, files = begun()
+    return world, [serve(world.origin(1, prefetch="1"), *files, *plans()), start(**settings), trigger(world.poll(), *world.downloads(1), CHANNELS),
+                   serve(origin(world, 1, rollout or rule(prefetch="2"), prefetch="1"), *files, *plans(*(versions or [2])), fresh=True), later()], files
+
+
+def its(version):
+    return f"{CHANNELS}&version={version}"
+
+
+def follows(world, version=2):
+    return trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(2, 1), its(version))
+
+
+world, steps, files = planned()
+case("who is in follows the candidate's prefetch config", ["R-11"], steps, follows(world), {"state": {"version": "2", "prefetch": "2"}},
+     sends(GET + "/2"), later(), trigger(candidate(world.poll(2))), sends(GET + "/2"), **WHOLE)
+case("also in the next process", ["R-11"], steps, follows(world), {"stop": True}, start(), sends(GET + "/2"), later(),
+     trigger(candidate(world.poll(2))), sends(GET + "/2"), **WHOLE)
+case("an answer without a rule takes it back", ["R-11"], steps, follows(world), serve(origin(world, 3, prefetch="1"), *files, *plans(), fresh=True),
+     later(), trigger(candidate(world.poll(2)), *world.downloads(3, 2)), {"state": {"version": "3", "prefetch": "1"}}, sends(), **WHOLE)
+case("a rule that names none, too", ["R-11"], steps, follows(world), serve(origin(world, 1, rule(), prefetch="1"), *files, *plans(), fresh=True),
+     later(), trigger(candidate(world.poll(2))), {"state": {"version": "2", "prefetch": "1"}}, sends(), **WHOLE)
+case("the one that the rule names, whatever its number", ["R-11"], planned(rule(prefetch="5"), 5)[1], follows(world, 5), sends(GET + "/5"),
+     serve(origin(world, 1, rule(prefetch="3"), prefetch="1"), *files, *plans(3), fresh=True), later(),
+     trigger(candidate(world.poll(2)), its(3)), sends(GET + "/3"), **WHOLE)
+case("a completed rollout's is the channel's", ["R-11", "D-95"], steps, follows(world),
+     serve(origin(world, 2, prefetch="2"), *files, *plans(channel=2), fresh=True), later(), trigger(candidate(world.poll(2)), CHANNELS),
+     {"state": {"version": "2", "prefetch": "2"}}, sends(), **WHOLE)
+world, steps, files = planned(rule(share=0, prefetch="2"))
+case("who is out doesn't ask for it", ["R-11"], steps, trigger(world.poll(1)), {"state": {"version": "1", "prefetch": "1"}}, sends(), **WHOLE)
+world, steps, files = planned(rule(prefetch="2"), 9)
+case("another one than the rule names isn't taken, and asked for again", ["R-11", "D-98"], steps, follows(world), world.holds(2), sends(), later(),
+     trigger(candidate(world.poll(2)), its(2)), sends(), serve(*plans(2)), later(), trigger(candidate(world.poll(2)), its(2)), sends(GET + "/2"),
+     **WHOLE)
+world, steps, files = planned()
+copied = [answer_at(world.copy("prefetchConfig/2.json"), json=plan(2, GET + "/2")), answer_at(world.copy("prefetchConfig.json"), json=plan(1))]
+case("from the copy, too", ["R-11", "R-8"], steps[:-2], serve(copy_of(world, 1, rule(prefetch="2"), prefetch="1"), *copied, files, fresh=True), later(),
+     failing(world, 1), trigger(world.copy("version.json"), {"url": world.copy("update/1-2.json"), "times": [0, 1]}, world.copy("patch/1-2.json"),
+                                *world.downloads(2, 1), world.copy("prefetchConfig/2.json")), {"state": {"version": "2", "prefetch": "2"}},
+     sends(GET + "/2"), **WHOLE)
+
 books = [book]

@@ -64,7 +64,7 @@ import Testing
     let store = try open()
     var shown: [Int64] = []
     let outcome = try store.changeRollout(
-      try input(.complete), committed: { shown.append($0.version.number) })
+      try input(.complete), committed: { channel, _ in shown.append(channel.version.number) })
     #expect(outcome.isChanged && outcome.after.state == .completed)
     #expect(shown == [3])
     let channel = try store.shop()

@@ -112,7 +112,8 @@ extension DocumentVersion {
     self.init(
       version: ManifestVersion(record.version), kind: record.kind.rawValue,
       source: record.source.map { ManifestVersion($0) }, at: Moment(milliseconds: record.at),
-      author: record.author, message: record.message, manifestVersion: record.manifestVersion)
+      author: record.author, message: record.message, manifestVersion: record.manifestVersion,
+      rollout: record.rollout)
   }
 }
 
@@ -150,6 +151,27 @@ extension RequestContext {
     }
     let outcome = try api.documents.change(request, record: record, change)
     if let refusal = refusal() { throw refusal }
+    return try answer(outcome).response
+  }
+}
+
+extension RequestContext {
+  /// Makes a prefetch config for a part of the devices, and keeps the answer for retries.
+  func make(
+    _ request: DocumentRequest, to audience: RolloutAudience, _ content: [UInt8], ifNoRollout: Bool,
+    _ complete: @escaping @Sendable (inout DocumentChangeAnswer) -> Void
+  ) throws -> Response {
+    @Sendable func answer(_ outcome: CandidatePrefetchOutcome) throws -> APIAnswer {
+      var answer = try outcome.document.answer(request.document)
+      complete(&answer)
+      answer.rollout = outcome.channel.rollout.map { RolloutInfo($0) }
+      return APIAnswer(answer, answer.changed ? .created : .ok)
+    }
+    let record = key.map { key in
+      AnswerRecord<CandidatePrefetchOutcome>(key) { (try? answer($0)).map { StoredAnswer($0) } }
+    }
+    let outcome = try api.releases.pushCandidatePrefetch(
+      request, to: audience, content, ifNoRollout: ifNoRollout, caller: caller, record: record)
     return try answer(outcome).response
   }
 }

@@ -21,11 +21,20 @@ struct PrefetchHandler: APIHandler {
     }
     let content = config.json.canonical
     try SecretGate.check(content, "the prefetch config")
-    return try context.make(try DocumentRequest(.push, of: .prefetch, context, body)) { answer in
+    let request = try DocumentRequest(.push, of: .prefetch, context, body)
+    let complete: @Sendable (inout DocumentChangeAnswer) -> Void = { answer in
       (answer.calls, answer.pages) = (config.callCount, config.pages.count)
       answer.remarks = check.remarks.map(\.json)
-    } _: { _, _ in
-      content
+    }
+    if let audience = try RolloutHandler.audience(body.rollout) {
+      return try context.make(
+        request, to: audience, content, ifNoRollout: body.ifNoRollout == true, complete)
+    }
+    return try context.make(request, complete) { (reader, _) throws(StoreError) in
+      if body.ifNoRollout == true, let open = reader.channel.rollout {
+        throw .rolloutOpen(reader.channel.app, reader.channel.name, open.candidate)
+      }
+      return content
     }
   }
 
@@ -89,7 +98,10 @@ extension DocumentRequest {
   private static func existing(
     _ version: ManifestVersion, of document: ChannelDocument, _ context: RequestContext
   ) throws -> ManifestVersion {
-    let newest = try context.store.version(of: document, at: .max, in: context.names)
+    var newest = try context.store.version(of: document, at: .max, in: context.names)
+    if document == .prefetch, let candidate = try context.channel().rollout?.prefetch {
+      newest = max(newest, ManifestVersion(candidate))
+    }
     guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
     return version
   }

@@ -206,7 +206,8 @@ extension RolloutInfo {
       share: rollout.audience.share, groups: rollout.audience.groups, app: rollout.audience.app?.text,
       paused: rollout.isPaused, seed: rollout.seed, author: rollout.author,
       at: Moment(milliseconds: rollout.startedAt), changedBy: rollout.changedBy,
-      changedAt: Moment(milliseconds: rollout.changedAt), reason: rollout.reason)
+      changedAt: Moment(milliseconds: rollout.changedAt), reason: rollout.reason,
+      prefetch: rollout.prefetch.map { ManifestVersion($0) })
   }
 }
 

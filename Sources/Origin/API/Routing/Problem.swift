@@ -119,6 +119,10 @@ extension Problem {
     case .otherRollout(_, _, let open):
       self.init(
         .conflict, "other-rollout", words, [.init(key: "candidate", value: .string(open.candidate.text))])
+    case .otherAudience(let open):
+      self.init(
+        .conflict, "other-audience", words, [.init(key: "candidate", value: .string(open.candidate.text))])
+    case .noCandidate: self.init(.conflict, "no-candidate", words)
     case .rolloutOfFirst: self.init(.conflict, "rollout-of-first", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)
     case .notPinned: self.init(.notFound, "not-pinned", words)

@@ -51,7 +51,8 @@ enum DocumentLog {
   }
 
   private static func kind(_ version: DocumentVersion) -> String {
-    version.source.map { "\(version.kind) to \($0)" } ?? version.kind
+    let kind = version.source.map { "\(version.kind) to \($0)" } ?? version.kind
+    return version.rollout.map { "\(kind), \($0 == "open" ? "candidate" : $0)" } ?? kind
   }
 
   private static func firstLine(_ version: DocumentVersion) -> String {

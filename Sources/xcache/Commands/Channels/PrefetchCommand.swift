@@ -13,6 +13,7 @@ enum PrefetchCommand {
         "check prefetch.json --url 'https://m.example.com/help/new?id=163'",
         "what a device would send; needs no server"),
       .init("push prefetch.json --app shop -m 'help page'", "publish it"),
+      .init("push prefetch.json --app shop --rollout 5%", "to 5 % of the devices first"),
       .init("rollback --to 3 --app shop", "go back to an older version"),
     ],
     notes: """
@@ -22,7 +23,9 @@ enum PrefetchCommand {
       at once and without cookies, and prints how long each takes; exit code 1: not all were answered in full.
       "urlParam":true passes a page's parameters to the api's URL, "bodyParam":true to its body, as strings;
       "paramTypes":{"id":"number"} makes them numbers. rollback --to 0 empties the config. V is a version of the
-      config, or a time at which it was live.
+      config, or a time at which it was live. push --rollout 5% lets it go to 5 % of the devices first: along with the
+      candidate of the open rollout, if that goes to the same devices, or with a candidate of its own, which holds the
+      same files as the live version. `xcache rollout` then widens it, completes it or takes it back.
       """,
     options: Command.remote + Command.channel + [
       .value("message", "TEXT", short: "m", "a message for the log").only("push", "rollback"),
@@ -32,6 +35,7 @@ enum PrefetchCommand {
         "push", "rollback"),
       .value("version", "V", "show or check this version (default: the newest)").only("show", "check", "run"),
       VersionArgument.option.only("show", "check", "run", "rollback"),
+    ] + RolloutCommand.releaseOptions.map { $0.only("push") } + [
       .value("to", "V", "the version to go back to").only("rollback"),
       .value("url", "URL", "print the requests for this page (check)").only("check"),
       .value("timeout", "TIME", "stop waiting for answers after TIME (run; default: 30s)").only("run"),
@@ -64,8 +68,15 @@ enum PrefetchCommand {
     guard let config = checked.config else { return }
     var request = try DocumentChange.filled(PrefetchPushRequest(document: config.json), arguments)
     request.breakGlass = try arguments.breakGlass()
+    request.rollout = try RolloutCommand.terms(arguments)
+    request.ifNoRollout = arguments.has("if-no-rollout") ? true : nil
     let answer = try remote.api.pushPrefetch(request, to: try remote.address)
-    DocumentChange.tell(answer, Self.message(config), replaces: true, arguments, terminal)
+    DocumentChange.tell(
+      answer, Self.message(config), replaces: request.rollout == nil, arguments, terminal)
+    guard !arguments.has("json"), answer.value.changed, let rollout = answer.value.rollout else { return }
+    terminal.say(
+      "goes to \(rollout.audience), along with the candidate, manifest version \(rollout.version); all others keep the config "
+        + "that they have")
   }
 
   private static func message(_ config: PrefetchConfig) -> String {

@@ -132,7 +132,7 @@ enum StatusCommand {
     if let rollout = overview.rollout {
       lines.append(
         terminal.colour("ROLLOUT", .yellow)
-          + "    version \(rollout.version) goes to \(rollout.audience)\(rollout.paused ? ", paused" : ""), by "
+          + "    \(rollout.candidate) goes to \(rollout.audience)\(rollout.paused ? ", paused" : ""), by "
           + "\(rollout.author) since \(rollout.at.formatted)")
     }
     lines.append("released   \(overview.at.formatted)")

@@ -223,6 +223,9 @@ enum PullCommand {
   private static func documents(_ report: DocumentReport) -> [String] {
     var lines: [String] = []
     if let change = report.prefetch { lines.append("prefetch config \(change.from) → \(change.to)") }
+    if let change = report.candidatePrefetch {
+      lines.append("prefetch config \(change.to), of the candidate")
+    }
     if let change = report.policy { lines.append("policy \(change.from) → \(change.to)") }
     for failure in report.failures { lines.append("not fetched; the next poll will retry: \(failure)") }
     return lines

@@ -14,7 +14,7 @@ enum RolloutCommand {
       .init("halt -m 'checkout is broken' --app shop", "take it back from those that have it"),
     ],
     notes: """
-      `publish --rollout 5%` (or promote, or rollback) begins a rollout: its version, the candidate, goes to 5 % of the
+      `publish --rollout 5%` (or promote, rollback, prefetch push) begins a rollout: its version, the candidate, goes to 5 % of the
       devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
       set: the share of the devices (0% to 100%), the groups and the range of app versions; what isn't given stays.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
@@ -66,6 +66,7 @@ enum RolloutCommand {
         terminal.colour("version \(open.version)", .bold)
           + " goes to \(open.audience)\(open.paused ? "; paused: no further device is let in" : "")")
       terminal.say("all other devices have version \(list.full)")
+      if let prefetch = open.prefetch { terminal.say("prefetch config \(prefetch) goes along with it") }
       terminal.say("begun by \(open.author), \(open.at.formatted)")
       if open.changedAt != open.at {
         terminal.say("changed by \(open.changedBy), \(open.changedAt.formatted)")
@@ -80,7 +81,9 @@ enum RolloutCommand {
     for rollout in ended {
       table.add([
         rollout.version.text, Percentage.text(rollout.share), rollout.state, rollout.changedAt.formatted,
-        rollout.changedBy, rollout.reason?.onOneLine ?? "",
+        rollout.changedBy,
+        [rollout.prefetch.map { "prefetch config \($0)" }, rollout.reason?.onOneLine].compactMap(\.self)
+          .joined(separator: ": "),
       ])
     }
     terminal.say("")
@@ -266,6 +269,11 @@ enum RolloutCommand {
 }
 
 extension RolloutInfo {
+  /// What goes to a part of the devices.
+  var candidate: String {
+    "version \(version)" + (prefetch.map { " with prefetch config \($0)" } ?? "")
+  }
+
   /// Whom it goes to, such as `5 % of the devices and group qa, with app version >=4.2`.
   var audience: String {
     let groups =
@@ -287,6 +295,9 @@ extension RolloutChangeInfo {
           terminal.colour(
             "the candidate, version \(ended.version) by \(ended.author), \(verb) superseded: devices that have it follow this release",
             .yellow))
+        if let prefetch = ended.prefetch {
+          lines.append("so \(verb) prefetch config \(prefetch), which went along with it")
+        }
       case "remade":
         let number = open.map { "version \($0.version)" } ?? "a new version"
         lines.append(

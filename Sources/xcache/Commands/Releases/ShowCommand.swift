@@ -47,7 +47,9 @@ enum ShowCommand {
       "digest    \(release.digest)",
     ]
     if let rollout = release.rollout {
-      lines.append("rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused ? ", paused" : "")")
+      lines.append(
+        "rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused ? ", paused" : "")"
+          + (rollout.prefetch.map { ", with prefetch config \($0)" } ?? ""))
     }
     if let cost = release.cost {
       // Of a first version, or one that replaces everything, this is what a new device downloads.

@@ -7,7 +7,7 @@ import { isObject } from "./json.js";
 
 /** @typedef {{numbers: number[], words: string[]}} AppVersion what versions are ordered by; `words`: the pre-release */
 /** @typedef {[comparison: string, version: AppVersion][][]} AppRange alternatives, each of comparators that all hold */
-/** @typedef {{version: string, seed: string, share: number, groups: string[], app?: AppRange}} Rule */
+/** @typedef {{version: string, seed: string, share: number, groups: string[], app?: AppRange, prefetch?: string}} Rule */
 /** @typedef {{install: string, app?: string, groups?: string[], held?: string}} Standing what a device has: its install id in hexadecimal,
  * the app's version, groups that the app gave it, and the seed under which it took the candidate that it holds */
 
@@ -97,7 +97,7 @@ export function liesIn(app, range) {
  */
 export function readRule(rule) {
   if (!isObject(rule)) fault("no rollout");
-  const { version, seed, share, groups, app } = /** @type {any} */ (rule);
+  const { version, seed, share, groups, app, prefetch } = /** @type {any} */ (rule);
   if (!(versionNumber(version) > 0) || typeof seed !== "string" || !/^[\w-]{1,64}$/.test(seed)) fault("a rollout without a candidate");
   if (!Number.isInteger(share) || share < 0 || share > BUCKETS) fault("a rollout without a share");
   if (groups !== undefined) {
@@ -106,7 +106,8 @@ export function readRule(rule) {
       fault("a rollout for no groups");
     }
   }
-  return { version, seed, share, groups: groups ?? [], ...(app === undefined ? {} : { app: appRange(app) }) };
+  if (prefetch !== undefined && !(versionNumber(prefetch) > 0)) fault("a rollout with another prefetch config");
+  return { version, seed, share, groups: groups ?? [], prefetch, ...(app === undefined ? {} : { app: appRange(app) }) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { hex } from "../protocol/digests.js";
+import { versionNumber } from "../protocol/entries.js";
 import { isIn, liesIn, readRule } from "../protocol/rollouts.js";
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
@@ -67,6 +68,13 @@ export function goesBack({ manifest, rollout }, rule, isInside) {
  */
 export const holdsCandidate = ({ manifest, rollout }) =>
   manifest.candidate !== undefined && manifest.candidate === rollout.rule?.seed && manifest.version === rollout.rule.version;
+
+/**
+ * The prefetch config that is followed: the candidate's, if this installation is in a rollout that has one, and it is held.
+ * @param {Runtime} runtime
+ */
+export const followedPrefetch = ({ rollout, prefetch, candidatePrefetch }) =>
+  rollout.isIn === true && versionNumber(rollout.rule?.prefetch) === candidatePrefetch.number ? candidatePrefetch : prefetch;
 
 /**
  * What a page says of the app, which may change while it runs; members that it leaves out stay, and a version that is null is unknown.

@@ -7,6 +7,7 @@ import { serverTime } from "./clock.js";
 import { Files } from "./files.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
+import { followedPrefetch } from "./rollouts.js";
 import { ASIDE_TIME, DAY, isWithin } from "./settings.js";
 import { REMOVAL } from "./store.js";
 import { Tally } from "./tally.js";
@@ -62,6 +63,8 @@ export class Runtime {
     this.poll = undefined;
     this.policy = NO_POLICY;
     this.prefetch = NO_PREFETCH;
+    /** The prefetch config that goes along with the candidate of a rollout. */
+    this.candidatePrefetch = NO_PREFETCH;
     /** @type {Map<string, Aside[]>} what left the manifest, by match key */
     this.aside = new Map();
     /** The newest version that a rollback made; 0: none. */
@@ -117,6 +120,7 @@ export class Runtime {
     this.poll = kept.poll;
     this.policy = readPolicy(kept.policy) ?? NO_POLICY;
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
+    this.candidatePrefetch = readPrefetch(kept.candidatePrefetch) ?? NO_PREFETCH;
     this.hold(kept.manifest ?? NO_MANIFEST);
     this.aside = new Map([...(kept.aside ?? [])].map(([key, list]) => [key, list.filter(({ entry }) => entry.download)]));
     this.rollback = kept.rollback ?? 0;
@@ -534,7 +538,7 @@ export class Runtime {
     this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
     event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));
     if (isAlone) return;
-    for (const ask of prefetchRequests(this.prefetch, request.url)) {
+    for (const ask of prefetchRequests(followedPrefetch(this), request.url)) {
       if (!this.settings.allows(ask.url)) continue;
       const headers = ask.body === undefined ? undefined : { "Content-Type": "application/json" };
       // Cookies go along where the page's own request would send them by itself.

@@ -1,5 +1,5 @@
 import { pollPolicy } from "./polling.js";
-import { holdsCandidate } from "./rollouts.js";
+import { followedPrefetch, holdsCandidate } from "./rollouts.js";
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 
@@ -9,11 +9,11 @@ import { holdsCandidate } from "./rollouts.js";
  * @param {import("./store.js").Page | undefined} page that asks
  */
 export async function stateOf(runtime, page) {
-  const { manifest, counts, policy, prefetch, backlog, aside } = runtime;
+  const { manifest, counts, policy, backlog, aside } = runtime;
   const { saved } = pollPolicy(runtime.settings, runtime.poll);
   const present = await runtime.files.present();
   return {
-    version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: prefetch.number,
+    version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: followedPrefetch(runtime).number,
     source: saved.source, failures: saved.failures, listed: manifest.map.size, backlog: backlog.size,
     held: [...manifest.map.values()].filter(({ download }) => present.has(download)).length,
     candidate: holdsCandidate(runtime), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length, page: page?.version,

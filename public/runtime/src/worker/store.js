@@ -14,7 +14,8 @@
  *   isFailed?: boolean}} Page
  */
 /**
- * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, aside?: Map<string, Aside[]>,
+ * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, candidatePrefetch?: any,
+ *   aside?: Map<string, Aside[]>,
  *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number,
  *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
  *   full?: import("./quota.js").Full, rollout?: import("./rollouts.js").Rollout}} Kept

@@ -42,6 +42,7 @@ const AT_ONCE = 2;
 const MEMBERS = {
   policy: new Set(["bypass", "bypassUntil", "intercept", "until", "version"]),
   prefetch: new Set(["config", "version"]),
+  candidatePrefetch: new Set(["config", "version"]),
 };
 /** Files that fail before the rest isn't tried: what came needn't come again. */
 const MOST_FAILED = 3;
@@ -119,11 +120,15 @@ class Update {
     this.isBeside = false;
     /** @type {import("./asking.js").Following} */
     this.following = {
-      isCandidate: false, mayTurn: true, decides: (rule) => decides(runtime, rule), ended: () => ended(runtime),
+      isCandidate: false, mayTurn: true, decides: (rule) => this.decide(rule), ended: () => ended(runtime),
       goesBack: (rule, isIn) => goesBack(runtime, rule, isIn),
     };
     /** @type {import("./store.js").Kept} what couldn't be written yet */
     this.late = {};
+    /** @type {Source | undefined} that is asked */
+    this.source = undefined;
+    /** @type {string | undefined} the candidate's prefetch config that was asked for in this poll */
+    this.named = undefined;
     /** @type {Report} */
     this.report = { kind: "early", from: "0", to: "0", fetched: 0, copied: 0, deltas: 0, bytes: 0 };
   }
@@ -198,6 +203,7 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
+    this.source = source;
     const data = await ask(this.settings, source, held, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
@@ -257,6 +263,20 @@ class Update {
     };
   }
 
+  /**
+   * Decides by a rule, and follows the prefetch config that goes along with its candidate.
+   * @param {any} rule as it came
+   */
+  async decide(rule) {
+    const isIn = await decides(this.runtime, rule);
+    const isNamed = this.named === rule.prefetch;
+    if (isIn && this.source && rule.prefetch !== undefined && !isNamed) {
+      this.named = rule.prefetch;
+      await this.follow("candidatePrefetch", rule.prefetch, this.source);
+    }
+    return isIn;
+  }
+
   /** With the kill switch, what was set aside ends. */
   async mayEndAside() {
     const { runtime } = this;
@@ -281,8 +301,9 @@ class Update {
 
   /**
    * Fetches a document whose number in an answer is above that of the one held, and takes it only if it is the one that was named: a
-   * cache in between may have an older one, with a switch that was thrown since. What fails is tried again at the next poll.
-   * @param {"policy" | "prefetch"} kind
+   * cache in between may have an older one, with a switch that was thrown since. What fails is tried again at the next poll. A
+   * candidate's prefetch config is the one that its rule names, whatever its number.
+   * @param {"policy" | "prefetch" | "candidatePrefetch"} kind
    * @param {unknown} named
    * @param {Source} source
    */
@@ -290,10 +311,11 @@ class Update {
     const { runtime, settings } = this;
     const number = versionNumber(named);
     const held = runtime[kind].number;
-    if (!(number > held)) return;
+    if (kind === "candidatePrefetch" ? !(number > 0 && number !== held) : !(number > held)) return;
     const name = kind === "policy" ? "policy.json" : "prefetchConfig";
-    const url = source === "origin" ? `${settings.server}/${name}?${settings.query}`
-      : settings.mirror(kind === "policy" ? name : `${name}.json`);
+    const version = kind === "candidatePrefetch" ? number : "";
+    const url = source === "origin" ? `${settings.server}/${name}?${settings.query}${version && `&version=${version}`}`
+      : settings.mirror(kind === "policy" ? name : `${name}${version && `/${version}`}.json`);
     try {
       const document = await fetchJSON(url, 8 << 20, MEMBERS[kind]);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);

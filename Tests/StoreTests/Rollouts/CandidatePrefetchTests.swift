@@ -1,0 +1,234 @@
+import Manifests
+import System
+import Testing
+
+@testable import Store
+
+@Suite struct CandidatePrefetchTests {
+  let scratch = Scratch()
+  let anna = Actor(name: "anna", address: "10.0.0.7")
+  let full = Array(#"[{"interfaces":[],"url":"https://m.example.com/1"}]"#.utf8)
+  let next = Array(#"[{"interfaces":[],"url":"https://m.example.com/2"}]"#.utf8)
+  let third = Array(#"[{"interfaces":[],"url":"https://m.example.com/3"}]"#.utf8)
+
+  private func request(_ kind: DocumentRecord.Kind = .push, ifVersion: Int64? = nil) throws -> DocumentRequest
+  {
+    DocumentRequest(
+      app: try AppName("shop"), channel: .online, document: .prefetch, kind: kind, author: "anna",
+      message: "m",
+      ifVersion: ifVersion)
+  }
+
+  /// A store with bundles a and b at version 2 and prefetch config 1.
+  private func store() throws -> Store {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    try store.publish("b", base: 0, set: ["b.js": Sample("b1")])
+    try push(full, in: store)
+    return store
+  }
+
+  private func push(_ content: [UInt8], in store: Store) throws {
+    _ = try store.change(try request()) { _, _ in content }
+  }
+
+  @discardableResult
+  private func candidate(_ content: [UInt8], share: Int = 500, ifNoRollout: Bool = false, in store: Store)
+    throws -> CandidatePrefetchOutcome
+  {
+    try store.pushCandidatePrefetch(
+      try request(), to: RolloutAudience(share: share), content, ifNoRollout: ifNoRollout)
+  }
+
+  private func change(_ change: RolloutInput.Change, in store: Store) throws -> RolloutOutcome {
+    try store.changeRollout(
+      RolloutInput(app: try AppName("shop"), channel: .online, change, by: anna))
+  }
+
+  private func halt(_ store: Store) throws -> ReleaseOutcome {
+    try store.haltRollout(try AppName("shop"), .online, nil, by: anna, reason: "broken")
+  }
+
+  private func extras(_ store: Store) throws -> ChannelExtras { try store.extras(of: try store.shop()) }
+
+  @Test func aConfigAloneMakesACandidateWithTheFilesOfTheFullVersion() throws {
+    let store = try store()
+    let outcome = try candidate(next, in: store)
+    let channel = try store.shop()
+    #expect(outcome.release?.version.number == 3 && outcome.channel == channel)
+    #expect(channel.version.number == 3 && channel.full.version.number == 2)
+    #expect(channel.digest == channel.full.digest)
+    #expect(try store.texts(at: 3) == store.texts(at: 2))
+    #expect(channel.rollout?.rule?.prefetch == 2 && channel.rollout?.prefetch == 2)
+    #expect(try extras(store).prefetch?.version == 1)
+    #expect(try extras(store).candidatePrefetch?.content == next)
+    // The same again, as a retry without its key does.
+    let again = try candidate(next, in: store)
+    guard case .unchanged(let held?) = again.document else {
+      Issue.record("\(again.document)")
+      return
+    }
+    #expect(held.version == 2 && again.release == nil)
+    #expect(try store.shop() == channel)
+  }
+
+  @Test func completingMakesItTheChannels() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let outcome = try change(.complete, in: store)
+    #expect(outcome.extras?.prefetch?.version == 2 && outcome.extras?.candidatePrefetch == nil)
+    #expect(try extras(store) == outcome.extras)
+    #expect(try extras(store).prefetch?.content == next)
+    #expect(try store.shop().rollout == nil)
+    #expect(try store.shop().full.version.number == 3)
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.version) == [2, 1])
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == [nil, nil])
+    try push(third, in: store)
+    #expect(try extras(store).prefetch?.version == 3)
+  }
+
+  @Test func haltingLeavesTheChannelsAndItsNumberIsNotUsedAgain() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let outcome = try halt(store)
+    #expect(outcome.changed && outcome.version.number == 4)
+    #expect(try store.shop().rollout == nil)
+    #expect(try store.texts(at: 4) == store.texts(at: 2))
+    #expect(try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch == nil)
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == ["halted", nil])
+    try push(third, in: store)
+    #expect(try extras(store).prefetch?.version == 3)
+    #expect(try store.document(.prefetch, of: try store.shop(), at: 2)?.content == next)
+  }
+
+  @Test func itJoinsAnOpenRolloutOfTheSameDevices() throws {
+    let store = try store()
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
+    let seed = try store.shop().rollout?.seed
+    #expect {
+      try candidate(next, share: 600, in: store)
+    } throws: {
+      if case StoreError.otherAudience = $0 { true } else { false }
+    }
+    #expect {
+      try candidate(next, ifNoRollout: true, in: store)
+    } throws: {
+      if case StoreError.rolloutOpen = $0 { true } else { false }
+    }
+    let outcome = try candidate(next, in: store)
+    #expect(outcome.release == nil)
+    let rollout = try #require(try store.shop().rollout)
+    #expect(rollout.candidate.number == 3 && rollout.seed == seed && rollout.prefetch == 2)
+    // Another one takes its place, in the same rollout.
+    try candidate(third, in: store)
+    #expect(try store.shop().rollout?.prefetch == 3)
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == ["open", "superseded", nil])
+    // A release of another bundle makes the candidate again, with its config.
+    try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    #expect(try store.shop().rollout?.candidate.number == 5)
+    #expect(try store.shop().rollout?.prefetch == 3)
+    // One of the candidate's bundle takes its place, and its config goes with it.
+    try store.publish("a", base: 1, set: ["a.js": Sample("a3")])
+    #expect(try store.shop().rollout == nil)
+    #expect(try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch == nil)
+  }
+
+  @Test func aReleaseMakesAnEmptyCandidateAgain() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a2")])
+    #expect(outcome.rollout?.ended?.state == .remade)
+    let channel = try store.shop()
+    #expect(channel.full.version.number == 4 && channel.rollout?.candidate.number == 5)
+    #expect(channel.rollout?.prefetch == 2)
+    #expect(try store.texts(at: 5) == store.texts(at: 4))
+    #expect(try store.texts(at: 5)["a.js"] == "a2")
+    _ = try halt(store)
+    #expect(try store.texts(at: 6) == store.texts(at: 4))
+  }
+
+  @Test func aNewerConfigOfAllDevicesTakesItsPlace() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    try push(third, in: store)
+    // Nothing is left of that rollout: its candidate, with the same files, is everyone's.
+    #expect(try store.shop().rollout == nil)
+    #expect(try store.shop().full.version.number == 3)
+    #expect(try extras(store).prefetch?.version == 3 && (try extras(store)).candidatePrefetch == nil)
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == [nil, "completed", nil])
+    // The files of a candidate stay a candidate's.
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
+    try candidate(next, in: store)
+    try push(full, in: store)
+    #expect(try store.shop().rollout?.candidate.number == 4)
+    #expect(try store.shop().rollout?.prefetch == nil)
+    #expect(try extras(store).prefetch?.version == 5)
+  }
+
+  @Test func aChannelWithoutAConfigCanHaveOneForSome() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    // An empty one is what all devices have.
+    #expect(try candidate(ChannelExtras.noPrefetch, in: store).release == nil)
+    try candidate(next, in: store)
+    #expect(try store.shop().rollout?.prefetch == 1)
+    #expect(try extras(store).prefetch == nil)
+    _ = try halt(store)
+    try push(full, in: store)
+    #expect(try extras(store).prefetch?.version == 2)
+    // There was none before, and a rollback knows.
+    let carryOver = try store.prefetch(of: try store.shop(), while: ManifestVersion(1), as: nil)
+    #expect(carryOver == nil)
+  }
+
+  @Test func frozenChannelsRefuseIt() throws {
+    let store = try store()
+    _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: anna)
+    #expect {
+      try candidate(next, in: store)
+    } throws: {
+      if case StoreError.frozen = $0 { true } else { false }
+    }
+    #expect(try store.shop().version.number == 2)
+  }
+
+  @Test func aConflictIsToldAndNothingIsMade() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let outcome = try store.pushCandidatePrefetch(
+      try request(ifVersion: 1), to: RolloutAudience(share: 500), third)
+    guard case .conflict(let held) = outcome.document else {
+      Issue.record("\(outcome.document)")
+      return
+    }
+    #expect(held.version == 2)
+    #expect(try store.shop().rollout?.prefetch == 2)
+  }
+
+  @Test func aCarriedOverConfigGoesAlongWithTheCandidate() throws {
+    let store = try store()
+    try store.send([Sample("a2")])
+    var release = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+    release.rollout = RolloutAudience(share: 100)
+    release.prefetch = PrefetchCarryOver(content: next, source: 7, from: try ChannelName("staging"))
+    var dry = release
+    dry.dryRun = true
+    let planned = try store.commit(dry)
+    let outcome = try store.commit(release)
+    #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == 2)
+    #expect(outcome.rollout?.open?.prefetch == 2)
+    #expect(
+      try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch?.content == next)
+    // Without a change of files there would be no candidate.
+    _ = try halt(store)
+    #expect {
+      var same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a1")])])
+      same.rollout = RolloutAudience(share: 100)
+      same.prefetch = release.prefetch
+      _ = try store.commit(same)
+    } throws: {
+      if case StoreError.noCandidate = $0 { true } else { false }
+    }
+    #expect(try extras(store).prefetch?.version == 1)
+  }
+}
