@@ -2,9 +2,10 @@ import Manifests
 import System
 
 extension Device {
-  /// The prefetch config that the device follows: the candidate's, if it is in a rollout that has one.
+  /// The prefetch config that the device follows: while it holds the candidate of a rollout, the one that goes along with it.
   public var prefetch: PrefetchPlan {
-    let named = rollout.withLock { $0.prefetch }
+    let taken = index.candidate
+    let named = rollout.withLock { $0.prefetch(holding: taken) }
     return documents.withLock { named == $0.candidatePrefetch.number ? $0.candidatePrefetch : $0.prefetch }
   }
 

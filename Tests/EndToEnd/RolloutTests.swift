@@ -225,4 +225,75 @@ import Testing
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
     }
   }
+
+  /// Writes a prefetch config whose one call is to an API of this name.
+  private static func config(_ site: Site, _ name: String) throws -> String {
+    try site.scratch.write(
+      "\(name).json",
+      """
+      [{"url":"https://m.example.com/main/a.html","interfaces":[{"api":"https://m.example.com/\(name)","method":"GET"}]}]
+      """)
+    return "\(name).json"
+  }
+
+  @Test("A prefetch config goes along with a candidate: on devices, in the copy, back and to all")
+  func prefetchConfig() throws {
+    try Site.with { site in
+      #expect(try Self.publish(site, ["a.html": "one"]).exitCode == 0)
+      #expect(try Self.run(site, "prefetch", "push", try Self.config(site, "old")).exitCode == 0)
+      let pushed = try Self.run(site, "prefetch", "push", try Self.config(site, "new"), "--rollout", "0%")
+      #expect(
+        pushed.output.contains("1 page, 1 call, version 2")
+          && pushed.output.contains(
+            "goes to 0 % of the devices, along with the candidate, manifest version 2"),
+        "\(pushed.output) \(pushed.errors)")
+      func held(_ folder: String, _ words: String...) throws -> [String?] {
+        let pull = try Outcome(
+          site.start(["pull", "--to", folder, "--app", "shop", "--force", "--json"] + words))
+        let state = try JSONValue.parse(Array(pull.output.utf8))
+        return [state["version"]?.string, state["prefetch"]?.string]
+      }
+      #expect(try held("out") == ["1", "1"])
+      #expect(try held("in", "--candidate") == ["2", "2"])
+      for words in [["rollout", "show"], ["status"], ["show", "2"]] {
+        let told = try Outcome(site.start(words + ["--app", "shop"])).output
+        #expect(told.contains("prefetch config 2"), "\(told)")
+      }
+      // The copy has both, and is checked for both.
+      try site.mirror("--to", "www")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+      let files = try site.mirrored("www")
+      let candidates = try site.web.ask("/prefetchConfig?app=shop&version=2").body
+      #expect(files["xcache/shop/prefetchConfig/2.json"] == candidates)
+      #expect(try site.web.ask("/xcache/shop/prefetchConfig/2.json").body == candidates)
+      #expect(try site.web.ask("/xcache/shop/prefetchConfig/3.json").status == 404)
+      #expect(files["xcache/shop/prefetchConfig.json"] == (try site.web.ask("/prefetchConfig?app=shop").body))
+      // A release of other files keeps it; another audience doesn't join.
+      #expect(try Self.publish(site, ["a.html": "two"]).exitCode == 0)
+      let other = try Self.run(site, "prefetch", "push", try Self.config(site, "next"), "--rollout", "5%")
+      #expect(other.exitCode == 3 && other.errors.contains("--rollout 0%"), "\(other.errors)")
+      #expect(try held("in") == ["4", "2"])
+      #expect(try held("out") == ["3", "1"])
+      #expect(try Self.run(site, "rollout", "set", "100%").exitCode == 0)
+      #expect(try held("out") == ["4", "2"])
+      // Back: nothing is asked for, since the channel's is still there.
+      #expect(try Self.run(site, "rollout", "halt", "-m", "no").exitCode == 0)
+      #expect(try held("out") == ["5", "1"])
+      try site.mirror("--to", "www")
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+      // And to all, in the next try.
+      let next = try Self.run(site, "prefetch", "push", "next.json", "--rollout", "100%")
+      #expect(next.exitCode == 0, "\(next.errors)")
+      #expect(try Self.run(site, "rollout", "complete").exitCode == 0)
+      #expect(try held("out") == ["6", "3"])
+      let log = try Self.run(site, "prefetch", "log").output
+      #expect(log.contains("push, halted"), "\(log)")
+      try site.crash()
+      #expect(try held("in") == ["6", "3"])
+      let replaced = try Self.run(site, "prefetch", "push", "old.json", "--rollout", "5%")
+      #expect(replaced.exitCode == 0)
+      #expect(try Self.run(site, "prefetch", "push", "new.json").exitCode == 0)
+      #expect(try Self.run(site, "rollout", "show").output.contains("no rollout is open"))
+    }
+  }
 }

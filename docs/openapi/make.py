@@ -45,7 +45,7 @@ OWN = {
     "DocumentChangeAnswer": {
         "type": "object", "required": ["changed", "version", "manifestVersion"], "properties": {
             "changed": {"type": "boolean"}, "version": VERSION, "manifestVersion": VERSION, "calls": {"type": "integer"},
-            "pages": {"type": "integer"}, "remarks": {"type": "array"},
+            "pages": {"type": "integer"}, "remarks": {"type": "array"}, "openRollout": ref("RolloutInfo"),
             "replaced": {"anyOf": [ref("DocumentVersion"), {"type": "null"}]}},
         "description": "where something changed, the members of DocumentVersion, too"},
     "ChannelSettingsRequest": {"type": "object", "minProperties": 1, "properties": {

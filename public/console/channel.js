@@ -103,7 +103,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const link = (version) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `version ${version}`);
     fill(rollout, !open ? null : card("Rollout", [
       facts([
-        ["Candidate", [link(open.version), `, for ${audience(open)}`, open.paused ? ["; ", badge("warn", "paused"), " nobody new is let in"] : ""]],
+        ["Candidate", [link(open.version), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", `, for ${audience(open)}`, open.paused ? ["; ", badge("warn", "paused"), " nobody new is let in"] : ""]],
         ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
         ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${plural(hour.polls, "poll")} in this hour and the last` : "no polls in this hour and the last"],
         ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],

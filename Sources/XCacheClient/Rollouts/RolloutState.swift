@@ -30,8 +30,9 @@ struct RolloutState: Equatable, Sendable {
     return isIn
   }
 
-  /// The version of the prefetch config that the device follows as one that is in; nil: that of all others.
-  var prefetch: Int64? { isIn ? rule?.prefetch : nil }
+  /// The version of the prefetch config that goes along with the candidate that the device holds; nil: it follows the channel's.
+  /// - Parameter taken: the seed under which the device took the candidate that it holds.
+  func prefetch(holding taken: String?) -> Int64? { rule?.seed == taken ? rule?.prefetch : nil }
 
   /// Notes that no rollout is open.
   mutating func end() {

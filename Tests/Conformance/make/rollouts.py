@@ -406,5 +406,13 @@ case("from the copy, too", ["R-11", "R-8"], steps[:-2], serve(copy_of(world, 1, 
      failing(world, 1), trigger(world.copy("version.json"), {"url": world.copy("update/1-2.json"), "times": [0, 1]}, world.copy("patch/1-2.json"),
                                 *world.downloads(2, 1), world.copy("prefetchConfig/2.json")), {"state": {"version": "2", "prefetch": "2"}},
      sends(GET + "/2"), **WHOLE)
+case("one without a rule that has a newer version takes it back", ["R-11", "R-7"], steps, follows(world),
+     serve(copy_of(world, 3, prefetch="1"), *copied, files, fresh=True), later(), failing(world, 2, candidate(world.poll(2))),
+     trigger(world.copy("version.json"), {"url": world.copy("update/2-3.json"), "times": [0, 1]}, world.copy("patch/2-3.json"),
+             *world.downloads(3, 2)), {"state": {"version": "3", "prefetch": "1"}}, sends(), **WHOLE)
+world, steps, files = planned()
+case("who has no candidate yet follows the channel's", ["R-11"], steps[:-2], serve(origin(world, 1, rule(prefetch="2"), prefetch="1"), *plans(2), fresh=True),
+     later(), trigger(world.poll(1), candidate(world.poll(1)), *[{"url": url, "times": [1, 9]} for url in world.downloads(2, 1)], its(2)),
+     world.holds(1), sends(), **WHOLE)
 
 books = [book]

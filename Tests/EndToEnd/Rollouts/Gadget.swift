@@ -17,10 +17,14 @@ struct Gadget {
   private let state: Locked<RolloutState>
   private(set) var held = 0
   private var taken: String?
+  /// The prefetch configs that it holds: the channel's, and a candidate's.
+  private var plan = 0
+  private var candidatePlan = 0
 
   /// What it should hold.
   private(set) var expected = 0
   private var expectedSeed: String?
+  private var expectedPlan = 0
   /// The rule of the last answer.
   private var lastRule: Rule?
 
@@ -30,11 +34,12 @@ struct Gadget {
     let seed: String
     let audience: RolloutModel.Audience
     let isPaused: Bool
+    let plan: Int?
 
     init?(_ candidate: RolloutModel.Candidate?) {
       guard let candidate, let seed = candidate.seed else { return nil }
       (version, self.seed) = (candidate.version, seed)
-      (audience, isPaused) = (candidate.audience, candidate.isPaused)
+      (audience, isPaused, plan) = (candidate.audience, candidate.isPaused, candidate.plan)
     }
   }
 
@@ -62,11 +67,17 @@ struct Gadget {
 
   /// Polls the origin as `Poller.askOrigin` does.
   mutating func poll(_ ask: (_ held: Int, _ candidate: Bool) throws -> ConfigureAnswer) throws {
-    guard knowsRollouts else { return take(try ask(held, false)) }
     let choice = VersionChoice(state: state, app: app, taken: taken)
+    guard knowsRollouts else {
+      let answer = try ask(held, false)
+      follow(answer.extras, choice)
+      return take(answer)
+    }
     var answer = try ask(held, choice.asksForCandidate)
+    follow(answer.extras, choice)
     if let isIn = choice.other(than: answer) {
       answer = try ask(held, isIn)
+      follow(answer.extras, choice)
       if choice.other(than: answer) != nil { return }
     }
     take(answer)
@@ -76,6 +87,7 @@ struct Gadget {
   mutating func poll(copy read: (String) throws -> ConfigureAnswer) throws {
     let small = try read("version.json")
     guard let full = small.version, case .upToDate(_, let extras) = small else { return }
+    follow(extras, VersionChoice(state: state, app: app, taken: taken))
     guard knowsRollouts else {
       if full.number > held { held = Int(full.number) }
       return
@@ -88,6 +100,21 @@ struct Gadget {
     let answer = try read(candidate == nil ? "configure.json" : "configure/\(newest).json")
     held = Int(answer.version?.number ?? 0)
     taken = candidate?.seed
+  }
+
+  /// Takes the prefetch configs that an answer names, as `Device.follow` does.
+  private mutating func follow(_ extras: AnswerExtras, _ choice: VersionChoice) {
+    if let named = extras.prefetch, named > plan { plan = Int(named) }
+    guard knowsRollouts, let rule = extras.rollout, let named = rule.prefetch, choice.isIn(by: rule) else {
+      return
+    }
+    candidatePlan = Int(named)
+  }
+
+  /// The prefetch config that it follows, as `Device.prefetch` decides.
+  private var followed: Int {
+    let named = state.withLock { $0.prefetch(holding: taken) }
+    return named == Int64(candidatePlan) ? candidatePlan : plan
   }
 
   private mutating func take(_ answer: ConfigureAnswer) {
@@ -111,6 +138,7 @@ struct Gadget {
   }
 
   mutating func expectPoll(of model: RolloutModel) {
+    expectedPlan = max(expectedPlan, model.plan)
     let rule = Rule(model.candidate)
     if knowsRollouts { lastRule = rule }
     if knowsRollouts, let rule, isIn(rule) {
@@ -121,6 +149,7 @@ struct Gadget {
   }
 
   mutating func expectPoll(ofCopyFrom model: RolloutModel) {
+    expectedPlan = max(expectedPlan, model.plan)
     guard knowsRollouts else { return expected = max(expected, model.full) }
     if let rule = Rule(model.candidate) {
       lastRule = rule
@@ -139,7 +168,11 @@ struct Gadget {
 
   /// What is wrong with it; nil if nothing is.
   var problem: String? {
-    held == expected
+    let wanted = lastRule.flatMap { $0.seed == expectedSeed ? $0.plan : nil } ?? expectedPlan
+    if held == expected, followed != wanted {
+      return "a device at version \(held) follows prefetch config \(followed) instead of \(wanted)"
+    }
+    return held == expected
       ? nil
       : "a device with app \(app.version ?? "none") and groups \(app.groups.sorted()) has version \(held) instead of \(expected)"
         + (knowsRollouts ? "" : ", and knows no rollouts")

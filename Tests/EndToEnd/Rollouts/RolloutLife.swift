@@ -17,6 +17,8 @@ struct RolloutLife {
     case otherSeed
     /// Devices that know no rollouts get the candidate.
     case candidateForAll
+    /// Rules don't name the candidate's prefetch config.
+    case noConfig
   }
 
   static let devices = 200
@@ -67,7 +69,7 @@ struct RolloutLife {
 
   private mutating func step(crashes: Bool) throws {
     let isCut = crashes && random.below(4) == 0
-    let kind = random.below(16)
+    let kind = random.below(19)
     switch kind {
     case 0...4: try publish(nil, isCut)
     case 5...7: try publish(audience(), isCut)
@@ -80,6 +82,11 @@ struct RolloutLife {
     case 14:
       note("gc")
       _ = try site.api("POST", "gc", ["dryRun": false, "keepDays": 0, "keepVersions": 8])
+    case 15: try pushPlan(nil, isCut)
+    case 16, 17:
+      // Mostly along with what is open.
+      let open = random.below(5) > 0 ? model.candidate?.audience : nil
+      try pushPlan(open ?? audience(), isCut)
     default: try random.below(2) == 0 ? mirror() : restart()
     }
     try check()
@@ -111,6 +118,29 @@ struct RolloutLife {
       model.publish(wanted, to: audience)
       return ("releases", Self.release(wanted, to: audience))
     }
+  }
+
+  private mutating func pushPlan(_ audience: RolloutModel.Audience?, _ isCut: Bool) throws {
+    let number = random.below(Self.contents)
+    note(audience == nil ? "config" : "candidate's config")
+    try act(crashes: isCut) { model in
+      let isDone = model.pushPlan(number, to: audience)
+      var body = JSONObject()
+      body["document"] = Self.config(number)
+      body["rollout"] = audience.map(Self.terms)
+      return (isDone ? "prefetch" : "prefetch?", .object(body))
+    }
+  }
+
+  /// A prefetch config with a content; 0: the empty one.
+  private static func config(_ number: Int) -> JSONValue {
+    if number == 0 { return [] }
+    return [
+      [
+        "interfaces": [["api": .string("https://m.example.com/api/\(number)"), "method": "GET"]],
+        "url": "https://m.example.com/a/index.html",
+      ]
+    ]
   }
 
   private mutating func set(_ isCut: Bool) throws {
@@ -263,6 +293,7 @@ struct RolloutLife {
         || (rule["groups"]?.array?.compactMap(\.string) ?? []) != (is0 ? [] : open.audience.groups)
         || rule["app"]?.string != open.audience.range.text
         || (open.seed != nil && rule["seed"]?.string != open.seed)
+        || rule["prefetch"]?.string != open.plan.map({ "\($0)" })
       {
         return "the rule is \(rule.words)"
       }
@@ -277,6 +308,9 @@ struct RolloutLife {
       if data["version"]?.string != "\(version)" {
         return "version \(data["version"]?.string ?? "none"), not \(version)"
       }
+      if data["prefetch"]?.string ?? "0" != "\(model.plan)" {
+        return "prefetch config \(data["prefetch"]?.string ?? "none"), not \(model.plan)"
+      }
       if data["rollback"]?.string != rollback.map({ "\($0)" }) {
         return "rollback \(data["rollback"]?.string ?? "none"), not \(rollback ?? 0)"
       }
@@ -290,8 +324,22 @@ struct RolloutLife {
   }
 
   private mutating func check() throws {
+    for version in [model.plan, model.candidate?.plan ?? model.plan] {
+      let document = try JSONValue.parse(
+        Array(try site.web.ask("/prefetchConfig?app=shop&version=\(version)").text.utf8))
+      check(document, is: version, of: model)
+    }
     if let difference = difference(try observed(), model) {
       problems.append("seed \(seed): \(difference), expected \(model)")
+    }
+  }
+
+  private mutating func check(_ document: JSONValue, is version: Int, of model: RolloutModel) {
+    let config = document["data"]?["config"]
+    if document["data"]?["version"]?.string != "\(version)"
+      || config != Self.config(model.plans[version] ?? 0)
+    {
+      problems.append("seed \(seed): prefetch config \(version) is \(document.words), expected \(model)")
     }
   }
 
@@ -384,6 +432,7 @@ struct RolloutLife {
         return try ask(held, candidate || isForAll) { text in
           switch fault {
           case .otherSeed where isRemade: text.replacing(#""seed":""#, with: #""seed":"0"#)
+          case .noConfig: text.replacing(#""rollout":{"prefetch":"#, with: #""rollout":{"else":"#)
           case .otherBucket: text.replacing(#""seed":""#, with: #""seed":"1"#)
           default: text
           }
@@ -403,6 +452,13 @@ struct RolloutLife {
     note("polls of the copy")
     var known: [String: ConfigureAnswer] = [:]
     let folder = site.scratch.path + "/www/xcache/shop"
+    for (name, version) in [
+      ("prefetchConfig.json", copied.plan),
+      copied.candidate?.plan.map { ("prefetchConfig/\($0).json", $0) },
+    ].compactMap(\.self) {
+      let document = try JSONValue.parse(try DurableFile.read("\(folder)/\(name)") ?? [])
+      check(document, is: version, of: copied)
+    }
     for index in gadgets.indices where random.below(4) == 0 {
       try gadgets[index].poll(copy: { name in
         if let answer = known[name] { return answer }

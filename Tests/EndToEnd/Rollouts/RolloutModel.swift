@@ -20,6 +20,8 @@ struct RolloutModel: Equatable {
     var isRollback = false
     /// Nil until the first answer that names it.
     var seed: String?
+    /// The version of the prefetch config that goes along with it.
+    var plan: Int?
   }
 
   private(set) var newest = 0
@@ -28,6 +30,10 @@ struct RolloutModel: Equatable {
   /// The newest version for all that a rollback made.
   private(set) var rollback: Int?
   var candidate: Candidate?
+  /// The version of the channel's prefetch config; 0 before the first.
+  private(set) var plan = 0
+  /// The content of each config.
+  private(set) var plans = [0: 0]
   /// What each version for all had.
   private(set) var past: [Int: Content] = [:]
 
@@ -78,6 +84,20 @@ struct RolloutModel: Equatable {
     guard let wanted = past[version] else { return false }
     // What all devices have is no candidate.
     if wanted == content, audience != nil { return true }
+    if candidate?.content == content {
+      if wanted == content { return true }
+      guard audience == nil, var again = candidate else {
+        candidate = audience.map {
+          Candidate(version: next(), content: wanted, audience: $0, isRollback: true)
+        }
+        return true
+      }
+      // One that only brought a config has no bundle that the rollback could touch.
+      makeFull(wanted, isRollback: true)
+      (again.version, again.content) = (next(), wanted)
+      candidate = again
+      return true
+    }
     guard let open = candidate else {
       if wanted == content { return true }
       if let audience {
@@ -101,8 +121,31 @@ struct RolloutModel: Equatable {
     return true
   }
 
+  /// - Returns: false if it is to be refused.
+  mutating func pushPlan(_ number: Int, to audience: Audience?) -> Bool {
+    func make() -> Int {
+      let version = plans.count
+      plans[version] = number
+      return version
+    }
+    guard let audience else {
+      if plans[plan] == number { return true }
+      plan = make()
+      guard candidate?.plan != nil else { return true }
+      candidate?.plan = nil
+      if candidate?.content == content { complete() }
+      return true
+    }
+    if let candidate, candidate.audience != audience { return false }
+    if plans[candidate?.plan ?? plan] == number { return true }
+    if candidate == nil { candidate = Candidate(version: next(), content: content, audience: audience) }
+    candidate?.plan = make()
+    return true
+  }
+
   mutating func complete() {
     guard let open = candidate else { return }
+    if let plan = open.plan { self.plan = plan }
     (full, content, candidate) = (open.version, open.content, nil)
     past[full] = content
     if open.isRollback { rollback = full }

@@ -155,7 +155,7 @@ import Testing
     #expect(try store.shop().rollout == nil)
     #expect(try store.shop().full.version.number == 3)
     #expect(try extras(store).prefetch?.version == 3 && (try extras(store)).candidatePrefetch == nil)
-    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == [nil, "completed", nil])
+    #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == [nil, "superseded", nil])
     // The files of a candidate stay a candidate's.
     try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
     try candidate(next, in: store)

@@ -70,11 +70,11 @@ export const holdsCandidate = ({ manifest, rollout }) =>
   manifest.candidate !== undefined && manifest.candidate === rollout.rule?.seed && manifest.version === rollout.rule.version;
 
 /**
- * The prefetch config that is followed: the candidate's, if this installation is in a rollout that has one, and it is held.
+ * The prefetch config that is followed: while the candidate of a rollout is held, the one that goes along with it.
  * @param {Runtime} runtime
  */
-export const followedPrefetch = ({ rollout, prefetch, candidatePrefetch }) =>
-  rollout.isIn === true && versionNumber(rollout.rule?.prefetch) === candidatePrefetch.number ? candidatePrefetch : prefetch;
+export const followedPrefetch = ({ manifest, rollout: { rule }, prefetch, candidatePrefetch }) =>
+  rule && manifest.candidate === rule.seed && versionNumber(rule.prefetch) === candidatePrefetch.number ? candidatePrefetch : prefetch;
 
 /**
  * What a page says of the app, which may change while it runs; members that it leaves out stay, and a version that is null is unknown.
