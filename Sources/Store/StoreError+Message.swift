@@ -277,10 +277,17 @@ extension StoreError: CustomStringConvertible {
 
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String
   {
-    """
-    channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since))\(until(freeze)): \
-    \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
-    """
+    if let planned = freeze.calendar, planned.from > Clock.unixMilliseconds() {
+      return """
+        channel "\(channel)" of app "\(app)" is to be frozen, by \(freeze.author), from \(Timestamp.words(planned.from))\(until(freeze)): \
+        \(freeze.reason); choose another time, or take the freeze back with `xcache channel thaw\(options(app, channel)) \
+        --planned \(planned.id)`; --break-glass "reason" overrides it
+        """
+    }
+    return """
+      channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since))\(until(freeze)): \
+      \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
+      """
   }
 
   private static func until(_ freeze: ChannelFreeze) -> String {

@@ -119,14 +119,20 @@ extension ScheduleTests {
 
   @Test func aTokenThatHasExpiredIsRefused() throws {
     let origin = try opened()
-    let body: JSONValue = ["expiresIn": 7200, "name": "short", "scope": "publish"]
+    let body: JSONValue = ["expiresIn": 10_800, "name": "short", "scope": "publish"]
     let token = try #require(try origin.api("POST", "tokens", body).json["token"]?.string)
     let early = try schedule(origin, "releases", origin.release(["a.js": "second"]), token: token)
-    let late = try schedule(origin, "releases", origin.release(["a.js": "third"]), in: 2, token: token)
     pass(origin)
     #expect(try state(origin, early)["state"]?.string == "done", "\(said(origin, early))")
     let kept = try #require(try origin.store.tokens().first { $0.name == "short" })
-    pass(origin)
+    // Nothing is taken for a time at which it will have expired.
+    var third = origin.release(["a.js": "third"]).object ?? JSONObject()
+    third["schedule"] = time(in: 2)
+    let reply = try origin.api("POST", "\(Self.online)/releases", .object(third), token: token)
+    #expect(reply.status == 400 && reply.text.contains("expires at"), "\(reply.text)")
+    // But an origin may be late.
+    let late = try schedule(origin, "releases", origin.release(["a.js": "third"]), token: token)
+    pass(origin, hours: 2)
     let end = try state(origin, late)
     #expect(end["state"]?.string == "failed" && end["reason"]?.string?.contains("short") == true, "\(end)")
     #expect(try version(origin) == "2")

@@ -47,8 +47,9 @@ struct PromotionHandler: APIHandler {
       (body.schedule, body.create, body.version) = (nil, false, source.version.text)
       let what = source.bundle.map { "\($0) of " } ?? ""
       var later = try context.schedule(
-        "promote", "promotion of \(what)version \(source.version) of \(source.channel.name)", at: time,
-        route: "promote", JSONValue(encoding: body).canonical)
+        "promote", "promotion of \(what)version \(source.version) of \(source.channel.name)",
+        to: input.rollout, message: input.message, at: time, route: "promote",
+        JSONValue(encoding: body).canonical)
       later.obeysFreezes = input.breakGlass == nil
       later.versions = [(channel: source.channel.id, version: source.version)]
       let details = PromotionDetails(

@@ -62,7 +62,8 @@ struct ReleaseHandler: APIHandler {
     let names = input.bundles.map(\.name.text).joined(separator: ", ")
     let request = ReleaseRequest(changes: input.bundles.map { .init($0) }, options: options)
     var later = try context.schedule(
-      act, "\(act) of \(names)", at: time, route: "releases", request.json)
+      act, "\(act) of \(names)", to: input.rollout, message: input.message, at: time, route: "releases",
+      request.json)
     later.obeysFreezes = input.breakGlass == nil
     for bundle in input.bundles {
       guard case .update(let base, let set, _) = bundle.change else { continue }

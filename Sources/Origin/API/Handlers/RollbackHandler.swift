@@ -38,8 +38,8 @@ struct RollbackHandler: APIHandler {
     if body.to == nil || !input.withPrefetch { body.to = outcome.target.text }
     let what = input.bundle.map { "bundle \($0)" } ?? "all bundles"
     var later = try context.schedule(
-      "rollback", "rollback of \(what) to version \(outcome.target)", at: time, route: "rollback",
-      JSONValue(encoding: body).canonical)
+      "rollback", "rollback of \(what) to version \(outcome.target)", to: input.rollout,
+      message: input.message, at: time, route: "rollback", JSONValue(encoding: body).canonical)
     later.obeysFreezes = input.breakGlass == nil
     later.versions = [(channel: try context.channel().id, version: outcome.target)]
     let details = RollbackDetails(

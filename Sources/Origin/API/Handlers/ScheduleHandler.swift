@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// The scheduled acts of a channel: `/apps/{app}/channels/{channel}/schedules…`.
 struct ScheduleHandler: APIHandler {
@@ -49,14 +50,27 @@ extension RequestContext {
   func scheduled(_ time: Moment?, dryRun: Bool? = nil) throws(Problem) -> Moment? {
     guard let time = try ahead(time, member: "schedule") else { return nil }
     if dryRun == true { throw .badRequest("\"schedule\" and \"dryRun\" can't be combined") }
+    if let end = caller.expiresAt, time.milliseconds >= end {
+      throw .badRequest(
+        "\"schedule\": the act would be refused at \(time.wireText), since the token \"\(caller.name)\" with which it is carried out "
+          + "expires at \(Timestamp.text(end)); choose an earlier time, or use another token")
+    }
     return time
   }
 
   /// The request of an act that is to be scheduled.
-  func schedule(_ act: String, _ summary: String, at time: Moment, route: String, _ request: [UInt8]) throws
-    -> ScheduleInput
-  {
+  /// - Parameters:
+  ///   - audience: whom a release goes to first; nil: to all.
+  ///   - message: its author's message; may be empty.
+  func schedule(
+    _ act: String, _ summary: String, to audience: RolloutAudience? = nil, message: String = "",
+    at time: Moment, route: String, _ request: [UInt8]
+  ) throws -> ScheduleInput {
     let names = try names
+    var summary = summary + (audience.map { " to \($0.words)" } ?? "")
+    if let line = message.split(separator: "\n").first {
+      summary += ": \(line.count > 60 ? "\(line.prefix(59))…" : String(line))"
+    }
     return ScheduleInput(
       app: names.app, channel: names.channel, act: act, summary: summary, due: time.milliseconds,
       token: caller.id, actor: actor, route: route, request: request)

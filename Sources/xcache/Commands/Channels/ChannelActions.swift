@@ -137,6 +137,21 @@ enum ChannelActions {
     return true
   }
 
+  /// The scheduled acts that a freeze will refuse, for people; empty if there are none.
+  private static func refused(_ channel: ChannelAddress, _ api: OriginClient, from: Moment?, to: Moment?)
+    -> String
+  {
+    let acts = ScheduleCommand.waiting(channel, api).filter { act in
+      // These are never refused.
+      if ["rollout.halt", "rollout.pause"].contains(act.act) { return false }
+      return (from.map { $0 <= act.due } ?? true) && (to.map { act.due < $0 } ?? true)
+    }
+    if acts.isEmpty { return "" }
+    let lines = acts.map { "  \($0.id)  \($0.due.formatted)  \($0.summary)" }
+    return "\nscheduled acts that are due then, and will be refused unless they override freezes:\n"
+      + lines.joined(separator: "\n")
+  }
+
   private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
     -> (JSONValue, String)
   {
@@ -154,8 +169,11 @@ enum ChannelActions {
             ? "its first release will be version 1" : "its next version is above \(answer.value.version)")
       )
     case "remove":
+      let waiting = ScheduleCommand.waiting(channel, api)
       let answer = try api.remove(channel)
-      let words = "removed channel \(name); its polls now get 404"
+      let cancelled =
+        waiting.isEmpty ? "" : "\n\(Count.text(waiting.count, "scheduled act")) cancelled with it"
+      let words = "removed channel \(name); its polls now get 404\(cancelled)"
       guard answer.value.leavesNoDefault else { return (answer.document, words) }
       return (
         answer.document,
@@ -175,13 +193,16 @@ enum ChannelActions {
           answer.document,
           "channel \(name) refuses releases \(answer.value.freeze.times); "
             + "`xcache channel thaw\(channel.channel.option) --planned \(id)` takes the freeze back"
+            + refused(channel, api, from: request.from, to: request.to)
         )
       }
       let replaced = answer.value.replaced.map {
         "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
       }
       return (
-        answer.document, "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
+        answer.document,
+        "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
+          + refused(channel, api, from: nil, to: nil)
       )
     default:
       let planned = try arguments.number("planned", in: 1...Int.max).map { Int64($0) }

@@ -83,8 +83,22 @@ enum PurgeCommand {
     } else {
       terminal.say(list: lines(answer.value), all: arguments.has("all"))
       for line in endLines(answer.value, terminal) { terminal.say(line) }
+      for line in try scheduled(answer.value, remote.api) { terminal.note(line) }
     }
     return .done
+  }
+
+  /// The scheduled publishes of the channels that had the bytes.
+  private static func scheduled(_ answer: PurgeAnswer, _ api: OriginClient) -> [String] {
+    answer.channels.flatMap { channel in
+      ScheduleCommand.waiting(ChannelAddress(channel.app, channel.channel), api).filter {
+        $0.act == "publish"
+      }
+      .map {
+        "scheduled act \($0.id) of \(channel.app) \(channel.channel) (\($0.summary)) is refused when it is due if it has these bytes, "
+          + "or was planned on a version that had them: publish and schedule it again"
+      }
+    }
   }
 
   /// Shows what would be removed, and asks. The request then names the bytes themselves.

@@ -53,6 +53,11 @@ enum ScheduleCommand {
     return .done
   }
 
+  /// The acts that wait in a channel; none if they can't be had.
+  static func waiting(_ channel: ChannelAddress, _ api: OriginClient) -> [ScheduledInfo] {
+    ((try? api.schedules(of: channel).value.schedules) ?? []).filter { $0.state == "waiting" }
+  }
+
   private static func id(_ arguments: Arguments, _ verb: String) throws(UsageError) -> Int64 {
     let text = try arguments.operands(verb, "ID")[1]
     guard let id = Int64(text), id > 0, text.first != "+" else {
