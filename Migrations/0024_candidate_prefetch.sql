@@ -27,6 +27,18 @@ END;
 CREATE TRIGGER candidate_prefetch_is_immutable BEFORE UPDATE ON candidate_prefetch
 BEGIN SELECT RAISE(ABORT, 'a version of a document never changes'); END;
 
+-- Each of these configs with the newest candidate that it went along with, and what became of it.
+CREATE VIEW candidate_prefetch_state AS
+SELECT p.channel_id, p.version, p.at, p.author, p.message, p.content, coalesce(r.version, 0) AS candidate,
+  CASE WHEN r.state IS NULL THEN 'ended'
+    WHEN r.state = 'completed' OR EXISTS (SELECT 1 FROM candidate_prefetch AS n
+        WHERE n.channel_id = p.channel_id AND n.seed = p.seed AND n.version > p.version)
+      OR r.state = 'open' AND p.version < (SELECT max(d.version) FROM document AS d
+        WHERE d.channel_id = p.channel_id AND d.name = 'prefetch') THEN 'superseded'
+    ELSE r.state END AS state
+FROM candidate_prefetch AS p LEFT JOIN rollout AS r ON r.channel_id = p.channel_id
+  AND r.version = (SELECT max(m.version) FROM rollout AS m WHERE m.channel_id = p.channel_id AND m.seed = p.seed);
+
 -- Each rollout with the config that goes, or went, along with its candidate. That of an open one counts until the channel gets a
 -- newer config, and that of a completed one is the channel's: what is left here was replaced before.
 CREATE VIEW rollout_with_prefetch AS

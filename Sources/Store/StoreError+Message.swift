@@ -172,17 +172,20 @@ extension StoreError: CustomStringConvertible {
         + "; nothing was changed. `xcache rollout halt\(Self.options(app, channel)) -m \"reason\"` takes the candidate back, "
         + "`xcache rollout complete\(Self.options(app, channel))` makes it the version of all devices"
     case .noRollout(let app, let channel, nil):
-      "no rollout is open in channel \"\(channel)\" of app \"\(app)\"; publish, promote and rollback begin one with --rollout 5%"
+      "no rollout is open in channel \"\(channel)\" of app \"\(app)\"; publish, promote, rollback and prefetch push begin one with --rollout 5%"
     case .noRollout(let app, let channel, let last?):
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\": that of version \(last.candidate) was \(last.state.rawValue) by "
         + "\(last.changedBy), \(Timestamp.words(last.changedAt))\(last.reason.map { ": \($0)" } ?? ""); nothing was changed"
     case .otherRollout(let wanted, let known, let open): Self.otherRollout(wanted, known, open)
     case .otherAudience(let open):
-      "the open rollout, of version \(open.candidate), goes to others; nothing was changed. For a prefetch config that goes along "
-        + "with it, name the same: \(Self.options(open.audience))"
+      "the open rollout, of version \(open.candidate), goes to other devices; nothing was changed. A prefetch config can go along with "
+        + "it to the same ones: \(Self.options(open.audience))"
     case .noCandidate(let app, let channel):
       "the release changes no file, so there is no candidate that the prefetch config could go along with; nothing was changed. "
         + "`xcache prefetch push FILE\(Self.options(app, channel)) --rollout 5%` makes one"
+    case .wholeChannel(_, _, let candidate):
+      "that would complete the rollout of version \(candidate), and its prefetch config concerns the whole channel, which a token for "
+        + "some bundles may not change; nothing was changed"
     case .rolloutOfFirst:
       "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout out"
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
@@ -243,7 +246,7 @@ extension StoreError: CustomStringConvertible {
   private static func otherRollout(_ wanted: ManifestVersion, _ known: Rollout?, _ open: Rollout) -> String {
     let now = "the open rollout is that of version \(open.candidate)"
     guard let known else {
-      return "\(now), by \(open.changedBy), not that of version \(wanted); nothing was changed"
+      return "\(now), by \(open.author), not that of version \(wanted); nothing was changed"
     }
     let what =
       switch known.state {

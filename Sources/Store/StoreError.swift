@@ -121,6 +121,8 @@ package enum StoreError: Error, Sendable {
   case otherAudience(Rollout)
   /// Thrown when a prefetch config is to go along with a candidate, and there is none: the release changes nothing.
   case noCandidate(AppName, ChannelName)
+  /// Thrown when a token for some bundles would complete a rollout with a prefetch config, which is the whole channel's.
+  case wholeChannel(AppName, ChannelName, ManifestVersion)
   /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
   case rolloutOfFirst
 

@@ -2,11 +2,16 @@ import Manifests
 import System
 
 extension Device {
-  /// The prefetch config that the device follows: while it holds the candidate of a rollout, the one that goes along with it.
+  /// The prefetch config that the device follows: while it holds the candidate of a rollout, the one that goes along with it, unless
+  /// the channel has a newer one. (A static copy may have ended the rollout without a word: then its config's number says so.)
   public var prefetch: PrefetchPlan {
     let taken = index.candidate
     let named = rollout.withLock { $0.prefetch(holding: taken) }
-    return documents.withLock { named == $0.candidatePrefetch.number ? $0.candidatePrefetch : $0.prefetch }
+    return documents.withLock { documents in
+      let candidate = documents.candidatePrefetch
+      return named == candidate.number && candidate.number > documents.prefetch.number
+        ? candidate : documents.prefetch
+    }
   }
 
   /// The policy that the device holds.

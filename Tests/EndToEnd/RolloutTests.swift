@@ -244,8 +244,8 @@ import Testing
       let pushed = try Self.run(site, "prefetch", "push", try Self.config(site, "new"), "--rollout", "0%")
       #expect(
         pushed.output.contains("1 page, 1 call, version 2")
-          && pushed.output.contains(
-            "goes to 0 % of the devices, along with the candidate, manifest version 2"),
+          && pushed.output.contains("its candidate, version 2, has the files of version 1")
+          && pushed.output.contains("goes to 0 % of the devices; all others keep the config that they have"),
         "\(pushed.output) \(pushed.errors)")
       func held(_ folder: String, _ words: String...) throws -> [String?] {
         let pull = try Outcome(
@@ -270,6 +270,22 @@ import Testing
       #expect(files["xcache/shop/prefetchConfig.json"] == (try site.web.ask("/prefetchConfig?app=shop").body))
       // A release of other files keeps it; another audience doesn't join.
       #expect(try Self.publish(site, ["a.html": "two"]).exitCode == 0)
+      // Going back to what all have doesn't take it back, and says so.
+      let still = try Self.run(site, "prefetch", "push", "old.json")
+      #expect(
+        still.output.contains("nothing changed") && still.errors.contains("rollout halt -m TEXT"),
+        "\(still.errors)")
+      // A token for a bundle has no say.
+      let token = try Self.run(
+        site, "token", "create", "limited", "--scope", "publish", "--bundle", "main", "--no-expiry", "--json")
+      let text = try JSONValue.parse(Array(token.output.utf8))["token"]?.string ?? ""
+      for verb in ["set", "pause", "complete", "halt"] {
+        let body: JSONValue = verb == "set" ? ["share": 50] : verb == "halt" ? ["message": "no"] : [:]
+        let answer = try site.web.ask(
+          "/api/v1/apps/shop/channels/online/rollout/\(verb)", "POST", ["Authorization": "Bearer \(text)"],
+          body: body.canonical)
+        #expect(answer.status == 403, "\(verb): \(answer.text)")
+      }
       let other = try Self.run(site, "prefetch", "push", try Self.config(site, "next"), "--rollout", "5%")
       #expect(other.exitCode == 3 && other.errors.contains("--rollout 0%"), "\(other.errors)")
       #expect(try held("in") == ["4", "2"])
@@ -279,6 +295,7 @@ import Testing
       // Back: nothing is asked for, since the channel's is still there.
       #expect(try Self.run(site, "rollout", "halt", "-m", "no").exitCode == 0)
       #expect(try held("out") == ["5", "1"])
+      #expect(try site.web.ask("/xcache/shop/prefetchConfig/2.json").status == 404)
       try site.mirror("--to", "www")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
       // And to all, in the next try.
@@ -292,7 +309,12 @@ import Testing
       #expect(try held("in") == ["6", "3"])
       let replaced = try Self.run(site, "prefetch", "push", "old.json", "--rollout", "5%")
       #expect(replaced.exitCode == 0)
-      #expect(try Self.run(site, "prefetch", "push", "new.json").exitCode == 0)
+      let toAll = try Self.run(site, "prefetch", "push", "new.json")
+      #expect(
+        toAll.output.contains(
+          "takes the place of config 4, which went to 5 % of the devices along with version 7; that rollout has"
+        ),
+        "\(toAll.output)")
       #expect(try Self.run(site, "rollout", "show").output.contains("no rollout is open"))
     }
   }

@@ -149,7 +149,7 @@ struct RestoreTests {
       let request = DocumentRequest(
         app: try AppName("shop"), channel: .online, document: document,
         kind: document == .policy ? .kill : .push, author: "ci", message: "")
-      guard case .changed(let record, _) = try store.change(request, change: { _, _ in Array(text.utf8) })
+      guard case .changed(let record, _, _) = try store.change(request, change: { _, _ in Array(text.utf8) })
       else {
         return nil
       }

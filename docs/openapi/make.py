@@ -46,6 +46,7 @@ OWN = {
         "type": "object", "required": ["changed", "version", "manifestVersion"], "properties": {
             "changed": {"type": "boolean"}, "version": VERSION, "manifestVersion": VERSION, "calls": {"type": "integer"},
             "pages": {"type": "integer"}, "remarks": {"type": "array"}, "openRollout": ref("RolloutInfo"),
+            "overtaken": ref("RolloutInfo"), "receipt": {"type": "string"},
             "replaced": {"anyOf": [ref("DocumentVersion"), {"type": "null"}]}},
         "description": "where something changed, the members of DocumentVersion, too"},
     "ChannelSettingsRequest": {"type": "object", "minProperties": 1, "properties": {

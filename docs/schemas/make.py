@@ -152,6 +152,8 @@ SCHEMAS = {
                 "code": {"type": "string", "description": "why a scheduled act failed, as the API's problems have it"},
                 "hint": {"type": "string", "description": "what can be done about it"},
                 "candidate": {**VERSION, "description": "of a rollout that was halted"},
+                "prefetch": {**VERSION, "description": "the prefetch config that a completed rollout made the channel's"},
+                "overtaken": {**VERSION, "description": "the prefetch config of a rollout that ended since a newer one replaced it"},
                 "is": {"type": "object", "description": "the share of 10,000, groups, app versions and pause of a rollout, now"},
                 "was": {"type": "object", "description": "the same, before"},
                 "rollout": {"type": "object", "description": "what a release did to the channel's rollouts"},

@@ -42,7 +42,8 @@ struct ChannelReader {
       app: channel.app, appID: channel.appID, name: channel.channel, publicURL: channel.publicURL,
       leastNext: newest["leastNext"]?.integer.flatMap { canGoOn(from: $0) ? $0 : nil } ?? 1,
       releases: releases,
-      counters: counters(newest), documents: try documents(policy), leastDocuments: leastDocuments(newest),
+      counters: counters(newest), documents: try documents(policy),
+      leastDocuments: try leastDocuments(newest),
       scripts: try scripts(policy), extras: try extras())
   }
 
@@ -129,13 +130,19 @@ struct ChannelReader {
     }
   }
 
-  private func leastDocuments(_ release: JSONValue) -> [ChannelDocument: Int64] {
+  private func leastDocuments(_ release: JSONValue) throws(MirrorError) -> [ChannelDocument: Int64] {
     var least: [ChannelDocument: Int64] = [:]
     for document in ChannelDocument.allCases {
       guard let next = release["leastDocuments"]?[document.rawValue]?.integer, canGoOn(from: next) else {
         continue
       }
       least[document] = next
+    }
+    // The rollout isn't restored, but devices know its config.
+    if let rule = try data("version.json")["rollout"].flatMap({ try? RolloutRule(reading: $0) }),
+      let candidate = rule.prefetch, canGoOn(from: candidate)
+    {
+      least[.prefetch] = max(least[.prefetch] ?? 1, candidate + 1)
     }
     return least
   }

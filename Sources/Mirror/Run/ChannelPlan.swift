@@ -159,7 +159,7 @@ struct ChannelPlan: Sendable {
         made(.whole($0), .versioned, isFixed: true)
       }
       + [state.extras.rollout?.prefetch].compactMap(\.self).map {
-        made(.candidatePrefetch($0), .versioned, isFixed: true)
+        made(.candidatePrefetch($0), .versioned)
       }
       + patches.map { patch in document(patch.path, .versioned) { patch.bytes } }
       + [

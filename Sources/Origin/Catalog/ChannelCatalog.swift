@@ -30,6 +30,8 @@ final class ChannelCatalog: Sendable {
   convenience init(
     channel: ChannelInfo, map: ManifestMap? = nil, full: ManifestMap? = nil, documents: ChannelDocuments
   ) {
+    // A release may have ended the rollout that a config went along with.
+    let documents = documents.beside(channel.rollout)
     if channel.rollout == nil {
       self.init(one: channel, map, documents, isCandidate: false, candidate: nil)
     } else {
@@ -115,6 +117,17 @@ struct ChannelDocuments: Sendable {
   let policy: CodedDocument
   /// The prefetch config that goes along with the candidate, and its version; nil if none does.
   let candidatePrefetch: (version: Int64, document: CodedDocument)?
+
+  private init(_ other: ChannelDocuments, candidatePrefetch: (version: Int64, document: CodedDocument)?) {
+    (extras, prefetch, policy) = (other.extras, other.prefetch, other.policy)
+    self.candidatePrefetch = candidatePrefetch
+  }
+
+  /// The documents that there are while this rollout is open.
+  func beside(_ rollout: Rollout?) -> ChannelDocuments {
+    candidatePrefetch == nil || candidatePrefetch?.version == rollout?.prefetch
+      ? self : ChannelDocuments(self, candidatePrefetch: nil)
+  }
 
   /// A version of the prefetch config; nil if it is neither the newest nor the one that goes along with the candidate.
   func prefetch(at version: Int64) -> CodedDocument? {

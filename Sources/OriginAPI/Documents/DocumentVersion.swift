@@ -94,9 +94,14 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   package var remarks: [JSONValue]?
   /// For a prefetch config that was pushed for a part of the devices: the rollout that it goes along with.
   package var rollout: RolloutInfo?
+  /// For such a config: the row of the audit trail of the candidate that was made for it; nil if it joined an open rollout.
+  package var receipt: String?
+  /// The rollout whose prefetch config was replaced by one for all devices; its state is `open` or, if it had nothing else, `completed`.
+  package var ended: RolloutInfo?
 
   /// The result of a change that made a version.
-  package init(made: DocumentVersion, replaced: DocumentVersion?) {
+  package init(made: DocumentVersion, replaced: DocumentVersion?, ended: RolloutInfo? = nil) {
+    self.ended = ended
     changed = true
     version = made.version
     manifestVersion = made.manifestVersion
@@ -112,7 +117,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   }
 
   private enum CodingKeys: CodingKey {
-    case calls, changed, manifestVersion, openRollout, pages, remarks, replaced, version
+    case calls, changed, manifestVersion, openRollout, overtaken, pages, receipt, remarks, replaced, version
   }
 
   package init(from decoder: any Decoder) throws {
@@ -126,6 +131,8 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     pages = try container.decodeIfPresent(Int.self, forKey: .pages)
     remarks = try container.decodeIfPresent([JSONValue].self, forKey: .remarks)
     rollout = try container.decodeIfPresent(RolloutInfo.self, forKey: .openRollout)
+    ended = try container.decodeIfPresent(RolloutInfo.self, forKey: .overtaken)
+    receipt = try container.decodeIfPresent(String.self, forKey: .receipt)
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -135,6 +142,8 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     try container.encodeIfPresent(pages, forKey: .pages)
     try container.encodeIfPresent(remarks, forKey: .remarks)
     try container.encodeIfPresent(rollout, forKey: .openRollout)
+    try container.encodeIfPresent(ended, forKey: .overtaken)
+    try container.encodeIfPresent(receipt, forKey: .receipt)
     if let made {
       try made.encode(to: encoder)
       try container.encode(replaced, forKey: .replaced)

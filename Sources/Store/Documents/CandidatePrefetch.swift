@@ -83,17 +83,6 @@ extension Store {
   }
 }
 
-extension Store {
-  /// A prefetch config that goes, or went, along with a candidate; nil if there is none of that version.
-  package func candidatePrefetch(of channel: ChannelInfo, at version: Int64) throws(StoreError)
-    -> DocumentRecord?
-  {
-    try connections.reading { (db) throws(StoreError) in
-      try db.candidatePrefetch(of: channel.id, at: version)
-    }
-  }
-}
-
 extension ReleasePlan {
   /// A candidate with the content of the full version: what it brings is a prefetch config.
   fileprivate init(candidateOf channel: ChannelInfo) {
@@ -121,22 +110,21 @@ extension Database {
   func candidatePrefetch(of channel: Int64) throws(StoreError) -> DocumentRecord? {
     try first(
       """
-      SELECT p.version, 'push', NULL, p.at, p.author, p.message, o.version, p.content
+      SELECT p.version, 'push', NULL, p.at, p.author, p.message, o.version, p.content, o.state
       FROM rollout AS o JOIN candidate_prefetch AS p ON p.channel_id = o.channel_id AND p.seed = o.seed
       WHERE o.channel_id = ?1 AND o.state = 'open'
         AND p.version > coalesce((SELECT max(version) FROM document WHERE channel_id = ?1 AND name = 'prefetch'), 0)
       ORDER BY p.version DESC LIMIT 1
-      """, channel, read: DocumentRecord.init)
+      """, channel, read: DocumentRecord.withRollout)
   }
 
   /// A prefetch config that goes, or went, along with a candidate; nil if there is none of that version.
   func candidatePrefetch(of channel: Int64, at version: Int64) throws(StoreError) -> DocumentRecord? {
     try first(
       """
-      SELECT p.version, 'push', NULL, p.at, p.author, p.message,
-        coalesce((SELECT max(version) FROM rollout WHERE channel_id = ?1 AND seed = p.seed), 0), p.content
-      FROM candidate_prefetch AS p WHERE p.channel_id = ?1 AND p.version = ?2
-      """, channel, version, read: DocumentRecord.init)
+      SELECT version, 'push', NULL, at, author, message, candidate, content, state
+      FROM candidate_prefetch_state WHERE channel_id = ? AND version = ?
+      """, channel, version, read: DocumentRecord.withRollout)
   }
 
   /// Writes a prefetch config of the open rollout, and its row in the audit trail.
@@ -193,22 +181,22 @@ extension Database {
       """
       DELETE FROM candidate_prefetch WHERE channel_id = ?1
         AND version < (SELECT max(version) FROM candidate_prefetch WHERE channel_id = ?1)
-        AND (?2 OR version > (SELECT min(version) FROM document WHERE channel_id = ?1 AND name = 'prefetch')
-          AND NOT EXISTS (SELECT 1 FROM rollout AS r
-            WHERE r.channel_id = ?1 AND r.seed = candidate_prefetch.seed))
+        AND version > (SELECT min(version) FROM document WHERE channel_id = ?1 AND name = 'prefetch')
+        AND (?2 OR NOT EXISTS (SELECT 1 FROM rollout AS r
+          WHERE r.channel_id = ?1 AND r.seed = candidate_prefetch.seed))
       """, channel, all ? 1 : 0)
   }
 
   /// Ends a rollout that had nothing but a prefetch config, if the channel just got a newer one: nothing is left of it.
   /// - Parameter before: the channel before that.
   /// - Returns: the channel afterwards.
-  func endOvertakenRollout(of before: ChannelInfo, by actor: Actor, now: Int64) throws(StoreError)
-    -> ChannelInfo
+  func endOvertakenRollout(of before: ChannelInfo, by actor: Actor, breakGlass: String?, now: Int64)
+    throws(StoreError) -> ChannelInfo
   {
     let channel = try required(before.app, before.name)
-    guard before.rollout?.prefetch != nil, let open = channel.rollout, open.prefetch == nil,
+    guard let overtaken = before.rollout?.prefetch, let open = channel.rollout, open.prefetch == nil,
       try bundles(of: open, in: channel.id).isEmpty
     else { return channel }
-    return try complete(channel, by: actor, breakGlass: nil, now: now).channel
+    return try complete(channel, by: actor, breakGlass: breakGlass, overtaken: overtaken, now: now).channel
   }
 }

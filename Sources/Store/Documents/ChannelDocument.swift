@@ -76,7 +76,8 @@ package struct DocumentRequest: Sendable {
 
 /// The outcome of a request to change a document.
 package enum DocumentOutcome: Sendable {
-  case changed(DocumentRecord, replaced: DocumentRecord?)
+  /// - Parameter ended: the rollout whose prefetch config it took the place of, with its state afterwards.
+  case changed(DocumentRecord, replaced: DocumentRecord?, ended: Rollout? = nil)
   /// The document already is as requested; nil if there is none.
   case unchanged(DocumentRecord?)
   /// The document changed after the version that the request allows; with its newest version.

@@ -30,6 +30,11 @@ extension Store {
     }
   }
 
+  /// The highest version that a document ever had, also as a candidate's only; 0 if there is none.
+  package func highest(_ document: ChannelDocument, of channel: ChannelInfo) throws(StoreError) -> Int64 {
+    try connections.reading { (db) throws(StoreError) in try db.highest(document, of: channel.id) }
+  }
+
   /// The version of a document that devices had at a time, in milliseconds since 1970; nil if there was none.
   /// - Throws: `unknownDocument` if that version isn't kept.
   package func document(_ document: ChannelDocument, of channel: ChannelInfo, atMoment moment: Int64)
@@ -83,15 +88,20 @@ extension Store {
       let freeze = request.document == .prefetch ? try db.freeze(of: channel.id, at: clock()) : nil
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
       let record = try db.make(
-        request, content, after: newest, in: channel, at: channel.version, now: clock(),
+        request, content, after: newest, in: channel, at: channel.full.version, now: clock(),
         more: request.breakGlass.map { [.init(key: "breakGlass", value: .string($0))] } ?? [])
       var now = channel
       if channel.rollout?.prefetch != nil, request.document == .prefetch {
         let actor = Actor(name: request.author, address: request.address)
-        now = try db.endOvertakenRollout(of: channel, by: actor, now: clock())
+        now = try db.endOvertakenRollout(
+          of: channel, by: actor, breakGlass: request.breakGlass, now: clock())
       }
       moved = (now, try db.extras(of: channel.id))
-      return .changed(record, replaced: newest)
+      return .changed(
+        record, replaced: newest,
+        ended: channel.rollout.flatMap { open in
+          open.prefetch == nil ? nil : open.with(state: now.rollout == nil ? .completed : .open)
+        })
     }
   }
 
@@ -199,7 +209,7 @@ extension Database {
   fileprivate func absence(
     of document: ChannelDocument, _ version: Int64, of channel: Int64
   ) throws(StoreError) -> StoreError {
-    let newest = try newest(document, of: channel)?.version ?? 0
+    let newest = try highest(document, of: channel)
     return version > newest
       ? .noVersion(ManifestVersion(version), newest: ManifestVersion(newest))
       : .unknownVersion(ManifestVersion(version))

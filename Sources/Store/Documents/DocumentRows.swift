@@ -13,15 +13,18 @@ extension Database {
 
   /// The version that the next change of a document gets.
   func nextVersion(of document: ChannelDocument, in channel: Int64) throws(StoreError) -> Int64 {
-    let newest =
-      try value(
-        Int64?.self,
-        """
-        SELECT max(version) FROM (
-          SELECT version FROM document WHERE channel_id = ?1 AND name = ?2
-          UNION ALL SELECT version FROM candidate_prefetch WHERE channel_id = ?1 AND ?2 = 'prefetch')
-        """, channel, document.rawValue) ?? nil
-    return max((newest ?? 0) + 1, try leastNext(document, of: channel))
+    max(try highest(document, of: channel) + 1, try leastNext(document, of: channel))
+  }
+
+  /// The highest version of a document, whether or not it was a candidate's only; 0 if there is none.
+  func highest(_ document: ChannelDocument, of channel: Int64) throws(StoreError) -> Int64 {
+    (try value(
+      Int64?.self,
+      """
+      SELECT max(version) FROM (
+        SELECT version FROM document WHERE channel_id = ?1 AND name = ?2
+        UNION ALL SELECT version FROM candidate_prefetch WHERE channel_id = ?1 AND ?2 = 'prefetch')
+      """, channel, document.rawValue) ?? nil) ?? 0
   }
 
   /// The lowest version that the next change of a document may get; a restore leaves a gap above what it knows.
@@ -44,7 +47,8 @@ extension Database {
       """
       INSERT INTO document_counter (channel_id, name, least_next)
       SELECT c.id, n.name, ? + max(coalesce(k.least_next, 1) - 1, coalesce((SELECT max(version) FROM document AS d
-        WHERE d.channel_id = c.id AND d.name = n.name), 0))
+        WHERE d.channel_id = c.id AND d.name = n.name), 0), CASE n.name WHEN 'prefetch' THEN coalesce((
+        SELECT max(version) FROM candidate_prefetch AS p WHERE p.channel_id = c.id), 0) ELSE 0 END)
       FROM channel AS c JOIN (SELECT 'policy' AS name UNION SELECT 'prefetch') AS n
       LEFT JOIN document_counter AS k ON k.channel_id = c.id AND k.name = n.name
       WHERE true ON CONFLICT DO UPDATE SET least_next = excluded.least_next
@@ -73,23 +77,10 @@ extension Database {
       SELECT version, kind, source, at, author, message, manifest_version, '', NULL FROM document
       WHERE channel_id = ?1 AND name = ?2 AND version < ?3
       UNION ALL
-      SELECT p.version, 'push', NULL, p.at, p.author, p.message, coalesce(r.version, 0), '',
-        CASE WHEN r.state IS NULL THEN 'ended' WHEN r.state = 'completed' THEN 'superseded'
-          WHEN r.state = 'open' AND p.version < (SELECT max(version) FROM (
-            SELECT version FROM document WHERE channel_id = ?1 AND name = 'prefetch'
-            UNION ALL SELECT version FROM candidate_prefetch WHERE channel_id = ?1)) THEN 'superseded'
-          ELSE r.state END
-      FROM candidate_prefetch AS p LEFT JOIN rollout AS r ON r.channel_id = p.channel_id
-        AND r.version = (SELECT max(version) FROM rollout WHERE channel_id = p.channel_id AND seed = p.seed)
-      WHERE p.channel_id = ?1 AND ?2 = 'prefetch' AND p.version < ?3 AND NOT EXISTS (
-        SELECT 1 FROM document WHERE channel_id = ?1 AND name = 'prefetch' AND version = p.version)
+      SELECT version, 'push', NULL, at, author, message, candidate, '', state
+      FROM candidate_prefetch_state WHERE channel_id = ?1 AND ?2 = 'prefetch' AND version < ?3
       ORDER BY version DESC LIMIT ?4
-      """, channel, document.rawValue, before, limit
-    ) { (row) throws(StoreError) in
-      var record = try DocumentRecord(row)
-      record.rollout = row.get(8)
-      return record
-    }
+      """, channel, document.rawValue, before, limit, read: DocumentRecord.withRollout)
   }
 
   /// The policy version that last decided whether interception is on; changes of bypasses and scripts don't.
@@ -156,6 +147,13 @@ extension Database {
 }
 
 extension DocumentRecord {
+  /// Reads a row that has, last, the state of the rollout that it went along with; NULL for a config of the channel's.
+  static func withRollout(_ row: Statement) throws(StoreError) -> DocumentRecord {
+    var record = try DocumentRecord(row)
+    record.rollout = row.get(8)
+    return record
+  }
+
   init(_ row: Statement) throws(StoreError) {
     guard let kind = Kind(rawValue: row.get(1)) else { throw .corruptRow(row.get(1)) }
     self.init(

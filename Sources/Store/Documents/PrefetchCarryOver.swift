@@ -81,24 +81,24 @@ extension Database {
       try value(
         Int64?.self, "SELECT min(version) FROM document WHERE channel_id = ? AND name = ?", channel,
         name.rawValue) ?? nil
-    if let oldest, try oldest > 1 + candidates(of: name, in: channel, below: oldest),
-      oldest != (try leastNext(name, of: channel))
-    {
+    let least = try leastNext(name, of: channel)
+    if let oldest, oldest > 1 {
+      let others = oldest < least ? 0 : try candidates(of: name, in: channel, least..<oldest)
+      if oldest >= least, oldest - least <= others { return nil }
       throw .unknownDocument(name, oldestKept: oldest)
     }
     return nil
   }
 
-  /// How many versions below another one went along with candidates only, and never were the channel's.
-  private func candidates(of name: ChannelDocument, in channel: Int64, below version: Int64)
-    throws(StoreError)
-    -> Int64
+  /// How many of these versions went along with candidates only, and never were the channel's.
+  private func candidates(of name: ChannelDocument, in channel: Int64, _ versions: Range<Int64>)
+    throws(StoreError) -> Int64
   {
     guard name == .prefetch else { return 0 }
     return try value(
-      Int64.self, "SELECT count(*) FROM candidate_prefetch WHERE channel_id = ? AND version < ?", channel,
-      version)
-      ?? 0
+      Int64.self,
+      "SELECT count(*) FROM candidate_prefetch WHERE channel_id = ? AND version >= ? AND version < ?",
+      channel, versions.lowerBound, versions.upperBound) ?? 0
   }
 
   /// The prefetch config that a rollback brings back.
@@ -118,15 +118,16 @@ extension Database {
   /// - Parameters:
   ///   - audience: whom the release is for; nil: all devices. Otherwise the config goes along with its candidate.
   ///   - opens: whether the release would open that rollout.
+  ///   - completes: whether it would complete the open one, before the config is carried over.
   /// - Throws: `foreignHosts`, `noCandidate`, `otherAudience`.
   func forecast(
     _ carryOver: PrefetchCarryOver, in channel: ChannelInfo?, by follower: PrefetchReconciler,
-    to audience: RolloutAudience?, opens: Bool = false
+    to audience: RolloutAudience?, opens: Bool = false, completes: Bool = false
   ) throws(StoreError) -> PrefetchOutcome {
     var held: DocumentRecord?
     if let channel {
       held = try newest(.prefetch, of: channel.id)
-      if audience != nil, !opens { held = try candidatePrefetch(of: channel.id) ?? held }
+      if audience != nil && !opens || completes { held = try candidatePrefetch(of: channel.id) ?? held }
     }
     // A channel that never had a config doesn't decide what another one should have; to clear that one's, push an empty config.
     guard let content = carryOver.content else {
@@ -194,7 +195,13 @@ extension Store {
     var moment: Int64?
     if case .moment(let at) = name { moment = at }
     return try connections.reading { [moment] (db) throws(StoreError) in
-      try db.live(.prefetch, of: channel.id, while: version, at: moment)
+      // What goes along with an open candidate is its.
+      if moment == nil, channel.rollout?.candidate == version,
+        let config = try db.candidatePrefetch(of: channel.id)
+      {
+        return config
+      }
+      return try db.live(.prefetch, of: channel.id, while: version, at: moment)
     }
   }
 }

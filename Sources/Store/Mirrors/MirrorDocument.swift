@@ -92,7 +92,8 @@ extension Store {
       return extras.policyDocument
     case .candidatePrefetch(let version):
       var extras = ChannelExtras()
-      extras.candidatePrefetch = try candidatePrefetch(of: channel, at: version)
+      // Completed since a run began, it is the channel's, with the same bytes.
+      extras.candidatePrefetch = try self.document(.prefetch, of: channel, at: version)
       guard let document = extras.candidateDocument else { throw .unknownVersion(ManifestVersion(version)) }
       return document.bytes
     case .script(let sha256):

@@ -73,7 +73,9 @@ extension Store {
     let actor = Actor(name: request.author, address: request.address)
     if plan.effect == .completes, let channel = plan.channel {
       var outcome = ReleaseOutcome.unchanged(plan)
-      let completed = try db.complete(channel, by: actor, breakGlass: request.breakGlass, now: clock())
+      let completed = try db.complete(
+        channel, by: actor, breakGlass: request.breakGlass,
+        dropsPrefetch: request.candidatePrefetch == .dropped, now: clock())
       (outcome.channel, outcome.rollout, outcome.receipt) = (
         completed.channel, completed.change, completed.receipt
       )
@@ -151,7 +153,7 @@ extension Store {
       outcome.prefetch = try connections.reading { (db) throws(StoreError) in
         try db.forecast(
           carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
-          opens: plan.effect == .opens)
+          opens: plan.effect == .opens && plan.acts, completes: plan.effect == .completes)
       }
     }
     return outcome

@@ -39,8 +39,20 @@ package struct ReleaseInput: Sendable {
   package var ignoresHosts = false
   /// Refuse the release if it would end an open rollout, or change what its candidate is made on.
   package var ifNoRollout = false
+  /// What becomes of the prefetch config of an open rollout that this release completes.
+  package var candidatePrefetch = CandidatePrefetch.completed
   /// The kind of release, if it doesn't follow from the source and the bundles.
   var act: Act?
+
+  /// What becomes of the prefetch config of an open rollout that a release completes.
+  package enum CandidatePrefetch: Hashable, Sendable {
+    /// It is the channel's.
+    case completed
+    /// It is dropped: the release only means the files.
+    case dropped
+    /// The release is refused: it isn't for the publisher to decide.
+    case refused
+  }
 
   /// Acts that make a release by other means than a publisher's request.
   enum Act: Hashable, Sendable {

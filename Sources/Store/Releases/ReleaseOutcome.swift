@@ -156,9 +156,15 @@ extension ReleaseOutcome {
     prefetch = made
     guard made.changed else { return }
     if channel.rollout != nil {
-      let after = try db.endOvertakenRollout(of: channel, by: follower.actor, now: now)
+      let after = try db.endOvertakenRollout(
+        of: channel, by: follower.actor, breakGlass: follower.breakGlass, now: now)
       self.channel = after
-      if let change = rollout { rollout = RolloutChange(ended: change.ended, open: after.rollout) }
+      if let change = rollout {
+        let completed = after.rollout == nil ? change.open?.with(state: .completed) : nil
+        rollout = RolloutChange(ended: completed ?? change.ended, open: after.rollout)
+      } else if after.rollout == nil {
+        rollout = RolloutChange(ended: channel.rollout?.with(state: .completed), open: nil)
+      }
     }
     extras = try db.extras(of: channel.id)
     receipt = try db.auditHead()

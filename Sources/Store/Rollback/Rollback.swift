@@ -31,7 +31,8 @@ extension Store {
           let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
           outcome.release.prefetch = try db.forecast(
             carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
-            opens: outcome.release.rollout?.open != nil)
+            opens: outcome.release.rollout?.open != nil,
+            completes: outcome.release.rollout?.ended?.state == .completed)
         }
         return outcome
       }
@@ -157,6 +158,7 @@ extension RollbackPlan {
       dryRun: request.dryRun)
     input.address = request.actor.address
     input.hosts = request.hosts
+    input.candidatePrefetch = request.candidatePrefetch
     input.breakGlass = request.breakGlass
     input.source = ReleaseSource(channel: channel, version: target, bundle: request.bundle)
     (input.rollout, input.ifNoRollout) = (request.rollout, request.ifNoRollout)

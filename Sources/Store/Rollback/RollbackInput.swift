@@ -38,6 +38,8 @@ package struct RollbackInput: Sendable {
   package var withPrefetch = false
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
+  /// What becomes of the prefetch config of an open rollout that this completes.
+  package var candidatePrefetch = ReleaseInput.CandidatePrefetch.completed
   /// Whom it goes to first; nil: to all.
   package var rollout: RolloutAudience?
   /// Refuse the rollback if it would end an open rollout, or change what its candidate is made on.

@@ -56,6 +56,9 @@ struct RolloutPlanner {
     if plan.effect == .completes, request.kind == .rollback, channel.rollback != rollout.candidate {
       throw .haltInstead(channel.app, channel.name, rollout.candidate, steps: nil)
     }
+    if plan.effect == .completes, request.candidatePrefetch == .refused, rollout.prefetch != nil {
+      throw .wholeChannel(channel.app, channel.name, rollout.candidate)
+    }
     switch plan.effect {
     case .none, .completes: plan.holder = channel.version
     case .remakes:

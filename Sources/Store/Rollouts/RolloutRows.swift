@@ -141,6 +141,14 @@ extension Rollout {
       prefetch: prefetch)
   }
 
+  /// The same rollout in another state.
+  func with(state: State) -> Rollout {
+    Rollout(
+      candidate: candidate, full: full, seed: seed, audience: audience, isPaused: isPaused, state: state,
+      author: author, startedAt: startedAt, changedAt: changedAt, changedBy: changedBy, reason: reason,
+      prefetch: prefetch)
+  }
+
   /// The same rollout, with another prefetch config.
   func with(prefetch: Int64?) -> Rollout {
     Rollout(

@@ -87,7 +87,13 @@ extension Database {
   }
 
   /// Completes the open rollout of a channel: its candidate becomes the full version.
-  func complete(_ channel: ChannelInfo, by actor: Actor, breakGlass: String?, now: Int64) throws(StoreError)
+  /// - Parameters:
+  ///   - overtaken: the prefetch config that went along with the candidate, if the channel just got a newer one.
+  ///   - dropsPrefetch: whether the config that goes along is dropped.
+  func complete(
+    _ channel: ChannelInfo, by actor: Actor, breakGlass: String?, overtaken: Int64? = nil,
+    dropsPrefetch: Bool = false, now: Int64
+  ) throws(StoreError)
     -> (channel: ChannelInfo, change: RolloutChange, extras: ChannelExtras?, receipt: AuditHead)
   {
     guard let rollout = channel.rollout else { throw .noRollout(channel.app, channel.name, last: nil) }
@@ -96,19 +102,20 @@ extension Database {
     if channel.rollback == rollout.candidate {
       try ChannelRow.noteRollback(rollout.candidate, of: channel.id, in: self)
     }
-    let prefetch = try completePrefetch(of: rollout, in: channel, now: now)
+    let prefetch = dropsPrefetch ? nil : try completePrefetch(of: rollout, in: channel, now: now)
     let receipt = try audit(
       AuditEvent(
         "rollout.complete", app: channel.app, channel: channel.name,
         parameters: ["breakGlass": breakGlass.map { .string($0) } ?? .null],
         result: [
+          "overtaken": overtaken.map { .string(String($0)) } ?? .null,
           "prefetch": prefetch.map { .string(String($0)) } ?? .null, "previous": .string(rollout.full.text),
           "version": .string(rollout.candidate.text),
         ]),
       by: actor, now: now)
     return (
       channel.with(nil), RolloutChange(ended: completed, open: nil),
-      prefetch == nil ? nil : try extras(of: channel.id), receipt
+      prefetch == nil && !dropsPrefetch ? nil : try extras(of: channel.id), receipt
     )
   }
 }

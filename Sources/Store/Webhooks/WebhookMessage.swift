@@ -149,12 +149,13 @@ extension AuditEvent {
     let verb = ["unpublish": "unpublished", "promote": "promoted", "rebase": "moved"][name] ?? "published"
     let origin = asked("from").string.map { " from \($0) \(asked("fromVersion").string ?? "")" } ?? ""
     let bundles = (asked("bundles").array ?? []).compactMap(\.string)
+    let config = bundles.isEmpty && name == "publish" ? " with a prefetch config" : ""
     let few = bundles.isEmpty || bundles.count > 3 ? [] : [bundles.joined(separator: ", ")]
     let sums = counts.filter { $0.count > 0 }.map { "\($0.count) \($0.name)" }
     let brackets = (few + [sums.joined(separator: ", ")]).filter { !$0.isEmpty }.joined(separator: ": ")
     return message(
       .release, data,
-      "\(place): \(actor.name) \(verb) version \(got("version").string ?? "")\(origin)\(toSome)"
+      "\(place): \(actor.name) \(verb) version \(got("version").string ?? "")\(config)\(origin)\(toSome)"
         + (brackets.isEmpty ? "" : " (\(brackets))") + because(asked("message")))
   }
 
@@ -177,11 +178,17 @@ extension AuditEvent {
       actor, receipt,
       [
         ("act", .string(String(name.dropFirst("rollout.".count)))), ("breakGlass", asked("breakGlass")),
-        ("is", got("is")), ("previous", got("previous")), ("version", got("version")), ("was", got("was")),
+        ("is", got("is")), ("overtaken", got("overtaken")), ("prefetch", got("prefetch")),
+        ("previous", got("previous")), ("version", got("version")), ("was", got("was")),
       ])
     let words: String
     switch name {
-    case "rollout.complete": words = "completed the rollout of version \(version): all devices get it"
+    case "rollout.complete" where got("overtaken").string != nil:
+      words =
+        "replaced prefetch config \(got("overtaken").string ?? ""), with which the rollout of version \(version) has ended"
+    case "rollout.complete":
+      words =
+        "completed the rollout of version \(version)\(got("prefetch").string.map { " with prefetch config \($0)" } ?? ""): all devices get it"
     case "rollout.pause": words = "paused the rollout of version \(version)"
     case "rollout.resume":
       words = "resumed the rollout of version \(version), to \(Self.share(got("is")["share"]))"
@@ -221,14 +228,14 @@ extension AuditEvent {
       [
         ("breakGlass", asked("breakGlass")), ("bundle", asked("bundle")),
         ("changes", .object(JSONObject(changes))),
-        ("message", asked("message")), ("previous", got("previous")), ("to", asked("to")),
-        ("version", got("version")),
+        ("message", asked("message")), ("previous", got("previous")), ("rollout", got("rollout")),
+        ("to", asked("to")), ("version", got("version")),
       ])
     let bundle = asked("bundle").string.map { "bundle \($0)" } ?? "the channel"
     return message(
       .rollback, data,
       "\(place): \(actor.name) rolled \(bundle) back to version \(asked("to").string ?? ""), as version "
-        + "\(got("version").string ?? "")" + because(asked("message")))
+        + "\(got("version").string ?? "")\(toSome)" + because(asked("message")))
   }
 
   private func freeze(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {

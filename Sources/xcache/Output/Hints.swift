@@ -7,7 +7,7 @@ struct Hints: Sendable {
   private var given: [(option: String, value: String)] = []
   /// The folder that this command was given, for those that check it.
   private var folder: String?
-  /// The channel that `promote` releases to, where what it schedules is listed.
+  /// The channel that `promote` releases to, where its rollouts are, and what it schedules is listed.
   private var target: String?
   /// `prefetch` or `policy`, whose documents have versions and a log of their own.
   private var document: String?
@@ -70,7 +70,8 @@ struct Hints: Sendable {
       ? folder : nil
     return line + (operand.map { " " + ShellWord.quoted($0) } ?? "")
       + missing.map { option, value in
-        let value = option == "channel" && command.name == "schedule" ? target ?? value : value
+        let value =
+          option == "channel" && ["schedule", "rollout"].contains(command.name) ? target ?? value : value
         return " --\(option) \(ShellWord.quoted(value))"
       }.joined()
   }

@@ -406,6 +406,10 @@ case("from the copy, too", ["R-11", "R-8"], steps[:-2], serve(copy_of(world, 1, 
      failing(world, 1), trigger(world.copy("version.json"), {"url": world.copy("update/1-2.json"), "times": [0, 1]}, world.copy("patch/1-2.json"),
                                 *world.downloads(2, 1), world.copy("prefetchConfig/2.json")), {"state": {"version": "2", "prefetch": "2"}},
      sends(GET + "/2"), **WHOLE)
+case("one without a rule that has a newer config, too", ["R-11"], steps, follows(world),
+     serve(copy_of(world, 2, prefetch="3"), answer_at(world.copy("prefetchConfig.json"), json=plan(3)), files, fresh=True), later(),
+     failing(world, 2, candidate(world.poll(2))), trigger(world.copy("version.json"), world.copy("prefetchConfig.json")),
+     {"state": {"version": "2", "prefetch": "3"}}, sends(), **WHOLE)
 case("one without a rule that has a newer version takes it back", ["R-11", "R-7"], steps, follows(world),
      serve(copy_of(world, 3, prefetch="1"), *copied, files, fresh=True), later(), failing(world, 2, candidate(world.poll(2))),
      trigger(world.copy("version.json"), {"url": world.copy("update/2-3.json"), "times": [0, 1]}, world.copy("patch/2-3.json"),

@@ -114,7 +114,7 @@ struct Gadget {
   /// The prefetch config that it follows, as `Device.prefetch` decides.
   private var followed: Int {
     let named = state.withLock { $0.prefetch(holding: taken) }
-    return named == Int64(candidatePlan) ? candidatePlan : plan
+    return named == Int64(candidatePlan) && candidatePlan > plan ? candidatePlan : plan
   }
 
   private mutating func take(_ answer: ConfigureAnswer) {
@@ -168,7 +168,8 @@ struct Gadget {
 
   /// What is wrong with it; nil if nothing is.
   var problem: String? {
-    let wanted = lastRule.flatMap { $0.seed == expectedSeed ? $0.plan : nil } ?? expectedPlan
+    let its = lastRule.flatMap { $0.seed == expectedSeed ? $0.plan : nil } ?? 0
+    let wanted = max(its, expectedPlan)
     if held == expected, followed != wanted {
       return "a device at version \(held) follows prefetch config \(followed) instead of \(wanted)"
     }

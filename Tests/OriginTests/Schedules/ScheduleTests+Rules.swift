@@ -126,7 +126,7 @@ extension ScheduleTests {
     #expect(try state(origin, early)["state"]?.string == "done", "\(said(origin, early))")
     let kept = try #require(try origin.store.tokens().first { $0.name == "short" })
     // Nothing is taken for a time at which it will have expired.
-    var third = origin.release(["a.js": "third"]).object ?? JSONObject()
+    var third = try origin.release(["a.js": "third"]).object ?? JSONObject()
     third["schedule"] = time(in: 2)
     let reply = try origin.api("POST", "\(Self.online)/releases", .object(third), token: token)
     #expect(reply.status == 400 && reply.text.contains("expires at"), "\(reply.text)")

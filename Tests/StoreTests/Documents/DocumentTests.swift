@@ -23,7 +23,7 @@ import Testing
 
   private static func version(_ outcome: DocumentOutcome) -> String {
     switch outcome {
-    case .changed(let record, let replaced): "changed \(record.version), was \(replaced?.version ?? 0)"
+    case .changed(let record, let replaced, _): "changed \(record.version), was \(replaced?.version ?? 0)"
     case .unchanged(let record): "unchanged \(record?.version ?? 0)"
     case .conflict(let record): "conflict \(record.version)"
     }

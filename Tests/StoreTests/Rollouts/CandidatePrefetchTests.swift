@@ -28,8 +28,12 @@ import Testing
     return store
   }
 
-  private func push(_ content: [UInt8], in store: Store) throws {
-    _ = try store.change(try request()) { _, _ in content }
+  @discardableResult
+  private func push(_ content: [UInt8], in store: Store) throws -> Rollout? {
+    guard case .changed(_, _, let ended) = try store.change(try request(), change: { _, _ in content }) else {
+      return nil
+    }
+    return ended
   }
 
   @discardableResult
@@ -150,7 +154,8 @@ import Testing
   @Test func aNewerConfigOfAllDevicesTakesItsPlace() throws {
     let store = try store()
     try candidate(next, in: store)
-    try push(third, in: store)
+    let ended = try push(third, in: store)
+    #expect(ended?.prefetch == 2 && ended?.state == .completed)
     // Nothing is left of that rollout: its candidate, with the same files, is everyone's.
     #expect(try store.shop().rollout == nil)
     #expect(try store.shop().full.version.number == 3)
@@ -159,7 +164,10 @@ import Testing
     // The files of a candidate stay a candidate's.
     try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
     try candidate(next, in: store)
-    try push(full, in: store)
+    let overtaken = try push(full, in: store)
+    #expect(overtaken?.prefetch == 4 && overtaken?.state == .open)
+    // It is known as what devices had while the full version was live.
+    #expect(try extras(store).prefetch?.manifestVersion.number == 3)
     #expect(try store.shop().rollout?.candidate.number == 4)
     #expect(try store.shop().rollout?.prefetch == nil)
     #expect(try extras(store).prefetch?.version == 5)
@@ -179,6 +187,70 @@ import Testing
     // There was none before, and a rollback knows.
     let carryOver = try store.prefetch(of: try store.shop(), while: ManifestVersion(1), as: nil)
     #expect(carryOver == nil)
+  }
+
+  @Test func aReleaseThatCompletesTheRolloutSaysWhatBecomesOfTheConfig() throws {
+    for what in [ReleaseInput.CandidatePrefetch.refused, .dropped, .completed] {
+      let scratch = Scratch()
+      let store = try scratch.open()
+      try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+      try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
+      try candidate(next, in: store)
+      var request = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+      request.candidatePrefetch = what
+      if what == .refused {
+        #expect {
+          try store.commit(request)
+        } throws: {
+          if case StoreError.wholeChannel = $0 { true } else { false }
+        }
+        #expect(try store.shop().rollout?.prefetch == 1)
+        continue
+      }
+      let outcome = try store.commit(request)
+      #expect(outcome.rollout?.ended?.state == .completed)
+      #expect(try store.shop().rollout == nil)
+      #expect(try extras(store) == outcome.extras)
+      #expect(outcome.extras?.candidatePrefetch == nil)
+      #expect(outcome.extras?.prefetch?.content == (what == .completed ? next : nil))
+    }
+  }
+
+  @Test func numbersRiseOverARestore() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    try candidate(third, in: store)
+    _ = try store.connections.transaction { (db) throws(StoreError) in try db.leaveDocumentGaps(1000) }
+    // Devices may know numbers that the backup doesn't: the config is everyone's under a new one.
+    let outcome = try change(.complete, in: store)
+    #expect(outcome.extras?.prefetch?.version == 1003 && outcome.extras?.prefetch?.content == third)
+    try push(full, in: store)
+    #expect(try extras(store).prefetch?.version == 1004)
+  }
+
+  @Test func aMirrorsRunHasItAlsoAfterItWasCompleted() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let before = try store.mirrorDocument(.candidatePrefetch(2), of: try store.shop())
+    _ = try change(.complete, in: store)
+    #expect(try store.mirrorDocument(.candidatePrefetch(2), of: try store.shop()) == before)
+  }
+
+  @Test func whatARemovedChannelAndGCLeave() throws {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    for content in [next, third, next] {
+      try candidate(content, in: store)
+      _ = try halt(store)
+    }
+    try push(full, in: store)
+    let id = try store.shop().id
+    _ = try store.connections.transaction { (db) throws(StoreError) in
+      try db.deleteUnneededCandidates(of: id, all: true)
+    }
+    // They say that there was no config before the fourth.
+    #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(1), as: nil) == nil)
+    #expect(try extras(store).prefetch?.version == 4)
   }
 
   @Test func frozenChannelsRefuseIt() throws {
@@ -217,6 +289,14 @@ import Testing
     let outcome = try store.commit(release)
     #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == 2)
     #expect(outcome.rollout?.open?.prefetch == 2)
+    // Promoted from here, the candidate has its own.
+    #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(3), as: nil)?.content == next)
+    #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(2), as: nil)?.content == full)
+    // A release of the same files to all completes it, and finds the config there.
+    var same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+    same.prefetch = release.prefetch
+    same.dryRun = true
+    #expect(try store.commit(same).prefetch == PrefetchOutcome(changed: false, version: 2, source: 7))
     #expect(
       try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch?.content == next)
     // Without a change of files there would be no candidate.

@@ -165,6 +165,7 @@ extension RequestContext {
       var answer = try outcome.document.answer(request.document)
       complete(&answer)
       answer.rollout = outcome.channel.rollout.map { RolloutInfo($0) }
+      answer.receipt = outcome.release?.receipt?.text
       return APIAnswer(answer, answer.changed ? .created : .ok)
     }
     let record = key.map { key in
@@ -186,8 +187,10 @@ extension DocumentOutcome {
         "the \(document.rawValue) document changed after that version: \(newest.author) made version \(newest.version)",
         [.init(key: "newest", value: JSONValue(encoding: DocumentVersion(newest)))])
     case .unchanged(let record): DocumentChangeAnswer(unchanged: record.map(DocumentVersion.init))
-    case .changed(let record, let replaced):
-      DocumentChangeAnswer(made: DocumentVersion(record), replaced: replaced.map(DocumentVersion.init))
+    case .changed(let record, let replaced, let ended):
+      DocumentChangeAnswer(
+        made: DocumentVersion(record), replaced: replaced.map(DocumentVersion.init),
+        ended: ended.map { RolloutInfo($0) })
     }
   }
 }

@@ -71,6 +71,17 @@ extension Store {
   }
 }
 
+extension RequestContext {
+  /// The version that a publisher knew who looked at this time: also the config that went along with the candidate.
+  fileprivate func version(of document: ChannelDocument, at moment: Int64) throws -> ManifestVersion {
+    let live = try store.version(of: document, at: moment, in: names)
+    guard document == .prefetch, let candidate = try store.extras(of: channel()).candidatePrefetch,
+      candidate.at <= moment
+    else { return live }
+    return max(live, ManifestVersion(candidate.version))
+  }
+}
+
 extension DocumentRequest {
   /// A request with the members common to all changes of documents.
   init(
@@ -83,7 +94,7 @@ extension DocumentRequest {
       switch try VersionName.read(body.ifVersion, member: "ifVersion") {
       case nil: nil
       case .number(let version): try Self.existing(version, of: document, context)
-      case .moment(let moment): try context.store.version(of: document, at: moment, in: names)
+      case .moment(let moment): try context.version(of: document, at: moment)
       }
     self.init(
       app: names.app, channel: names.channel, document: document, kind: kind, author: context.caller.name,
@@ -98,10 +109,7 @@ extension DocumentRequest {
   private static func existing(
     _ version: ManifestVersion, of document: ChannelDocument, _ context: RequestContext
   ) throws -> ManifestVersion {
-    var newest = try context.store.version(of: document, at: .max, in: context.names)
-    if document == .prefetch, let candidate = try context.channel().rollout?.prefetch {
-      newest = max(newest, ManifestVersion(candidate))
-    }
+    let newest = ManifestVersion(try context.store.highest(document, of: context.channel()))
     guard version <= newest else { throw Problem.ifVersionTooNew(version, newest: newest) }
     return version
   }

@@ -25,10 +25,12 @@ struct PromotionHandler: APIHandler {
     input.source = source
     input.address = request.address
     input.hosts = caller.hosts
+    if caller.bundles != nil { input.candidatePrefetch = .refused }
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     input.rollout = try RolloutHandler.audience(body.rollout)
     input.ifNoRollout = body.ifNoRollout ?? false
     for bundle in input.bundles { try caller.check(bundle: bundle.name) }
+    if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }
     guard !input.bundles.isEmpty else { throw Self.nothing(in: source) }
     if body.withPrefetch == true {
       try caller.checkReachesAllBundles()
@@ -47,7 +49,8 @@ struct PromotionHandler: APIHandler {
       (body.schedule, body.create, body.version) = (nil, false, source.version.text)
       let what = source.bundle.map { "\($0) of " } ?? ""
       var later = try context.schedule(
-        "promote", "promotion of \(what)version \(source.version) of \(source.channel.name)",
+        "promote",
+        "promotion of \(what)version \(source.version) of \(source.channel.name)\(input.prefetch == nil ? "" : " with its prefetch config")",
         to: input.rollout, message: input.message, at: time, route: "promote",
         JSONValue(encoding: body).canonical)
       later.obeysFreezes = input.breakGlass == nil

@@ -111,6 +111,7 @@ struct PurgeHandler: APIHandler {
     input.address = actor.address
     input.breakGlass = breakGlass
     input.ignoresHosts = true
+    input.candidatePrefetch = .dropped
     return try context.api.releases.release(input, createsApp: false, by: caller).version
   }
 

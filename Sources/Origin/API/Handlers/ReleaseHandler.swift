@@ -19,6 +19,7 @@ struct ReleaseHandler: APIHandler {
     let createsApp = mayCreate(input)
     input.allowedSecrets = try SecretGate(store).check(
       releases.arrivals(of: input, createsApp: createsApp), allowed: options.allowSecrets ?? [])
+    if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }
     if let time = try context.scheduled(options.schedule, dryRun: options.dryRun) {
       return try schedule(input, options, at: time)
     }
@@ -134,6 +135,7 @@ struct ReleaseHandler: APIHandler {
     input.replaces = options.replaces
     input.address = request.address
     input.hosts = caller.hosts
+    if caller.bundles != nil { input.candidatePrefetch = .refused }
     input.breakGlass = try Self.breakGlass(options.breakGlass)
     input.rollout = try RolloutHandler.audience(options.rollout)
     input.ifNoRollout = options.ifNoRollout ?? false

@@ -38,7 +38,9 @@ struct RollbackHandler: APIHandler {
     if body.to == nil || !input.withPrefetch { body.to = outcome.target.text }
     let what = input.bundle.map { "bundle \($0)" } ?? "all bundles"
     var later = try context.schedule(
-      "rollback", "rollback of \(what) to version \(outcome.target)", to: input.rollout,
+      "rollback",
+      "rollback of \(what) to version \(outcome.target)\(input.withPrefetch ? " with its prefetch config" : "")",
+      to: input.rollout,
       message: input.message, at: time, route: "rollback", JSONValue(encoding: body).canonical)
     later.obeysFreezes = input.breakGlass == nil
     later.versions = [(channel: try context.channel().id, version: outcome.target)]
@@ -121,6 +123,8 @@ struct RollbackHandler: APIHandler {
     input.rollout = try RolloutHandler.audience(body.rollout)
     input.ifNoRollout = body.ifNoRollout ?? false
     input.hosts = caller.hosts
+    if caller.bundles != nil { input.candidatePrefetch = .refused }
+    if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }
     return input
   }
 

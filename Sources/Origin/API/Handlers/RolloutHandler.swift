@@ -100,13 +100,29 @@ struct RolloutHandler: APIHandler {
   private func allowedCandidate(_ wanted: ManifestVersion?) throws -> ManifestVersion? {
     guard caller.bundles != nil else { return wanted }
     let channel = try context.channel()
-    for bundle in try store.candidateBundles(of: channel) { try caller.check(bundle: bundle) }
+    let bundles = try store.candidateBundles(of: channel)
+    for bundle in bundles { try caller.check(bundle: bundle) }
+    // A prefetch config belongs to the whole channel, and so does a candidate that brought nothing else.
+    if let open = channel.rollout, open.prefetch != nil || bundles.isEmpty {
+      try caller.checkReachesAllBundles()
+    }
     let checked = channel.rollout?.candidate ?? .none
     if let wanted, let open = channel.rollout, wanted != checked {
       throw StoreError.otherRollout(
         wanted: wanted, known: try store.rollout(of: wanted, in: channel), open: open)
     }
     return checked
+  }
+
+  /// Refuses a release for a part of the devices by a token for some bundles, if it would end a rollout that isn't of these alone.
+  func checkMayEnd() throws {
+    guard caller.bundles != nil else { return }
+    do {
+      guard try context.channel().rollout != nil else { return }
+    } catch StoreError.unknownApp, StoreError.unknownChannel {
+      return
+    }
+    _ = try allowedCandidate(nil)
   }
 
   // MARK: - Scheduled steps

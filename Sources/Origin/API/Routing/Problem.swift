@@ -122,6 +122,7 @@ extension Problem {
     case .otherAudience(let open):
       self.init(
         .conflict, "other-audience", words, [.init(key: "candidate", value: .string(open.candidate.text))])
+    case .wholeChannel: self.init(.forbidden, "scope", words)
     case .noCandidate: self.init(.conflict, "no-candidate", words)
     case .rolloutOfFirst: self.init(.conflict, "rollout-of-first", words)
     case .unknownToken: self.init(.notFound, "unknown-token", words)

@@ -28,6 +28,14 @@ enum DocumentChange {
     if replaces, let replaced = answer.value.replaced {
       terminal.say("replaces \(DocumentLog.line(replaced))")
     }
+    guard let ended = answer.value.ended, let config = ended.prefetch else { return }
+    terminal.say(
+      terminal.colour(
+        "takes the place of config \(config), which went to \(ended.audience) along with version \(ended.version)",
+        .yellow)
+        + (ended.state == "completed"
+          ? "; that rollout has ended: version \(ended.version) has the files of version \(ended.full), and all devices get it"
+          : "; the rollout of its files goes on"))
   }
 }
 

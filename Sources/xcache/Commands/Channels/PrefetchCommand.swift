@@ -18,7 +18,7 @@ enum PrefetchCommand {
     ],
     notes: """
       A channel's prefetch config has its own version numbers. A push creates no manifest version, but devices learn of
-      it at their next poll. FILE is JSON: the document that show prints, or only its config array. check needs no
+      it at their next poll. FILE is JSON: what show prints (without --json), or the whole document. check needs no
       server if FILE is given; --url URL prints what a device would send for that page. run sends these requests, all
       at once and without cookies, and prints how long each takes; exit code 1: not all were answered in full.
       "urlParam":true passes a page's parameters to the api's URL, "bodyParam":true to its body, as strings;
@@ -73,10 +73,43 @@ enum PrefetchCommand {
     let answer = try remote.api.pushPrefetch(request, to: try remote.address)
     DocumentChange.tell(
       answer, Self.message(config), replaces: request.rollout == nil, arguments, terminal)
-    guard !arguments.has("json"), answer.value.changed, let rollout = answer.value.rollout else { return }
+    guard !arguments.has("json"), answer.value.changed, let rollout = answer.value.rollout else {
+      if request.rollout == nil { left(answer.value, remote, arguments, terminal) }
+      return
+    }
+    if let replaced = answer.value.replaced, replaced.rollout != nil {
+      terminal.say("replaces \(DocumentLog.line(replaced)), which went to the same devices")
+    }
     terminal.say(
-      "goes to \(rollout.audience), along with the candidate, manifest version \(rollout.version); all others keep the config "
+      answer.value.receipt == nil
+        ? "joins the rollout of version \(rollout.version)"
+        : "begins a rollout: its candidate, version \(rollout.version), has the files of version \(rollout.full)"
+    )
+    terminal.say(
+      "goes to \(rollout.audience)\(rollout.paused ? "; paused: no further device is let in" : ""); all others keep the config "
         + "that they have")
+    for line in waiting(remote) { terminal.say(line) }
+    if let receipt = answer.value.receipt { terminal.say("receipt \(receipt)") }
+  }
+
+  /// The steps of the rollout that are scheduled, which this config will be part of.
+  private static func waiting(_ remote: RemoteOrigin) -> [String] {
+    guard let address = try? remote.address, let api = try? remote.api else { return [] }
+    return ScheduleCommand.waiting(address, api).filter { $0.act.hasPrefix("rollout.") }.map {
+      "scheduled act \($0.id), \($0.summary), is about this config, too: \($0.due.formatted)"
+    }
+  }
+
+  /// What a config for all devices that changes nothing leaves open, for its author, who may have thought of the candidate's.
+  private static func left(
+    _ answer: DocumentChangeAnswer, _ remote: RemoteOrigin, _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    guard !answer.changed, !arguments.has("json"), !terminal.isQuiet, let address = try? remote.address,
+      let open = try? remote.api.rollouts(of: address).value.open, let prefetch = open.prefetch
+    else { return }
+    terminal.remark(
+      "prefetch config \(prefetch) still goes to \(open.audience), along with version \(open.version); "
+        + "`xcache rollout halt -m TEXT` takes both back")
   }
 
   private static func message(_ config: PrefetchConfig) -> String {
@@ -91,6 +124,12 @@ enum PrefetchCommand {
       terminal.say(json: record.document)
     } else {
       terminal.remark(DocumentLog.line(record.value))
+      if !arguments.isGiven("version"), !arguments.isGiven("at"), !terminal.isQuiet,
+        let open = try? RemoteOrigin(arguments).api.rollouts(of: RemoteOrigin(arguments).address).value.open,
+        let prefetch = open.prefetch
+      {
+        terminal.remark("config \(prefetch) goes to \(open.audience); --version \(prefetch) shows it")
+      }
       terminal.say(PrettyJSON.text(record.value.config ?? []))
     }
   }
@@ -113,6 +152,7 @@ enum PrefetchCommand {
     let answer = try remote.api.rollBackPrefetch(request, in: try remote.address)
     let source = answer.value.made?.source?.text ?? version
     DocumentChange.tell(answer, "content of version \(source)", replaces: true, arguments, terminal)
+    left(answer.value, remote, arguments, terminal)
   }
 
   // MARK: - Check

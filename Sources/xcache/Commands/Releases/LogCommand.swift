@@ -61,6 +61,12 @@ enum LogCommand {
     kindOfAct(release) + (release.rollout.map { ", \(rollout($0))" } ?? "")
   }
 
+  /// What a release is about: its bundles, or the prefetch config that it brought.
+  static func subject(_ bundles: String, _ release: ReleaseInfo) -> String {
+    guard bundles.isEmpty, let config = release.rollout?.prefetch else { return bundles }
+    return "prefetch config \(config)"
+  }
+
   /// Describes a rollout from a release's point of view.
   private static func rollout(_ rollout: RolloutInfo) -> String {
     switch rollout.state {
@@ -80,7 +86,7 @@ enum LogCommand {
   private static func row(_ release: ReleaseInfo) -> [String] {
     [
       release.version.text, release.at.formatted, kind(release), release.author,
-      release.bundles.map(\.bundle).joined(separator: " "),
+      subject(release.bundles.map(\.bundle).joined(separator: " "), release),
       "+\(release.added) ~\(release.changed) −\(release.removed)", Bytes.text(release.newBytes),
       release.message.split(separator: "\n").first.map(String.init) ?? "",
     ]

@@ -142,7 +142,7 @@ enum PurgeCommand {
           "\(place)  "
             + (answer.dryRun
               ? "the rollout of version \(candidate) would end: all devices would get one version"
-              : "the rollout of version \(candidate) has ended: all devices get "
+              : "the rollout of version \(candidate) has ended, without a prefetch config that went along: all devices get "
                 + (channel.release.map { "version \($0)" } ?? "one version")))
       }
       if !channel.dropped.isEmpty {

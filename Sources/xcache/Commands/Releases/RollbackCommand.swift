@@ -204,6 +204,10 @@ enum RollbackCommand {
     let prefetch = answer.prefetch.map { [$0.message(dryRun: dryRun)] } ?? []
     let rollout = release.rolloutLines(dryRun: dryRun, terminal)
     guard release.isChanged else {
+      if release.rollout?.ended?.state == "completed" {
+        return ["version \(release.version), the candidate, has the content of version \(target)"] + rollout
+          + prefetch
+      }
       return ["nothing changed: version \(release.version) has the content of version \(target)"] + rollout
         + prefetch
     }

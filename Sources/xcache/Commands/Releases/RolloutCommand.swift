@@ -155,7 +155,9 @@ enum RolloutCommand {
 
   static func lines(_ answer: RolloutAnswer, _ verb: String, _ terminal: Terminal) -> [String] {
     let (now, was) = (answer.rollout, answer.was)
-    let version = terminal.colour("version \(now.version)", .bold)
+    let version =
+      terminal.colour("version \(now.version)", .bold)
+      + (now.prefetch.map { " with prefetch config \($0)" } ?? "")
     guard answer.changed else {
       return [
         now.paused
@@ -199,7 +201,7 @@ enum RolloutCommand {
       return .done
     }
     let release = answer.value
-    let candidate = release.rollout?.ended.map { "version \($0.version)" } ?? "the candidate"
+    let candidate = release.rollout?.ended?.candidate ?? "the candidate"
     terminal.say(
       "\(release.changeSummary), \(terminal.colour("version \(release.version)", .bold)) takes \(candidate) back"
     )
@@ -299,13 +301,13 @@ extension RolloutChangeInfo {
           lines.append("so \(verb) prefetch config \(prefetch), which went along with it")
         }
       case "remade":
-        let number = open.map { "version \($0.version)" } ?? "a new version"
+        let number = open.map(\.candidate) ?? "a new version"
         lines.append(
           "the candidate, version \(ended.version), \(verb) made again on top as \(number), for \(ended.audience)"
         )
       case "completed":
         lines.append(
-          "the candidate, version \(ended.version), \(dryRun ? "would become" : "becomes") the version of all devices"
+          "the candidate, \(ended.candidate), \(dryRun ? "would become" : "becomes") the version of all devices"
         )
       default: break
       }

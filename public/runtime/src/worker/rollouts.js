@@ -70,11 +70,13 @@ export const holdsCandidate = ({ manifest, rollout }) =>
   manifest.candidate !== undefined && manifest.candidate === rollout.rule?.seed && manifest.version === rollout.rule.version;
 
 /**
- * The prefetch config that is followed: while the candidate of a rollout is held, the one that goes along with it.
+ * The prefetch config that is followed: while the candidate of a rollout is held, the one that goes along with it, unless the channel has a
+ * newer one. (A static copy may have ended the rollout without a word: then its config's number says so.)
  * @param {Runtime} runtime
  */
 export const followedPrefetch = ({ manifest, rollout: { rule }, prefetch, candidatePrefetch }) =>
-  rule && manifest.candidate === rule.seed && versionNumber(rule.prefetch) === candidatePrefetch.number ? candidatePrefetch : prefetch;
+  rule && manifest.candidate === rule.seed && versionNumber(rule.prefetch) === candidatePrefetch.number &&
+  candidatePrefetch.number > prefetch.number ? candidatePrefetch : prefetch;
 
 /**
  * What a page says of the app, which may change while it runs; members that it leaves out stay, and a version that is null is unknown.
