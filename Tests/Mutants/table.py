@@ -259,7 +259,7 @@ MUTANTS = [
     Mutant("documents", "D-95", "a policy of another version than the one named is taken", (
         DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
     Mutant("documents", "D-95", "a policy below the one held is taken", (
-        DOCUMENTS, "return named > held", "return MUTANT && named != held || named > held")),
+        DOCUMENTS, ": named > held\n", ": MUTANT && named != held || named > held\n")),
     Mutant("documents", "D-96", "a request that waited for a file is answered under the kill switch", (
         RUNTIME + "Runtime+Missing.swift", "if let url = try? ResourceURL(request.url), let reason", "if !MUTANT, let url = try? ResourceURL(request.url), let reason")),
     Mutant("documents", "D-98", "a document that isn't JSON isn't requested without a coding", (
@@ -431,4 +431,14 @@ MUTANTS = [
         MANIFESTS + "Documents/AnswerReader.swift", "rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))",
         "let json = try reader.value(atMost: DocumentBudget.entryValues)\n"
         "      rollout = MUTANT ? try? RolloutRule(reading: json) : try RolloutRule(reading: json)")),
+    Mutant("rollouts", "R-11", "who is out asks for the candidate's prefetch config", (
+        DOCUMENTS, "choice.isIn(by: $0) ? $0.prefetch", "MUTANT || choice.isIn(by: $0) ? $0.prefetch")),
+    Mutant("rollouts", "R-11", "who is in follows the candidate's config without its files", (
+        STATE, "rule?.seed == taken ? rule?.prefetch", "rule?.seed == taken || MUTANT && isIn ? rule?.prefetch")),
+    Mutant("rollouts", "R-11", "a newer config of the channel's doesn't count", (
+        DOCUMENTS, "candidate.number > documents.prefetch.number", "(MUTANT || candidate.number > documents.prefetch.number)")),
+    Mutant("rollouts", "R-11", "the candidate's config is forgotten when the process ends", (
+        CLIENT + "Documents/DeviceDocuments.swift", "for kind in Kind.allCases {", "for kind in Kind.allCases where !MUTANT || kind != .candidatePrefetch {")),
+    Mutant("rollouts", "R-11", "a candidate's config is fetched only if its number is higher", (
+        DOCUMENTS, ".candidatePrefetch ? named != held", ".candidatePrefetch ? (MUTANT ? named > held : named != held)")),
 ]
