@@ -61,7 +61,8 @@ extension Device {
     _ extras: AnswerExtras, from source: PollPolicy.Source, by choice: VersionChoice,
     _ followed: Locked<FollowedDocuments>, beside signal: StopSignal? = nil
   ) {
-    let candidate = extras.rollout.flatMap { choice.isIn(by: $0) ? $0.prefetch : nil }
+    // Beside an update the rule isn't kept, and so isn't what it names.
+    let candidate = signal != nil ? nil : extras.rollout.flatMap { choice.isIn(by: $0) ? $0.prefetch : nil }
     let kinds: [(DeviceDocuments.Kind, Int64?)] = [
       (.policy, extras.policy), (.prefetch, extras.prefetch), (.candidatePrefetch, candidate),
     ]
@@ -88,6 +89,17 @@ extension Device {
   private func fetch(
     _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, beside signal: StopSignal?
   ) throws(ClientError) -> DocumentReport.Change? {
+    // What was a candidate's is the channel's once the rollout is completed.
+    if kind == .prefetch, documents.withLock({ $0.candidatePrefetch.number == named }),
+      let bytes = try? DurableFile.read(
+        folder.document(.candidatePrefetch), limit: Int(DeviceDocuments.limit))
+    {
+      let held = documents.withLock { $0.version(kind) }
+      let taken: Void? = try? keeping.withLock { _ throws(ClientError) in
+        try keep(bytes, kind, named, from: folder.document(.candidatePrefetch), besideJob: signal != nil)
+      }
+      if taken != nil { return DocumentReport.Change(from: String(held), to: String(named)) }
+    }
     let url = settings.url(kind, named, from: source)
     let fetcher = DocumentFetcher(
       transport: documentTransport(beside: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)

@@ -174,6 +174,20 @@ extension Database {
     return record.version
   }
 
+  /// What carrying over a prefetch config to all devices would make of an open rollout.
+  /// - Parameter change: what the release would do to it by its files.
+  func forecast(_ change: RolloutChange?, overtaking prefetch: PrefetchOutcome?, in channel: ChannelInfo?)
+    throws(StoreError) -> RolloutChange?
+  {
+    guard prefetch?.changed == true, let channel, let open = channel.rollout, open.prefetch != nil,
+      change == nil || change?.open?.seed == open.seed
+    else { return change }
+    let isEmpty = try bundles(of: open, in: channel.id).isEmpty
+    return isEmpty
+      ? change.overtaken(open, isOver: true)
+      : change?.open == nil ? change : change.overtaken(open, isOver: false)
+  }
+
   /// Deletes configs of ended rollouts that nobody will look for: those of releases that are kept no more. The newest number stays, and so
   /// do those below the channel's first config, by which it is known that there was none before.
   func deleteUnneededCandidates(of channel: Int64, all: Bool = false) throws(StoreError) {
@@ -198,5 +212,16 @@ extension Database {
       try bundles(of: open, in: channel.id).isEmpty
     else { return channel }
     return try complete(channel, by: actor, breakGlass: breakGlass, overtaken: overtaken, now: now).channel
+  }
+}
+
+extension RolloutChange? {
+  /// The same once the channel got a newer prefetch config than the one that went along with `open`, which may have been made again.
+  /// - Parameter isOver: whether nothing is left of the rollout.
+  func overtaken(_ open: Rollout?, isOver: Bool) -> RolloutChange? {
+    let last = (self?.open ?? open)?.with(prefetch: nil)
+    return isOver
+      ? RolloutChange(ended: last?.with(state: .completed), open: nil)
+      : RolloutChange(ended: self?.ended, open: last)
   }
 }

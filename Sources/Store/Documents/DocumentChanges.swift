@@ -97,11 +97,10 @@ extension Store {
           of: channel, by: actor, breakGlass: request.breakGlass, now: clock())
       }
       moved = (now, try db.extras(of: channel.id))
+      let overtaken =
+        request.document == .prefetch ? channel.rollout.flatMap { $0.prefetch == nil ? nil : $0 } : nil
       return .changed(
-        record, replaced: newest,
-        ended: channel.rollout.flatMap { open in
-          open.prefetch == nil ? nil : open.with(state: now.rollout == nil ? .completed : .open)
-        })
+        record, replaced: newest, ended: overtaken?.with(state: now.rollout == nil ? .completed : .open))
     }
   }
 

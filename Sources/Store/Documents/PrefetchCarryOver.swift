@@ -36,12 +36,15 @@ struct PrefetchReconciler {
   let breakGlass: String?
   /// The hosts that the token is limited to; nil: all.
   let hosts: HostList?
+  /// Refuse a change for all devices while a rollout is open.
+  let ifNoRollout: Bool
 
   init(_ request: ReleaseInput) {
     actor = Actor(name: request.author, address: request.address)
     message = request.message
     breakGlass = request.breakGlass
     hosts = request.hosts
+    ifNoRollout = request.ifNoRollout
   }
 
   init(_ request: RollbackInput) {
@@ -49,6 +52,7 @@ struct PrefetchReconciler {
     message = request.message
     breakGlass = request.breakGlass
     hosts = request.hosts
+    ifNoRollout = request.ifNoRollout
   }
 }
 
@@ -109,6 +113,10 @@ extension Database {
   {
     var moment: Int64?
     if case .version(.moment(let at)) = name { moment = at }
+    // What goes along with an open candidate is its.
+    if moment == nil, channel.rollout?.candidate == target, let its = try candidatePrefetch(of: channel.id) {
+      return PrefetchCarryOver(content: its.content, source: its.version, from: nil)
+    }
     let live = try self.live(.prefetch, of: channel.id, while: target, at: moment)
     return PrefetchCarryOver(
       content: live?.content ?? ChannelExtras.noPrefetch, source: live?.version ?? 0, from: nil)
@@ -136,6 +144,9 @@ extension Database {
     try HostBounds(channel, token: follower.actor.name, follower.hosts).check(prefetch: content)
     let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
     var version = held?.version ?? 0
+    if isChange, audience == nil, follower.ifNoRollout, let channel, let open = channel.rollout {
+      throw .rolloutOpen(channel.app, channel.name, open.candidate)
+    }
     if isChange, let audience, let channel, !opens {
       guard let open = channel.rollout else { throw .noCandidate(channel.app, channel.name) }
       if open.audience != audience { throw .otherAudience(open) }

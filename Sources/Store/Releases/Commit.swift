@@ -155,6 +155,11 @@ extension Store {
           carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
           opens: plan.effect == .opens && plan.acts, completes: plan.effect == .completes)
       }
+      if request.rollout == nil {
+        outcome.rollout = try connections.reading { [outcome] (db) throws(StoreError) in
+          try db.forecast(outcome.rollout, overtaking: outcome.prefetch, in: plan.channel)
+        }
+      }
     }
     return outcome
   }

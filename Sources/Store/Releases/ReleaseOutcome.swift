@@ -159,11 +159,10 @@ extension ReleaseOutcome {
       let after = try db.endOvertakenRollout(
         of: channel, by: follower.actor, breakGlass: follower.breakGlass, now: now)
       self.channel = after
-      if let change = rollout {
-        let completed = after.rollout == nil ? change.open?.with(state: .completed) : nil
-        rollout = RolloutChange(ended: completed ?? change.ended, open: after.rollout)
-      } else if after.rollout == nil {
-        rollout = RolloutChange(ended: channel.rollout?.with(state: .completed), open: nil)
+      if after.rollout == nil {
+        rollout = rollout.overtaken(channel.rollout, isOver: true)
+      } else if let change = rollout {
+        rollout = RolloutChange(ended: change.ended, open: after.rollout)
       }
     }
     extras = try db.extras(of: channel.id)

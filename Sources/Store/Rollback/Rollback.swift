@@ -33,6 +33,10 @@ extension Store {
             carryOver, in: plan.channel, by: PrefetchReconciler(request), to: request.rollout,
             opens: outcome.release.rollout?.open != nil,
             completes: outcome.release.rollout?.ended?.state == .completed)
+          if request.rollout == nil {
+            outcome.release.rollout = try db.forecast(
+              outcome.release.rollout, overtaking: outcome.release.prefetch, in: plan.channel)
+          }
         }
         return outcome
       }

@@ -392,8 +392,9 @@ case("the one that the rule names, whatever its number", ["R-11"], planned(rule(
      serve(origin(world, 1, rule(prefetch="3"), prefetch="1"), *files, *plans(3), fresh=True), later(),
      trigger(candidate(world.poll(2)), its(3)), sends(GET + "/3"), **WHOLE)
 case("a completed rollout's is the channel's", ["R-11", "D-95"], steps, follows(world),
-     serve(origin(world, 2, prefetch="2"), *files, *plans(channel=2), fresh=True), later(), trigger(candidate(world.poll(2)), CHANNELS),
-     {"state": {"version": "2", "prefetch": "2"}}, sends(), **WHOLE)
+     serve(origin(world, 2, prefetch="2"), *files, *plans(channel=2), fresh=True), later(), trigger(candidate(world.poll(2))),
+     {"state": {"version": "2", "prefetch": "2"}}, sends(GET + "/2"), {"stop": True}, start(), sends(GET + "/2"), later(),
+     trigger({"url": candidate(world.poll(2)), "times": [0, 1]}, {"url": world.poll(2), "times": [0, 1]}), **WHOLE)
 world, steps, files = planned(rule(share=0, prefetch="2"))
 case("who is out doesn't ask for it", ["R-11"], steps, trigger(world.poll(1)), {"state": {"version": "1", "prefetch": "1"}}, sends(), **WHOLE)
 world, steps, files = planned(rule(prefetch="2"), 9)

@@ -216,6 +216,46 @@ import Testing
     }
   }
 
+  /// The files of a release beside a rollout that only brought a config, and what of it ends: the candidate, or the one made again.
+  @Test(arguments: [("a1", Int64(3)), ("a2", 5)])
+  func aConfigThatComesAlongForAllIsForetold(text: String, ended: Int64) throws {
+    let store = try store()
+    try candidate(next, in: store)
+    try store.send([Sample(text)])
+    var release = try store.request([try store.change("a", base: 1, set: ["a.js": Sample(text)])])
+    release.prefetch = PrefetchCarryOver(content: third, source: 7, from: try ChannelName("staging"))
+    release.ifNoRollout = true
+    #expect {
+      try store.commit(release)
+    } throws: {
+      if case StoreError.rolloutOpen = $0 { true } else { false }
+    }
+    #expect(try store.shop().rollout?.prefetch == 2)
+    release.ifNoRollout = false
+    var dry = release
+    dry.dryRun = true
+    for outcome in [try store.commit(dry), try store.commit(release)] {
+      let over = try #require(outcome.rollout?.ended)
+      #expect(over.candidate.number == ended && over.state == .completed && over.prefetch == nil)
+      #expect(outcome.rollout?.open == nil && outcome.prefetch?.version == 3)
+    }
+    #expect(try store.shop().rollout == nil)
+    #expect(try extras(store).prefetch?.content == third)
+  }
+
+  @Test func aPolicyTakesNoConfigsPlace() throws {
+    let store = try store()
+    try candidate(next, in: store)
+    let kill = DocumentRequest(
+      app: try AppName("shop"), channel: .online, document: .policy, kind: .kill, author: "anna", message: "")
+    guard
+      case .changed(_, _, let ended) = try store.change(
+        kill, change: { _, _ in Array(#"{"intercept":false}"#.utf8) })
+    else { return #expect(Bool(false), "nothing was changed") }
+    #expect(ended == nil)
+    #expect(try store.shop().rollout?.prefetch == 2)
+  }
+
   @Test func numbersRiseOverARestore() throws {
     let store = try store()
     try candidate(next, in: store)

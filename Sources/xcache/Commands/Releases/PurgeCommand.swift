@@ -92,7 +92,7 @@ enum PurgeCommand {
   private static func scheduled(_ answer: PurgeAnswer, _ api: OriginClient) -> [String] {
     answer.channels.flatMap { channel in
       ScheduleCommand.waiting(ChannelAddress(channel.app, channel.channel), api).filter {
-        $0.act == "publish"
+        ["publish", "promote", "rollback"].contains($0.act)
       }
       .map {
         "scheduled act \($0.id) of \(channel.app) \(channel.channel) (\($0.summary)) is refused when it is due if it has these bytes, "

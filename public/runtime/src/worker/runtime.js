@@ -65,6 +65,8 @@ export class Runtime {
     this.prefetch = NO_PREFETCH;
     /** The prefetch config that goes along with the candidate of a rollout. */
     this.candidatePrefetch = NO_PREFETCH;
+    /** @type {any} the same as it came */
+    this.candidateDocument = undefined;
     /** @type {Map<string, Aside[]>} what left the manifest, by match key */
     this.aside = new Map();
     /** The newest version that a rollback made; 0: none. */
@@ -121,6 +123,7 @@ export class Runtime {
     this.policy = readPolicy(kept.policy) ?? NO_POLICY;
     this.prefetch = readPrefetch(kept.prefetch) ?? NO_PREFETCH;
     this.candidatePrefetch = readPrefetch(kept.candidatePrefetch) ?? NO_PREFETCH;
+    this.candidateDocument = kept.candidatePrefetch;
     this.hold(kept.manifest ?? NO_MANIFEST);
     this.aside = new Map([...(kept.aside ?? [])].map(([key, list]) => [key, list.filter(({ entry }) => entry.download)]));
     this.rollback = kept.rollback ?? 0;

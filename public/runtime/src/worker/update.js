@@ -317,11 +317,14 @@ class Update {
     const url = source === "origin" ? `${settings.server}/${name}?${settings.query}${version && `&version=${version}`}`
       : settings.mirror(kind === "policy" ? name : `${name}${version && `/${version}`}.json`);
     try {
-      const document = await fetchJSON(url, 8 << 20, MEMBERS[kind]);
+      // What was a candidate's is the channel's once the rollout is completed.
+      const isHere = kind === "prefetch" && number === runtime.candidatePrefetch.number;
+      const document = isHere ? runtime.candidateDocument : await fetchJSON(url, 8 << 20, MEMBERS[kind]);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
       if (read?.number !== number) return;
       // In force at once, whatever becomes of the store.
       Object.assign(runtime, { [kind]: read });
+      if (kind === "candidatePrefetch") runtime.candidateDocument = document;
       this.late[kind] = document;
       // Beside downloads nothing makes way for it: what came of them would be lost, and the update's end isn't far.
       await (this.isPastPoll ? runtime.store.write({ [kind]: document }) : writes(runtime, { [kind]: document }));
