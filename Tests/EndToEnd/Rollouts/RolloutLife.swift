@@ -456,13 +456,19 @@ struct RolloutLife {
       ("prefetchConfig.json", copied.plan),
       copied.candidate?.plan.map { ("prefetchConfig/\($0).json", $0) },
     ].compactMap(\.self) {
-      let document = try JSONValue.parse(try DurableFile.read("\(folder)/\(name)") ?? [])
-      check(document, is: version, of: copied)
+      guard let bytes = try DurableFile.read("\(folder)/\(name)") else {
+        problems.append("seed \(seed): the copy has no \(name); \(copied)")
+        continue
+      }
+      check(try JSONValue.parse(bytes), is: version, of: copied)
     }
     for index in gadgets.indices where random.below(4) == 0 {
       try gadgets[index].poll(copy: { name in
         if let answer = known[name] { return answer }
-        let answer = try ConfigureAnswer.parse(try DurableFile.read("\(folder)/\(name)") ?? [])
+        // What isn't there leaves the device with nothing, which is noticed.
+        let answer =
+          try DurableFile.read("\(folder)/\(name)").map { try ConfigureAnswer.parse($0) }
+          ?? .failure(code: 404, message: name)
         known[name] = answer
         return answer
       })

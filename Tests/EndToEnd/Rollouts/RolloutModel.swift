@@ -129,7 +129,8 @@ struct RolloutModel: Equatable {
       return version
     }
     guard let audience else {
-      if plans[plan] == number { return true }
+      // The first one counts, also if it is empty.
+      if plan > 0, plans[plan] == number { return true }
       plan = make()
       guard candidate?.plan != nil else { return true }
       candidate?.plan = nil
