@@ -96,9 +96,13 @@ extension Device {
     {
       let held = documents.withLock { $0.version(kind) }
       let taken: Void? = try? keeping.withLock { _ throws(ClientError) in
+        // Another poll may have brought a newer one meanwhile.
+        guard isNew(kind, named) else { return }
         try keep(bytes, kind, named, from: folder.document(.candidatePrefetch), besideJob: signal != nil)
       }
-      if taken != nil { return DocumentReport.Change(from: String(held), to: String(named)) }
+      if taken != nil {
+        return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
+      }
     }
     let url = settings.url(kind, named, from: source)
     let fetcher = DocumentFetcher(

@@ -88,7 +88,7 @@ enum PurgeCommand {
     return .done
   }
 
-  /// The scheduled publishes of the channels that had the bytes.
+  /// The scheduled acts of the channels that had the bytes, which may need them.
   private static func scheduled(_ answer: PurgeAnswer, _ api: OriginClient) -> [String] {
     answer.channels.flatMap { channel in
       ScheduleCommand.waiting(ChannelAddress(channel.app, channel.channel), api).filter {
@@ -142,8 +142,9 @@ enum PurgeCommand {
           "\(place)  "
             + (answer.dryRun
               ? "the rollout of version \(candidate) would end: all devices would get one version"
-              : "the rollout of version \(candidate) has ended, without a prefetch config that went along: all devices get "
-                + (channel.release.map { "version \($0)" } ?? "one version")))
+              : "the rollout of version \(candidate) has ended: all devices get "
+                + (channel.release.map { "version \($0)" } ?? "one version")
+                + ", and a prefetch config that went along with it is dropped"))
       }
       if !channel.dropped.isEmpty {
         let words =
