@@ -47,10 +47,10 @@ build: packages ## build the release binary, .build/release/xcache
 test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
-	.ci/side-by-side '$(UNHURRIED)' '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheClientTests|HTTPDNSTests|HTTPClientTests)\.'
+	.ci/side-by-side '$(UNHURRIED)' '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheDeviceTests|HTTPDNSTests|HTTPClientTests)\.'
 	@# What counts kept connections and waits for a second look, by itself: in the crowd minutes go by between two steps.
 	swift test --skip-build --filter '$(UNHURRIED)'
-	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheClientTests'
+	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheDeviceTests'
 	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests
 
 lint: ## check the format of every Swift file

@@ -4,18 +4,30 @@ import PackageDescription
 // The floors (ARCHITECTURE.md): a target imports only from floors below its own.
 // `swift build --explicit-target-dependency-import-check error` enforces the arrows written here.
 
-// No unsafe flags here: they would keep other packages from using XCacheClient. `make build` gives the optimiser's.
+// No unsafe flags here: they would keep other packages from using XCacheDevice. `make build` gives the optimiser's.
 let swift: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
 // Every target has one, for maintainers; SwiftPM warns of files that it doesn't know.
 let readme = ["README.md"]
 
-func library(_ name: String, _ dependencies: [Target.Dependency], embeds: [Resource] = []) -> Target {
-  .target(name: name, dependencies: dependencies, exclude: readme, resources: embeds, swiftSettings: swift)
+/// A target is called as its folder is, below one of the rooms of `Sources` and `Tests`.
+func name(_ folder: String) -> String { folder.split(separator: "/").last.map(String.init) ?? folder }
+
+func door(_ folder: String, _ pkgConfig: String, apt package: String) -> Target {
+  .systemLibrary(
+    name: name(folder), path: "Sources/\(folder)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swift)
+func library(_ folder: String, _ dependencies: [Target.Dependency], embeds: [Resource] = []) -> Target {
+  .target(
+    name: name(folder), dependencies: dependencies, path: "Sources/\(folder)", exclude: readme,
+    resources: embeds, swiftSettings: swift)
+}
+
+func tests(_ folder: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(
+    name: name(folder), dependencies: dependencies, path: "Tests/\(folder)", exclude: exclude,
+    swiftSettings: swift)
 }
 
 let package = Package(
@@ -24,6 +36,7 @@ let package = Package(
   platforms: [.iOS(.v16), .macOS(.v13)],
   products: [
     .executable(name: "xcache", targets: ["xcache"]),
+    .library(name: "XCacheDevice", targets: ["XCacheDevice"]),
     .library(name: "XCacheClient", targets: ["XCacheClient"]),
     .library(name: "XCacheRuntime", targets: ["XCacheRuntime"]),
     .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
@@ -33,90 +46,97 @@ let package = Package(
   ],
   targets: [
     // Floor 0: the doors to C.
-    .target(name: "CLinux"),
-    .target(name: "CAssets"),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
-    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CDeviceTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "CLinux", path: "Sources/C/CLinux"),
+    .target(name: "CAssets", path: "Sources/C/CAssets"),
+    door("C/CSQLite", "sqlite3", apt: "libsqlite3-dev"),
+    door("C/CZlib", "zlib", apt: "zlib1g-dev"),
+    door("C/CBrotli", "libbrotlidec", apt: "libbrotli-dev"),
+    door("C/CZstd", "libzstd", apt: "libzstd-dev"),
+    door("C/CCrypto", "libcrypto", apt: "libssl-dev"),
+    door("C/CSSL", "libssl", apt: "libssl-dev"),
+    door("C/CDeviceTLS", "libssl", apt: "libssl-dev"),
+    door("C/CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
 
-    library("Libc", []),
     // What the standard library has on newer systems of Apple alone.
-    library("Backports", []),
+    library("Common/Backports", []),
 
     // Floor 1
     library(
-      "System",
+      "Common/System",
       [
-        "Backports", "Libc", .target(name: "CLinux", condition: .when(platforms: [.linux])),
+        "Backports", .target(name: "CLinux", condition: .when(platforms: [.linux])),
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
       ]),
-    library("HTTP", ["Backports"]),
-    library("Zstd", []),
+    // JSON, URLs, addresses and text.
+    library("Common/Values", ["Backports"]),
+    library("Common/HTTP", ["Backports", "Values"]),
+    library("Common/Zstd", []),
 
     // Floor 2
-    library("Platform", ["CLinux", "System"]),
-    library("Manifests", ["System"]),
+    library("Origin/Linux", ["CLinux", "System", "Values"]),
+    library("Common/Manifests", ["System", "Values"]),
     library(
-      "Compression",
+      "Common/Compression",
       [
         .target(name: "CBrotli", condition: .when(platforms: [.linux])), "CZlib",
         .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd",
       ]),
-    library("Archive", ["CZlib", "System"]),
-    library("HTTPClient", ["CCurl", "System"]),
-    library("TLS", ["CSSL", "System"]),
+    library("Common/Archive", ["CZlib", "System"]),
+    library("Common/HTTPClient", ["CCurl", "System"]),
+    library("Origin/TLS", ["CSSL", "System"]),
 
     // Floor 3
-    library("Server", ["HTTP", "Platform", "System", "TLS"]),
-    library("Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Platform", "System"]),
-    library("BuildCheck", ["Manifests", "System"]),
-    library("OriginAPI", ["Compression", "HTTPClient", "Manifests", "System"]),
-    library("XCacheClient", ["Archive", "Compression", "HTTP", "Manifests", "System"]),
-    library("HTTPDNS", ["Manifests", "System"]),
+    library("Origin/Server", ["HTTP", "Linux", "System", "TLS", "Values"]),
+    library("Origin/Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Linux", "System", "Values"]),
+    library("Tool/BuildCheck", ["Manifests", "System", "Values"]),
+    library("Origin/OriginAPI", ["Manifests", "System", "Values"]),
+    library(
+      "Tool/OriginClient", ["Compression", "HTTPClient", "Manifests", "OriginAPI", "System", "Values"]),
+    library("Device/XCacheDevice", ["Archive", "Compression", "HTTP", "Manifests", "System", "Values"]),
+    // What XCacheDevice was called up to 0.2.0: its types by their old module, until 0.4.0.
+    library("Device/XCacheClient", ["XCacheDevice"]),
+    library("Device/HTTPDNS", ["System", "Values"]),
 
     // Floor 4
     library(
-      "Origin",
+      "Origin/Origin",
       [
         "BuildCheck", "CAssets", "Compression", "HTTP", "HTTPClient", "Manifests", "OriginAPI", "System",
-        "Store",
+        "Store", "Values",
       ]),
     library(
-      "Mirror",
-      ["Archive", "Compression", "HTTPClient", "Manifests", "OriginAPI", "Platform", "System", "Store"]),
-    library("Publishing", ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "System"]),
+      "Origin/Mirror",
+      [
+        "Compression", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "Linux", "System", "Store",
+        "Values",
+      ]),
+    library(
+      "Tool/Publishing",
+      ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "System", "Values"]),
 
     library(
-      "XCacheRuntime", ["Compression", "HTTP", "HTTPDNS", "Manifests", "System", "XCacheClient"],
+      "Device/XCacheRuntime",
+      ["Compression", "HTTP", "HTTPDNS", "Manifests", "System", "XCacheDevice", "Values"],
       // Links to public/runtime.
       embeds: [.embedInCode("Scheme/interceptor.js"), .embedInCode("Scheme/cookies.js")]),
 
     // Floor 5
     library(
-      "DeviceLinux",
-      ["CDeviceTLS", "HTTPClient", "HTTPDNS", "Platform", "System", "XCacheClient", "XCacheRuntime"]),
-    .target(
-      name: "DeviceApple", dependencies: ["HTTPDNS", "System", "XCacheClient", "XCacheRuntime"],
-      path: "Engines/Apple", exclude: readme, swiftSettings: swift),
+      "Device/DeviceLinux",
+      ["CDeviceTLS", "HTTPClient", "HTTPDNS", "Linux", "System", "XCacheDevice", "XCacheRuntime"]),
+    library("Device/DeviceApple", ["HTTPDNS", "System", "XCacheDevice", "XCacheRuntime"]),
 
-    .target(
-      name: "XCacheFoundation", dependencies: ["System", "XCacheClient", "XCacheRuntime"],
-      path: "Engines/Foundation", exclude: readme, swiftSettings: swift),
+    library("Device/XCacheFoundation", ["System", "XCacheDevice", "XCacheRuntime"]),
 
     // Floor 6
     .executableTarget(
       name: "xcache",
       dependencies: [
         "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
-        "Origin", "OriginAPI", "Platform", "Publishing", "Server", "Store", "System", "TLS",
-        "XCacheClient", "XCacheRuntime",
+        "Origin", "OriginAPI", "OriginClient", "Linux", "Publishing", "Server", "Store", "System", "TLS",
+        "XCacheDevice", "XCacheRuntime", "Values",
       ],
-      exclude: readme, swiftSettings: swift),
+      path: "Sources/Tool/xcache", exclude: readme, swiftSettings: swift),
 
     // What deltas cost and give, measured on two folders: Benchmarks/deltas.sh.
     .executableTarget(
@@ -125,25 +145,27 @@ let package = Package(
 
     // What the parts of a pack cost: make bench-packs.
     .executableTarget(
-      name: "pack-bench", dependencies: ["Compression", "Manifests", "System"], path: "Benchmarks/Packs",
+      name: "pack-bench", dependencies: ["Compression", "Manifests", "System", "Values"],
+      path: "Benchmarks/Packs",
       swiftSettings: swift),
 
     // What a page's request costs: make bench-runtime.
     .executableTarget(
-      name: "runtime-bench", dependencies: ["Manifests", "System", "XCacheClient", "XCacheRuntime"],
+      name: "runtime-bench",
+      dependencies: ["Manifests", "System", "XCacheDevice", "XCacheRuntime", "Values"],
       path: "Benchmarks/Runtime", swiftSettings: swift),
 
     // Our implementation of a device, driven by Tests/Conformance/run.py: make conformance.
     .executableTarget(
       name: "conformance-device",
-      dependencies: ["DeviceLinux", "Manifests", "System", "XCacheClient", "XCacheRuntime"],
+      dependencies: ["DeviceLinux", "Manifests", "System", "XCacheDevice", "XCacheRuntime", "Values"],
       path: "Tests/Conformance/Device", swiftSettings: swift),
 
     // What the runtime's network gives: make bench-prefetch, make bench-names.
     .executableTarget(
       name: "network-bench",
       dependencies: [
-        "DeviceLinux", "HTTPDNS", "Manifests", "SocketServer", "System", "XCacheClient", "XCacheRuntime",
+        "DeviceLinux", "HTTPDNS", "SocketServer", "System", "XCacheDevice", "XCacheRuntime", "Values",
       ],
       path: "Benchmarks/Network", swiftSettings: swift),
 
@@ -152,79 +174,90 @@ let package = Package(
       name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
       swiftSettings: swift),
 
-    tests("SystemTests", ["System"]),
-    tests("PlatformTests", ["Platform", "System"]),
-    tests("HTTPTests", ["HTTP", "Platform"]),
-    tests("ManifestsTests", ["Compression", "Manifests", "System", "TestSupport"]),
-    tests("TLSTests", ["Platform", "System", "TLS", "TLSPeer"]),
+    tests("Common/SystemTests", ["System"]),
+    tests("Origin/LinuxTests", ["Linux", "System"]),
+    tests("Common/HTTPTests", ["HTTP", "Linux", "Values"]),
+    tests("Common/ValuesTests", ["System", "TestSupport", "Values"]),
+    tests("Common/ManifestsTests", ["Compression", "Manifests", "System", "TestSupport", "Values"]),
+    tests("Origin/TLSTests", ["System", "TLS", "TLSPeer"]),
     // A TLS client over libssl, and certificates made by openssl, for the tests of who serves TLS.
     .target(
       name: "TLSPeer", dependencies: ["CSSL", "System"], path: "Tests/TLSPeer", swiftSettings: swift),
-    tests("ServerTests", ["Server", "HTTP", "Platform", "System", "TLS", "TLSPeer"]),
+    tests("Origin/ServerTests", ["Server", "HTTP", "Linux", "System", "TLS", "TLSPeer", "Values"]),
     // Beside libzstd, with which everything is compared.
-    tests("ZstdTests", ["CZstd", "System", "Zstd"]),
-    tests("CompressionTests", ["Compression", "System"]),
-    tests("ArchiveTests", ["Archive", "System"]),
+    tests("Common/ZstdTests", ["CZstd", "System", "Zstd"]),
+    tests("Common/CompressionTests", ["Compression", "System"]),
+    tests("Common/ArchiveTests", ["Archive", "System"]),
     // What test targets share: folders that go with their test, files of expected text.
     .target(name: "TestSupport", dependencies: ["System"], path: "Tests/TestSupport", swiftSettings: swift),
     // A server of a few lines over real sockets, for the tests of everything that is a client.
     .target(
       name: "SocketServer", dependencies: ["System"], path: "Tests/SocketServer", swiftSettings: swift),
-    tests("HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
+    tests("Common/HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
     tests(
-      "HTTPDNSTests",
+      "Device/HTTPDNSTests",
       [
-        "DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheClient",
+        "DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheDevice",
         "XCacheRuntime",
       ],
       exclude: ["Support/tls_server.py"]),
-    tests("BuildCheckTests", ["BuildCheck", "Manifests", "System"]),
-    tests("OriginAPITests", ["HTTPClient", "OriginAPI", "Manifests", "SocketServer", "System"]),
-    tests("StoreTests", ["Store", "Manifests", "System", "CSQLite"]),
+    tests("Tool/BuildCheckTests", ["BuildCheck", "Manifests", "System", "Values"]),
+    tests("Origin/OriginAPITests", ["OriginAPI", "Manifests", "System", "Values"]),
     tests(
-      "XCacheClientTests",
+      "Tool/OriginClientTests",
+      ["HTTPClient", "OriginAPI", "OriginClient", "Manifests", "SocketServer", "System", "Values"]),
+    tests("Origin/StoreTests", ["Store", "Manifests", "System", "CSQLite", "Archive", "Values"]),
+    tests(
+      "Device/XCacheDeviceTests",
       [
-        "Archive", "Compression", "DeviceApple", "DeviceLinux", "XCacheClient", "Manifests", "System",
-        "SocketServer",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "XCacheDevice", "Manifests", "System",
+        "SocketServer", "Values",
       ]),
-    // Support is a link to that of XCacheClientTests: the same origin in memory.
+    // Support is a link to that of XCacheDeviceTests: the same origin in memory.
     tests(
-      "XCacheRuntimeTests",
+      "Device/XCacheRuntimeTests",
       [
-        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "Platform",
-        "SocketServer", "System", "TestSupport", "TLSPeer", "XCacheClient", "XCacheRuntime",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "Linux",
+        "SocketServer", "System", "TestSupport", "TLSPeer", "XCacheDevice", "XCacheRuntime", "Values",
       ]),
-    // Support is that of XCacheClientTests here, too.
+    // Support is that of XCacheDeviceTests here, too.
     tests(
-      "XCacheFoundationTests",
+      "Device/XCacheFoundationTests",
       [
-        "Archive", "Compression", "Manifests", "SocketServer", "System", "XCacheClient", "XCacheFoundation",
-        "XCacheRuntime",
+        "Compression", "Manifests", "SocketServer", "System", "XCacheDevice", "XCacheFoundation",
+        "XCacheRuntime", "Values",
       ]),
     tests(
-      "OriginTests",
-      ["Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Platform", "System"],
+      "Origin/OriginTests",
+      [
+        "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux", "System",
+        "Values",
+      ],
       exclude: ["Wire/Goldens"]),
     tests(
-      "MirrorTests", ["Compression", "Mirror", "Store", "HTTPClient", "Manifests", "System", "SocketServer"]),
+      "Origin/MirrorTests",
+      ["Compression", "Mirror", "Store", "Manifests", "System", "SocketServer", "Values"]),
     tests(
-      "PublishingTests",
+      "Tool/PublishingTests",
       [
-        "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "System",
-        "SocketServer", "TestSupport",
+        "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "OriginClient",
+        "System",
+        "SocketServer", "TestSupport", "Values",
       ]),
     tests(
-      "XCacheTests",
+      "Tool/XCacheTests",
       [
-        "xcache", "BuildCheck", "HTTPClient", "Manifests", "Mirror", "OriginAPI", "Publishing", "Store",
+        "xcache", "BuildCheck", "HTTPClient", "Manifests", "Mirror", "OriginAPI", "OriginClient",
+        "Publishing", "Store",
         "System",
-        "TestSupport", "XCacheClient",
+        "TestSupport", "XCacheDevice", "Values",
       ]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(
       name: "EndToEnd",
       dependencies: [
-        "Compression", "Manifests", "System", "SocketServer", "TLSPeer", "TestSupport", "XCacheClient",
+        "Compression", "Manifests", "System", "SocketServer", "TLSPeer", "TestSupport", "XCacheDevice",
+        "Values",
       ],
       exclude: ["Engine", "Goldens", "Help"],
       swiftSettings: swift),

@@ -1,8 +1,8 @@
 import DeviceLinux
 import Glibc
-import Manifests
 import System
-import XCacheClient
+import Values
+import XCacheDevice
 import XCacheRuntime
 
 /// Makes the requests that standard input names, one JSON document a line, and writes what came of each: the half of

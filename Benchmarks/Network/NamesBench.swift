@@ -1,7 +1,7 @@
 import DeviceLinux
 import HTTPDNS
 import System
-import XCacheClient
+import XCacheDevice
 
 /// Time to the first byte of one small file, without a resolver and with one of each order; each time anew.
 struct NamesBench {

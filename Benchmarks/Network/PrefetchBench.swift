@@ -1,7 +1,7 @@
 import DeviceLinux
 import SocketServer
 import System
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// A page's data: a call of 300 ms behind a line of 100 ms each way.

@@ -2,6 +2,7 @@ import Compression
 import Glibc
 import Manifests
 import System
+import Values
 
 /// Measures what a pack's parts cost, without a server:
 ///

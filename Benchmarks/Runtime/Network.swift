@@ -1,6 +1,7 @@
 import Manifests
 import System
-import XCacheClient
+import Values
+import XCacheDevice
 
 /// An origin in memory with one version, and a count of what it was asked.
 final class Network: Transport {

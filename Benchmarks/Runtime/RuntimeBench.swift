@@ -1,6 +1,6 @@
 import Manifests
 import System
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// What a page's request costs: `runtime-bench prepare DIR`, then `runtime-bench run DIR` in a process of its own, so that

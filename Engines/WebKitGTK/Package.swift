@@ -18,7 +18,7 @@ let package = Package(
       name: "XCacheWebKit",
       dependencies: [
         "CWebKitGTK", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+        .product(name: "XCacheDevice", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ]),
     // The helper with which `xcache preview` and `xcache smoke` visit pages.
     .target(name: "CHelper"),
@@ -26,7 +26,7 @@ let package = Package(
       name: "xcache-webkit",
       dependencies: [
         "CHelper", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
+        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheDevice", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ]),
     // Shared by tests and benchmarks.
@@ -37,14 +37,14 @@ let package = Package(
       name: "open-bench",
       dependencies: [
         "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "XCacheClient", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+        .product(name: "XCacheDevice", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ],
       path: "Benchmarks/Open"),
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [
         "CWebKitGTK", "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "XCacheClient", package: "xcache"),
+        .product(name: "XCacheDevice", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ],
       exclude: ["Site"]),

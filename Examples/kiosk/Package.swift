@@ -10,7 +10,7 @@ let package = Package(
     .executableTarget(
       name: "kiosk",
       dependencies: [
-        .product(name: "DeviceLinux", package: "xcache"), .product(name: "XCacheClient", package: "xcache"),
+        .product(name: "DeviceLinux", package: "xcache"), .product(name: "XCacheDevice", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
         .product(name: "XCacheWebKit", package: "xcache-webkit"),
       ])

@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// A stand-in for Apple's Foundation: what `Engines/Apple` uses, from Apple's documentation. The delegate protocols require
+// A stand-in for Apple's Foundation: what `Sources/Device/DeviceApple` uses, from Apple's documentation. The delegate protocols require
 // every method that we implement, so that a misspelt one, which the real protocols would pass over, fails here.
 
 @_exported import Dispatch

@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// A stand-in for Apple's Network.framework: what `Engines/Apple` uses, from Apple's documentation.
+// A stand-in for Apple's Network.framework: what `Sources/Device/DeviceApple` uses, from Apple's documentation.
 
 import Dispatch
 import Foundation

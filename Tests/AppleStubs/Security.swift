@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// A stand-in for Apple's Security framework and for Core Foundation's strings: what `Engines/Apple` uses of them.
+// A stand-in for Apple's Security framework and for Core Foundation's strings: what `Sources/Device/DeviceApple` uses of them.
 
 import Dispatch
 

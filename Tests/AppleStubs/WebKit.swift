@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// A stand-in for Apple's WebKit: what `Engines/Apple` uses, from the SDK of Xcode 16 and Apple's documentation. As in Foundation's
+// A stand-in for Apple's WebKit: what `Sources/Device/DeviceApple` uses, from the SDK of Xcode 16 and Apple's documentation. As in Foundation's
 // stand-in, protocols require what we implement of them.
 
 @_exported import Foundation

@@ -31,8 +31,8 @@ standardLibrary() {
   done
   # zlib's header without what it includes, which is written for Linux.
   mkdir "$out/zlib"
-  cp Sources/CZlib/module.modulemap "$out/zlib"
-  sed 's/<zlib.h>/"zlib.h"/' Sources/CZlib/shim.h >"$out/zlib/shim.h"
+  cp Sources/C/CZlib/module.modulemap "$out/zlib"
+  sed 's/<zlib.h>/"zlib.h"/' Sources/C/CZlib/shim.h >"$out/zlib/shim.h"
   echo '#include <zlib.h>' | clang -E -P -x c - >"$out/zlib/zlib.h"
   echo '#include <zlib.h>' | clang -E -dM -x c - | grep -E '^#define (Z_|ZLIB_VER|MAX_|deflateInit|inflateInit)' >>"$out/zlib/zlib.h"
 }
@@ -48,10 +48,8 @@ module() {
 
 # target NAME: one of ours.
 target() {
-  local files folder="Sources/$1"
+  local files folder=$(echo Sources/*/"$1")
   case "$1" in
-    DeviceApple) folder=Engines/Apple ;;
-    XCacheFoundation) folder=Engines/Foundation ;;
     ExampleiOS) folder=Examples/ios/Shop ;;
   esac
   mapfile -t files < <(find "$folder" -name '*.swift' | sort)
@@ -63,7 +61,7 @@ target() {
 
 standardLibrary
 for stub in Darwin CryptoKit Dispatch Security Foundation Network WebKit UIKit; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-names=${TARGETS:-Libc Backports Zstd System HTTP Manifests Compression Archive HTTPDNS XCacheClient XCacheRuntime DeviceApple XCacheFoundation BuildCheck ExampleiOS}
+names=${TARGETS:-Backports Zstd Values System HTTP Manifests Compression Archive HTTPDNS XCacheDevice XCacheClient XCacheRuntime DeviceApple XCacheFoundation BuildCheck ExampleiOS}
 for name in $names; do target "$name"; done
 
 # What the documents show an app's developer.
@@ -77,13 +75,13 @@ esac
 
 # What the check is there for: it fails where a selector is misspelt, which the real protocol would pass over, where a type isn't
 # Apple's, and where a method is missing.
-# refused WHAT FILE EXPRESSION MESSAGE: Engines/Apple with one line changed by sed.
+# refused WHAT FILE EXPRESSION MESSAGE: Sources/Device/DeviceApple with one line changed by sed.
 refused() {
   local changed="$out/changed"
   rm -rf "$changed"
-  cp -r Engines/Apple "$changed"
+  cp -r Sources/Device/DeviceApple "$changed"
   sed -i "$3" "$changed/$2"
-  ! cmp -s "$changed/$2" "Engines/Apple/$2" || { echo "$1: nothing was changed" >&2; exit 1; }
+  ! cmp -s "$changed/$2" "Sources/Device/DeviceApple/$2" || { echo "$1: nothing was changed" >&2; exit 1; }
   mapfile -t files < <(find "$changed" -name '*.swift' | sort)
   if module DeviceAppleChanged "${files[@]}" >"$out/said" 2>&1 || ! grep -qF "error: $4" "$out/said"; then
     echo "$1: the check doesn't see it; it said:" >&2

@@ -43,7 +43,7 @@ def main():
                 wrong.append(f"docs/troubleshooting.md: the program no longer says: {message}")
     table = (ROOT / "docs/openapi/README.md").read_text().split("## Codes")[1]
     listed = {code for row in re.findall(r"^\|[^|]*\|([^|]*)\|", table, re.M)[2:] for code in re.findall(r"`([a-z-]+)`", row)}
-    origin = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin").rglob("*.swift")))
+    origin = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/Origin").rglob("*.swift")))
     codes = set(re.findall(r'(?:Problem|init)\(\s*\.\w+, "([a-z]+(?:-[a-z]+)*)"', origin))
     wrong += [f"docs/openapi/README.md: the origin has the code {code}, too" for code in sorted(codes - listed)]
     wrong += [f"docs/openapi/README.md: the origin no longer has the code {code}" for code in sorted(listed - codes)]

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = re.compile(r"(ARCHITECTURE|(Sources/\w+|Engines/\w+|public(/\w+)?|Tests)/README)\.md")
+DOCUMENTS = re.compile(r"(ARCHITECTURE|(Sources/\w+/\w+|Engines/\w+|public(/\w+)?|Tests)/README)\.md")
 CODE = re.compile(r"\.(swift|js|ts|py|sh|sql|c|h|html|css|json)$")
 
 

@@ -55,7 +55,7 @@ def type_check(text, modules, *options):
 
 
 def common(modules):
-    maps = [f"-I{path.parent}" for form in ("Sources/C*/module.modulemap", "Sources/C*/include/module.modulemap") for path in ROOT.glob(form)]
+    maps = [f"-I{path.parent}" for form in ("Sources/C/*/module.modulemap", "Sources/C/*/include/module.modulemap") for path in ROOT.glob(form)]
     made = [part for path in modules.glob("../*.build/module.modulemap") for part in ("-Xcc", f"-fmodule-map-file={path}")]
     return ["-swift-version", "6", "-parse-as-library", "-I", str(modules), *maps, *made]
 
@@ -76,7 +76,7 @@ def webkit(modules, folder):
 
 def main():
     if sys.argv[1] == "--apple":
-        print("import DeviceApple\nimport Foundation\nimport XCacheClient\nimport XCacheFoundation\nimport XCacheRuntime\n")
+        print("import DeviceApple\nimport Foundation\nimport XCacheDevice\nimport XCacheFoundation\nimport XCacheRuntime\n")
         for name, parameters in APPLE.items():
             for number, (names, text) in enumerate(zip(parameters, swift(name))):
                 if names is not None:
@@ -84,7 +84,7 @@ def main():
                     print(function(f"{list(APPLE).index(name)}_{number}", names, "", text + used, "@MainActor "))
         return
     modules, failed = pathlib.Path(sys.argv[1]).resolve(), False
-    source, count = "import DeviceLinux\nimport HTTPDNS\nimport XCacheClient\nimport XCacheRuntime\n", 0
+    source, count = "import DeviceLinux\nimport HTTPDNS\nimport XCacheDevice\nimport XCacheRuntime\n", 0
     for number, (name, (parameters, first)) in enumerate(LINUX.items()):
         texts = swift(name)[:len(swift(name)) - (name in APPLE)]
         count += len(texts)

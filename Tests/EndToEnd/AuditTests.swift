@@ -1,6 +1,6 @@
 import Glibc
-import Manifests
 import Testing
+import Values
 
 /// The trail of what was done, and that nobody changes it unseen.
 @Suite("The audit trail") struct AuditTests {

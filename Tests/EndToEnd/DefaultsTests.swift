@@ -1,5 +1,5 @@
-import Manifests
 import Testing
+import Values
 
 /// What a command does where an option isn't given is what its help says.
 @Suite("Defaults") struct DefaultsTests {

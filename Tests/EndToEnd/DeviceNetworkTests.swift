@@ -1,7 +1,7 @@
-import Manifests
 import SocketServer
 import System
 import Testing
+import Values
 
 /// `xcache device dns` and `xcache prefetch run`, against a service and an api of a few lines.
 @Suite("The network as a device sees it")

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("xcache device run: the runtime as a local process")
 struct DeviceProcessTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("Prefetch config and policy over a real static copy", .enabled(if: Nginx.isInstalled))
 struct DocumentRoundTripTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("Devices when the origin is lost", .enabled(if: Nginx.isInstalled))
 struct FallbackTests {

@@ -1,7 +1,7 @@
-import Manifests
 import SocketServer
 import System
 import Testing
+import Values
 
 /// What commands tell while they work, and what they find, by words and as documents.
 @Suite("Findings, retries and warnings") struct FindingsTests {

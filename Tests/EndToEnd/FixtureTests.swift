@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// `smoke --record` and `--fixtures`, with a program in the place of the engine's.
 @Suite("API calls of pages before a release") struct FixtureTests {

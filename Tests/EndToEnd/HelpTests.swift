@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// The words of `--help` are golden files; XCACHE_RECORD=1 writes them anew.
 @Suite("--help")

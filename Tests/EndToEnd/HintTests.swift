@@ -42,7 +42,7 @@ import Testing
     let readme = String(decoding: try DurableFile.read(root + "/README.md") ?? [], as: UTF8.self)
     let documents =
       try files("docs", ".md") + files("deploy", ".md") + files("Tests/EndToEnd/Goldens", ".txt")
-      + files("Tests/OriginTests/Wire/Goldens", ".txt") + files("Tests/EndToEnd/Help", ".txt")
+      + files("Tests/Origin/OriginTests/Wire/Goldens", ".txt") + files("Tests/EndToEnd/Help", ".txt")
       + [("README.md", readme)]
     return documents.flatMap { lines(in: $0.text, $0.name) }
   }

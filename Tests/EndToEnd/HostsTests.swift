@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// Hosts of channels and tokens, and what devices counted, with the real program.
 @Suite("Releases of some hosts, and counts of devices") struct HostsTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// gc, backup, restore and doctor with the real program, and what devices tell of failures.
 @Suite("Keeping") struct KeepingTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("From the first publish to the last unpublish")
 struct LifeCycleTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("A static copy of several apps and channels")
 struct MirrorChannelsTests {

@@ -1,7 +1,7 @@
-import Manifests
 import SocketServer
 import System
 import Testing
+import Values
 
 /// Mistakes that people make at the command line: each is told by what is wrong, where, and what to do, by an exit code for the
 /// shell, and by a document for programs. The table is `Goldens/mistakes.json`.

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// How much commands print, and what they do where they are told to look first.
 @Suite("Lists, sums and previews") struct OutputTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// Freezes by calendar, with the real program.
 @Suite("Planned freezes") struct PlannedFreezeTests {

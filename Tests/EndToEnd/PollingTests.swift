@@ -1,7 +1,7 @@
 import Compression
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("What devices are answered")
 struct PollingTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// `xcache preview` and `publish --smoke` against an origin, with the stand-in for the engine's program.
 @Suite("Pages of a release") struct PreviewTests {

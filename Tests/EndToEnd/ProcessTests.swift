@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("The server as a process")
 struct ProcessTests {

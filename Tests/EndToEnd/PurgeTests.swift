@@ -1,7 +1,7 @@
-import Manifests
 import Synchronization
 import System
 import Testing
+import Values
 
 /// The drill of deploy/OPERATIONS.md, "A secret was published", with the real program.
 @Suite("A secret was published") struct PurgeTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// Going back and looking back with the real program.
 @Suite("Going back, promoting, freezing") struct RollbackTests {

@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import Values
 
 /// A part of the devices first, with the real program.
 @Suite("Rollouts") struct RolloutTests {

@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import Values
 
 /// Publishing safely: no secret goes out, nothing is made by a typo, a token may do only what was said, and the kill switch ends.
 @Suite("Safety") struct SafetyTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 /// What can be counted of "cost follows the change, not the size"; times are measured by Benchmarks/scale.sh.
 @Suite("One changed file in a large bundle")

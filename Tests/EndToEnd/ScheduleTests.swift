@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// Acts that are scheduled, with the real program.
 @Suite("Schedules") struct ScheduleTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// `xcache smoke`, `preview` and `publish --smoke` with a program in the place of the engine's that can be told to fail.
 @Suite("Pages before a release") struct SmokeTests {

@@ -1,8 +1,8 @@
 import Glibc
 import Manifests
 import System
-import TLSPeer
 import Testing
+import TLSPeer
 
 /// `serve --tls-cert`, seen by those whom nobody here wrote: curl and openssl.
 @Suite("https without a proxy")

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("Who may do what")
 struct TokenTests {

@@ -1,8 +1,8 @@
 import Glibc
-import Manifests
 import System
-import TLSPeer
 import Testing
+import TLSPeer
+import Values
 
 /// Receivers that mean ill, and receivers that are behind.
 @Suite("Webhooks under attack") struct WebhookAttackTests {

@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("Webhooks, with a receiver that checks signatures by itself")
 struct WebhookTests {

@@ -1,6 +1,6 @@
-import Manifests
 import System
 import Testing
+import Values
 
 @Suite("Zips: published from, made of a channel, taken as a preset")
 struct ZipTests {

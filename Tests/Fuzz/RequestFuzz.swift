@@ -1,3 +1,5 @@
+import Values
+
 // A fuzz target for everything that reads a client's bytes. Built with the sources of HTTP as one module; see run.sh.
 //
 // The first byte says where the rest is split; the rest is a connection's input: a head and what follows it.
@@ -56,7 +58,7 @@ struct Exchange: Equatable {
   /// Asks everything of a request that a handler could ask.
   private mutating func use(_ head: RequestHead, _ bytes: [UInt8]) {
     let span = bytes.span.bytes
-    let proxy = PeerAddress(ipv4: 0x7F00_0001)
+    let proxy = IPAddress(v4: 0x7F00_0001)
     let request = Request(head, in: span, from: proxy)
     if head.method != .other { check(request.path.array) }
     let response = Exchange.representation.response(to: request)

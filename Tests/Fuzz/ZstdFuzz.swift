@@ -1,4 +1,4 @@
-// A fuzz target for the zstd decoder, beside libzstd. Built with the support files of Tests/ZstdTests; see run.sh.
+// A fuzz target for the zstd decoder, beside libzstd. Built with the support files of Tests/Common/ZstdTests; see run.sh.
 //
 // The first byte says whether there is a dictionary, and in which pieces the rest comes, which are zstd frames. Beside what
 // the sanitizer finds, it traps where the pieces change what comes out, or where libzstd comes to another verdict or to other

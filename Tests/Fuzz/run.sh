@@ -28,8 +28,10 @@ http)
   corpus=$work/corpus
   mkdir -p "$work/http"
   # On Linux there is nothing in it but its name.
-  swiftc "${flags[@]}" -emit-module -module-name Backports Sources/Backports/*.swift -emit-module-path "$work/http/Backports.swiftmodule"
-  swiftc "${flags[@]}" -I "$work/http" -module-name HTTPFuzz $(find Sources/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift \
+  swiftc "${flags[@]}" -emit-module -module-name Backports Sources/Common/Backports/*.swift -emit-module-path "$work/http/Backports.swiftmodule"
+  swiftc "${flags[@]}" -I "$work/http" -module-name Values -emit-module -emit-object -whole-module-optimization \
+    $(find Sources/Common/Values -name '*.swift') -emit-module-path "$work/http/Values.swiftmodule" -o "$work/http/Values.o"
+  swiftc "${flags[@]}" -I "$work/http" -module-name HTTPFuzz $(find Sources/Common/HTTP -name '*.swift') Tests/Fuzz/RequestFuzz.swift "$work/http/Values.o" \
     -o "$work/http-fuzz"
   ;;
 archive)
@@ -41,7 +43,7 @@ archive)
   built=$work/archive/release
   swiftc "${flags[@]}" -module-name ArchiveFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
-    -Xcc -ISources/CLinux/include Tests/Fuzz/ArchiveFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
+    -Xcc -ISources/C/CLinux/include Tests/Fuzz/ArchiveFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
     -o "$work/archive-fuzz"
   ;;
 dns)
@@ -52,7 +54,7 @@ dns)
   built=$work/dns/release
   swiftc "${flags[@]}" -module-name DNSFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
-    -Xcc -ISources/CLinux/include Tests/Fuzz/DNSFuzz.swift $(find "$built/" -name '*.o') -lcrypto \
+    -Xcc -ISources/C/CLinux/include Tests/Fuzz/DNSFuzz.swift $(find "$built/" -name '*.o') -lcrypto \
     -o "$work/dns-fuzz"
   ;;
 pack)
@@ -65,8 +67,8 @@ pack)
   built=$work/pack/release
   swiftc "${flags[@]}" -module-name PackFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
-    -Xcc -ISources/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/ManifestsTests/Packs/Pack{Sample,Device}.swift \
-    Tests/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
+    -Xcc -ISources/C/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/Common/ManifestsTests/Packs/Pack{Sample,Device}.swift \
+    Tests/Common/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
     -o "$work/pack-fuzz"
   ;;
 zstd)
@@ -75,9 +77,9 @@ zstd)
   # Its module is built in the same flags; what the tests share needs nothing else than it and libzstd.
   mkdir -p "$work/zstd"
   swiftc "${flags[@]}" -module-name Zstd -emit-module -emit-object -whole-module-optimization \
-    $(find Sources/Zstd -name '*.swift') -emit-module-path "$work/zstd/Zstd.swiftmodule" -o "$work/zstd/Zstd.o"
-  swiftc "${flags[@]}" -module-name ZstdFuzz -I "$work/zstd" -Xcc -fmodule-map-file=Sources/CZstd/module.modulemap \
-    Tests/Fuzz/ZstdFuzz.swift Tests/ZstdTests/Support/{Comparison,Reference}.swift "$work/zstd/Zstd.o" -lzstd \
+    $(find Sources/Common/Zstd -name '*.swift') -emit-module-path "$work/zstd/Zstd.swiftmodule" -o "$work/zstd/Zstd.o"
+  swiftc "${flags[@]}" -module-name ZstdFuzz -I "$work/zstd" -Xcc -fmodule-map-file=Sources/C/CZstd/module.modulemap \
+    Tests/Fuzz/ZstdFuzz.swift Tests/Common/ZstdTests/Support/{Comparison,Reference}.swift "$work/zstd/Zstd.o" -lzstd \
     -o "$work/zstd-fuzz"
   ;;
 esac

@@ -21,7 +21,7 @@ from table import MUTANTS  # noqa: E402
 
 # What the build of the conformance device reads.
 TREE = ["Package.swift", "Sources", "Engines", "Tests", "Benchmarks", "Migrations", "public"]
-SWITCH = """import Libc
+SWITCH = """import Glibc
 
 /// The number of the fault that this process has, or 0.
 package let activeMutant = getenv("XCACHE_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
@@ -101,7 +101,7 @@ def build(scratch):
             continue
         with open(source, "rb") as file:
             write(target, made[path].encode() if path in made else file.read())
-    switch = os.path.join(tree, "Sources/System/Mutants.swift")
+    switch = os.path.join(tree, "Sources/Common/System/Mutants.swift")
     write(switch, SWITCH.encode())
     wanted.add(switch)
     for top, _, names in os.walk(os.path.join(tree, "Sources")):

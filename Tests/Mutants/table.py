@@ -9,7 +9,7 @@ class Mutant:
         self.section, self.rules, self.fault, self.changes = section, rules.split(), fault, changes
 
 
-CLIENT, RUNTIME, MANIFESTS = "Sources/XCacheClient/", "Sources/XCacheRuntime/", "Sources/Manifests/"
+CLIENT, RUNTIME, MANIFESTS = "Sources/Device/XCacheDevice/", "Sources/Device/XCacheRuntime/", "Sources/Common/Manifests/"
 POLL = CLIENT + "Polling/PollPolicy.swift"
 POLLER = CLIENT + "Polling/Poller.swift"
 UPDATE = CLIENT + "Device+Update.swift"
@@ -79,8 +79,8 @@ MUTANTS = [
     Mutant("copy", "D-10", "the copy is relied on after six failures", (
         POLL, "failuresBeforeFallback = 5", "failuresBeforeFallback = 5 + (MUTANT ? 1 : 0)")),
     Mutant("copy", "D-10", "a pack that can't be used doesn't count as the origin's failure", (
-        POLLING, "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
-        "private func failed(_ error: ClientError, _ source: PollPolicy.Source, holding held: DeviceIndex) {\n"
+        POLLING, "private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
+        "private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {\n"
         "    if MUTANT, case .unreadable = error { return }")),
     Mutant("copy", "D-16", "a poll that the process doesn't outlive doesn't count", (
         POLLING, "    failing.failed(source, at: now(), chance: Double.random(in: 0...1))", "    if !MUTANT { failing.failed(source, at: now(), chance: Double.random(in: 0...1)) }")),

@@ -11,7 +11,7 @@ let package = Package(
     .executableTarget(
       name: "scheme-proof",
       dependencies: [
-        "CWebKit", .product(name: "XCacheClient", package: "xcache"),
+        "CWebKit", .product(name: "XCacheDevice", package: "xcache"),
         .product(name: "XCacheRuntime", package: "xcache"),
       ]),
   ],

@@ -12,9 +12,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOURCES = {path: path.read_text() for path in sorted((ROOT / "Sources/OriginAPI").rglob("*.swift"))}
-HANDLERS = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/API/Handlers").glob("*.swift")))
-ROUTES = (ROOT / "Sources/Origin/API/Routing/APIRoutes.swift").read_text()
+SOURCES = {path: path.read_text() for folder in ("Origin/OriginAPI", "Tool/OriginClient")
+           for path in sorted((ROOT / "Sources" / folder).rglob("*.swift"))}
+HANDLERS = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/Origin/API/Handlers").glob("*.swift")))
+ROUTES = (ROOT / "Sources/Origin/Origin/API/Routing/APIRoutes.swift").read_text()
 
 PATTERNS = {"ManifestVersion": "^(0|[1-9][0-9]{0,15})$", "SHA256": "^[0-9a-f]{64}$", "MD5": "^[0-9a-f]{32}$",
             "AppName": "^[A-Za-z][A-Za-z0-9_-]{0,63}$", "ChannelName": "^[a-z][a-z0-9-]{0,31}$", "BaseURL": "^https?://"}
@@ -326,7 +327,7 @@ def operations():
 
 def main():
     paths = operations()
-    version = re.search(r'static let version = "([^"]+)"', (ROOT / "Sources/xcache/XCache.swift").read_text())
+    version = re.search(r'static let version = "([^"]+)"', (ROOT / "Sources/Tool/xcache/XCache.swift").read_text())
     document = {
         "openapi": "3.1.0",
         "info": {"title": "xcache: the API of an origin", "version": version[1],

@@ -1,6 +1,6 @@
 import DeviceApple
 import UIKit
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// Starts the runtime and the engine once, before the first page.

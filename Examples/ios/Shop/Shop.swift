@@ -2,7 +2,7 @@ import DeviceApple
 import Foundation
 import Network
 import WebKit
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// The runtime and the engine of this app.

@@ -1,5 +1,5 @@
-import Manifests
-import XCacheClient
+import Values
+import XCacheDevice
 import XCacheRuntime
 
 /// What a case says of the network and the phone.

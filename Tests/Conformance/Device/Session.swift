@@ -1,7 +1,7 @@
 import DeviceLinux
-import Manifests
 import System
-import XCacheClient
+import Values
+import XCacheDevice
 import XCacheRuntime
 
 /// One process of a device, from `open` to its end.

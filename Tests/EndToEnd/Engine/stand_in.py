@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stands in for xcache-webkit: opens pages of a device's folder as far as regular expressions can, or misbehaves.
 
-It was written from the contract of the two programs alone (Sources/xcache/README.md, "A look at pages"). XCACHE_WEBKIT_MODE says what
+It was written from the contract of the two programs alone (Sources/Tool/xcache/README.md, "A look at pages"). XCACHE_WEBKIT_MODE says what
 it does wrong; words in a page's text do the same to that page's answer:
 
     <script>throw "why"</script>   a script error              <script src=…>, <link href=…>, <img src=…>   a request

@@ -2,7 +2,7 @@ import Manifests
 import System
 import TestSupport
 
-@testable import XCacheClient
+@testable import XCacheDevice
 
 /// A device: what decides is the runtime's own code, and beside it is what the documentation says that it should have.
 struct Gadget {

@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import TestSupport
+import Values
 
 /// One origin with 200 devices and a static copy: random acts, some of which a SIGKILL cuts off, and what everyone should have.
 struct RolloutLife {

@@ -1,8 +1,8 @@
 import Glibc
-import Manifests
 import System
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Anna at the command line and Ben at the console steer one rollout at once: nothing is lost, and who comes second is told what the
 /// other one did.

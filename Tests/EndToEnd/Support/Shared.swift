@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import Synchronization
 import System
+import Values
 
 /// One origin for all tests that only read: three versions of a small app `shop`, and the apps `many` and `files`.
 enum Shared {

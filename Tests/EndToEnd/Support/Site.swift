@@ -1,7 +1,7 @@
 import Glibc
-import Manifests
 import System
 import Testing
+import Values
 
 /// An origin of a test's own: the real program on a port that the kernel chose, over a folder that goes with it.
 final class Site {

@@ -1,7 +1,7 @@
 import DeviceLinux
 import Foundation
 import WebKitTestSupport
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 import XCacheWebKit
 

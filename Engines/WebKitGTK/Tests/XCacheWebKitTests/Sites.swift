@@ -1,7 +1,7 @@
 import DeviceLinux
 import Foundation
 import WebKitTestSupport
-import XCacheClient
+import XCacheDevice
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit

@@ -1,6 +1,6 @@
 import DeviceLinux
 import Foundation
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 import XCacheWebKit
 

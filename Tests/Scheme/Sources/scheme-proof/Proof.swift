@@ -1,6 +1,6 @@
 import CWebKit
 import Foundation
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// Pages on the custom scheme in a real WebKit: each kind of body by each way, cookies, redirects, and what doesn't work there.

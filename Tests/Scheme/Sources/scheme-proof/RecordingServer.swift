@@ -1,6 +1,6 @@
 import CWebKit
 import Foundation
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// The site's server, in memory: pages from a folder, and what it notes of each request.

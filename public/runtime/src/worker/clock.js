@@ -1,5 +1,5 @@
 // The time of the channel's servers: the ends that a policy names are times of theirs, and a device's own clock may be hours off
-// (docs/protocol.md §11, D-101). No I/O and no clock; times are milliseconds since 1970. `XCacheClient/Polling/ServerClock.swift` has
+// (docs/protocol.md §11, D-101). No I/O and no clock; times are milliseconds since 1970. `XCacheDevice/Polling/ServerClock.swift` has
 // the same rules.
 
 /** @typedef {import("./polling.js").Source} Source */

@@ -1,5 +1,5 @@
 // When the worker polls, and whom it asks: the origin, or its copy after five failures in a row (docs/protocol.md §11). No I/O and
-// no clock: each call is told the time, in milliseconds since 1970. `XCacheClient/Polling/PollPolicy.swift` has the same rules.
+// no clock: each call is told the time, in milliseconds since 1970. `XCacheDevice/Polling/PollPolicy.swift` has the same rules.
 
 /** @typedef {"origin" | "mirror"} Source */
 /**

@@ -1,5 +1,5 @@
 import Synchronization
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 import XCacheWebKit
 

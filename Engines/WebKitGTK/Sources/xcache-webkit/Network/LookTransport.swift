@@ -1,4 +1,4 @@
-import XCacheClient
+import XCacheDevice
 import XCacheRuntime
 
 /// Sends the page requests that the device doesn't answer: directly, slowed down, or not at all.

@@ -1,0 +1,178 @@
+import System
+import Values
+
+/// What a manifest says about a URL. All members are fixed when the resource version is created.
+package struct Entry: Hashable, Sendable {
+  /// The media type with its parameters.
+  package let ctype: String
+  /// The absolute URL of the bytes; also the device's cache key.
+  package let download: String
+  /// The digest of the bytes.
+  package let md5: MD5
+  /// The digest of the bytes.
+  package let sha256: SHA256
+  /// The size in bytes.
+  package let size: Int64
+  /// The resource version, from 1.
+  package let version: Int64
+  /// Further members: `headers`, and those that this version of xcache doesn't know. They are part of the manifest's
+  /// digest.
+  package let others: JSONObject
+
+  package init(
+    ctype: String, download: String, md5: MD5, sha256: SHA256, size: Int64, version: Int64,
+    others: JSONObject = JSONObject()
+  ) {
+    self.ctype = ctype
+    self.download = download
+    self.md5 = md5
+    self.sha256 = sha256
+    self.size = size
+    self.version = version
+    self.others = others
+  }
+
+  package init(_ content: ResourceContent, download: String, version: Int64) {
+    self.init(
+      ctype: content.ctype.text, download: download, md5: content.md5, sha256: content.sha256,
+      size: content.size, version: version, others: content.headers.members)
+  }
+
+  private static let keys: Set<String> = ["ctype", "download", "md5", "sha256", "size", "version"]
+
+  /// Parses an entry of a resourcemap.
+  ///
+  /// - Throws: `member` with the name of the one that is missing or wrong.
+  package init(json: JSONValue) throws(JSONError) {
+    guard let object = json.object else { throw .member("resourcemap") }
+    ctype = try json.string("ctype")
+    // It becomes a header of the answer to a page.
+    guard ctype.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { throw .member("ctype") }
+    download = try json.string("download")
+    md5 = try json.md5("md5")
+    sha256 = try json.sha256("sha256")
+    size = try json.size("size")
+    version = try json.version("version").number
+    guard version > 0 else { throw .member("version") }
+    others =
+      object.count == Self.keys.count
+      ? JSONObject() : JSONObject(sorted: object.members.filter { !Self.keys.contains($0.key) })
+    guard EntryHeaders.areFit(in: others) else { throw .member("headers") }
+  }
+
+  /// The headers to send when the entry is answered from a local file; those that this version doesn't know are left out.
+  package var headers: EntryHeaders {
+    others.isEmpty ? EntryHeaders() : EntryHeaders(of: others) ?? EntryHeaders()
+  }
+
+  /// Whether there are no members besides those that this version knows, in the form that it writes.
+  package var holdsOnlyHeaders: Bool { others.isEmpty || others == headers.members }
+
+  /// Parses an entry from its canonical bytes.
+  package init(parsing bytes: [UInt8]) throws(JSONError) {
+    try self.init(json: JSONValue.parse(bytes))
+  }
+
+  /// The entry as a JSON object.
+  package var json: JSONValue {
+    var object = others
+    object["ctype"] = .string(ctype)
+    object["download"] = .string(download)
+    object["md5"] = .string(md5.hex)
+    object["sha256"] = .string(sha256.hex)
+    object["size"] = .integer(size)
+    object["version"] = .string(String(version))
+    return .object(object)
+  }
+
+  /// The entry as in a resourcemap.
+  package var canonicalJSON: [UInt8] {
+    var out: [UInt8] = []
+    appendCanonicalJSON(to: &out)
+    return out
+  }
+
+  /// Appends the entry to `out`, without building a JSON tree: a manifest can have 100,000 entries.
+  package func appendCanonicalJSON(to out: inout [UInt8]) {
+    guard others.isEmpty else { return CanonicalJSON.append(json, to: &out) }
+    CanonicalJSON.append(raw: "{\"ctype\":", to: &out)
+    CanonicalJSON.append(string: ctype, to: &out)
+    CanonicalJSON.append(raw: ",\"download\":", to: &out)
+    CanonicalJSON.append(string: download, to: &out)
+    CanonicalJSON.append(raw: ",\"md5\":\"", to: &out)
+    md5.appendHex(to: &out)
+    CanonicalJSON.append(raw: "\",\"sha256\":\"", to: &out)
+    sha256.appendHex(to: &out)
+    CanonicalJSON.append(raw: "\",\"size\":", to: &out)
+    CanonicalJSON.append(integer: size, to: &out)
+    CanonicalJSON.append(raw: ",\"version\":\"", to: &out)
+    CanonicalJSON.append(integer: version, to: &out)
+    CanonicalJSON.append(raw: "\"}", to: &out)
+  }
+}
+
+/// What a publish says about a URL: the digests and size of its bytes, their type, and the headers to send when they are
+/// answered from a local file.
+package struct ResourceContent: Hashable, Sendable {
+  package let md5: MD5
+  package let sha256: SHA256
+  /// The size in bytes.
+  package let size: Int64
+  /// The media type with its parameters.
+  package let ctype: ContentType
+  /// The page's security headers; mostly none.
+  package let headers: EntryHeaders
+
+  package init(
+    md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType, headers: EntryHeaders = EntryHeaders()
+  ) {
+    self.md5 = md5
+    self.sha256 = sha256
+    self.size = size
+    self.ctype = ctype
+    self.headers = headers
+  }
+
+  package init(_ digest: FileDigest, ctype: ContentType, headers: EntryHeaders = EntryHeaders()) {
+    self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers)
+  }
+
+  /// The members that `init(json:)` reads.
+  package static let members: Set = ["ctype", "headers", "md5", "sha256", "size"]
+
+  /// Parses `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
+  ///
+  /// - Throws: `member` with the name of the one that is missing or wrong.
+  package init(json: JSONValue) throws(JSONError) {
+    try self.init(json: json) { ContentType($0) }
+  }
+
+  /// - Parameters:
+  ///   - json: the object.
+  ///   - type: parses a content type, and can cache the few that recur.
+  package init(json: JSONValue, type: (String) -> ContentType?) throws(JSONError) {
+    md5 = try json.md5("md5")
+    sha256 = try json.sha256("sha256")
+    size = try json.size("size")
+    guard let ctype = json["ctype"]?.string.flatMap(type) else { throw .member("ctype") }
+    self.ctype = ctype
+    do {
+      headers =
+        try json["headers"].map { (value) throws(EntryHeaders.Fault) in
+          try EntryHeaders(known: value)
+        } ?? EntryHeaders()
+    } catch {
+      throw .member("headers")
+    }
+  }
+
+  /// The content as JSON.
+  package var json: JSONValue {
+    var object = headers.members
+    object["ctype"] = .string(ctype.text)
+    object["md5"] = .string(md5.hex)
+    object["sha256"] = .string(sha256.hex)
+    object["size"] = .integer(size)
+    return .object(object)
+  }
+}

@@ -1,0 +1,34 @@
+import Manifests
+import System
+
+/// A listed file, and whether the device has it.
+package struct HeldFile: Sendable {
+  /// The URL under which the manifest lists it.
+  package let url: String
+  /// The listed size in bytes.
+  package let size: Int64
+  /// The listed hash, in hexadecimal.
+  package let sha256: String
+  /// The path of its file; nil if the device doesn't have it.
+  package let path: String?
+}
+
+extension Device {
+  /// Like the public initialiser, with a clock in milliseconds since 1970, which conformance cases set.
+  package convenience init(
+    _ settings: DeviceSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
+  ) throws(DeviceError) {
+    try self.init(settings, transport: transport, folder: CacheFolder(settings.folder), now: clock)
+  }
+
+  /// Returns the files that the manifest lists, sorted by URL; no file is read.
+  package func heldFiles() -> [HeldFile] {
+    cache.withLock { cache in
+      cache.index.entries.map { entry in
+        HeldFile(
+          url: entry.url.text, size: entry.size, sha256: entry.sha256.hex,
+          path: cache.has(entry) ? folder.file(entry.name) : nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Manifests
+import System
+
+/// The requests of a poll, and what is remembered of them.
+extension Device {
+  /// Polls, and fetches the documents that the answer names: they count whatever its manifest is, so that the kill switch
+  /// always arrives.
+  func poll(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>,
+    beside signal: StopSignal? = nil
+  ) throws(DeviceError) -> Poller.Offer {
+    // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
+    let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
+    do throws(DeviceError) {
+      let poller = poller(source, documents, holding: held, beside: signal)
+      let offer =
+        signal == nil
+        ? try poller.ask(source, holding: held, takesPacks: takesPacks)
+        : try poller.askBeside(source, holding: held, takesPacks: takesPacks)
+      policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
+      // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
+      if offer.pack == nil { succeeded(source, offer.extras) }
+      return offer
+    } catch {
+      failed(error, source, holding: held)
+      throw error
+    }
+  }
+
+  /// Sends the same request without `pack=1`.
+  func askWithoutPack(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
+  ) throws(DeviceError) -> Poller.Offer {
+    do throws(DeviceError) {
+      let offer = try poller(source, documents, holding: held).ask(
+        source, holding: held, takesPacks: false, mayTurn: false)
+      guard offer.pack == nil else {
+        throw DeviceError.unreadable(
+          url: settings.server.text, reason: "it names a pack, and none was asked for")
+      }
+      succeeded(source, offer.extras)
+      return offer
+    } catch {
+      failed(error, source, holding: held)
+      throw error
+    }
+  }
+
+  /// Whether a poll is due while an update is at its downloads.
+  package var isPollDueBesideUpdate: Bool {
+    isPastPoll.withLock { $0 } && !gate.conditions.isOffline && policy.withLock { $0.isDue(at: now()) }
+  }
+
+  /// Polls if a poll is due while an update is at its downloads, and fetches the documents that the answer names, so that the
+  /// kill switch doesn't wait for a slow file. The manifest is left to the next update.
+  /// - Throws: what counts as a failed poll.
+  package func pollBesideUpdate(until signal: StopSignal) throws(DeviceError) {
+    guard isPollDueBesideUpdate, !gate.isOver(signal),
+      case .poll(let source) = policy.withLock({ $0.begin(at: now()) })
+    else { return }
+    notePollBegins(source)
+    defer { savePolicy() }
+    _ = try poll(source, holding: index, Locked(FollowedDocuments()), beside: signal)
+  }
+
+  private func poller(
+    _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, holding held: DeviceIndex,
+    beside signal: StopSignal? = nil
+  ) -> Poller {
+    var poller = Poller(transport: documentTransport(beside: signal), settings: settings)
+    poller.folder = folder
+    poller.keepsAnswers = signal == nil
+    poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
+    poller.dated = { [self] time in note(time, from: source) }
+    poller.named = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
+      follow(extras, from: source, by: choice, documents, beside: signal)
+    }
+    return poller
+  }
+
+  /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
+  func documentTransport(beside signal: StopSignal?) -> GatedTransport {
+    var transport = transport(for: signal == nil ? .document : .beside)
+    if let signal { transport.signal = signal }
+    return transport
+  }
+
+  func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
+    policy.withLock { $0.answered(by: source, interval: extras.interval) }
+    reporter.wants(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
+  }
+
+  private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
+    if error.isStop { return }
+    let chance = Double.random(in: 0...1)
+    policy.withLock { $0.failed(source, at: now(), chance: chance) }
+    reporter.wants(nil)
+    report(error, from: source, holding: held)
+  }
+
+  /// Notes the time of a server's clock: from two answers the device may learn how far its own is off.
+  private func note(_ serverTime: Int64, from source: PollPolicy.Source) {
+    let now = now()
+    let (old, new) = clock.withLock { clock in
+      let old = clock.saved(server: settings.server.text)
+      clock.read(serverTime, from: source, at: now)
+      return (old, clock.saved(server: settings.server.text))
+    }
+    guard old != new, cache.withLock({ $0.isOurs }) else { return }
+    // If that fails, the next process learns it from its own polls.
+    if let new { try? folder.write(new, to: folder.clock) } else { try? folder.remove(folder.clock) }
+  }
+
+  /// The time by which what a policy names ends, in milliseconds since 1970.
+  var policyTime: Int64 { clock.withLock { $0.time(at: now()) } }
+
+  /// Saves a poll that begins as one that has failed: a process that ends before the answer can't say so.
+  func notePollBegins(_ source: PollPolicy.Source) {
+    var failing = policy.withLock { $0 }
+    failing.failed(source, at: now(), chance: Double.random(in: 0...1))
+    save(failing)
+  }
+
+  /// Saves when the device polled last, and how that went.
+  func savePolicy() { save(policy.withLock { $0 }) }
+
+  /// If it can't be written, the only cost is an earlier poll after the next start.
+  private func save(_ policy: PollPolicy) {
+    guard savedPolicy.withLock({ $0 != policy }), cache.withLock({ $0.isOurs }) else { return }
+    do throws(DeviceError) {
+      try folder.write(policy.saved(server: settings.server.text), to: folder.poll)
+      savedPolicy.withLock { $0 = policy }
+    } catch {
+      savedPolicy.withLock { $0 = nil }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import System
+
+extension Device {
+  /// Installs a manifest and its files from a zip: the origin's `bundle/553.zip`; or, if the device holds version 552,
+  /// `bundle/552-553.zip`; or `bundle/552-553.delta.zip`, if it holds all files of that version. A zip that doesn't lead to
+  /// a newer version is ignored. Of a manifest above the disk limit, only what fits is unpacked.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the zip.
+  ///   - progress: called with the progress of unpacking, from several threads.
+  /// - Throws: `DeviceError`, `preset` for a zip that can't be used; the device then holds what it held before.
+  public func install(
+    preset path: String, progress: (@Sendable (Progress) -> Void)? = nil
+  ) throws(DeviceError) -> PresetReport {
+    try job { () throws(DeviceError) in try installAlone(path, progress) }
+  }
+
+  private func installAlone(
+    _ path: String, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(DeviceError) -> PresetReport {
+    let preset = try Preset(path, manifestLimit: settings.manifestLimit)
+    let held = try mend()
+    let (version, index) = try preset.index(over: held)
+    guard let next = index else {
+      return PresetReport(isTaken: false, version: version.text, from: held.version.text)
+    }
+    var plan = try plan(from: held, to: next)
+    let copied = try stageCopies(&plan)
+    try makeRoom(for: &plan, of: next)
+    try unpack(plan.fetch, from: preset, try deltaBook(preset.offers, from: held), progress)
+    try commit(next)
+    var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
+    report.files = plan.fetch.count
+    report.bytes = plan.fetch.clampedSum(\.size)
+    report.held = copied + plan.shared + plan.kept
+    return report
+  }
+
+  private func unpack(
+    _ entries: [HeldEntry], from preset: Preset, _ deltas: DeltaTable,
+    _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(DeviceError) {
+    let total = entries.clampedSum(\.size)
+    let state = Locked(Progress(filesTotal: entries.count, bytesTotal: total))
+    let folder = folder
+    try Parallel.forEach(entries.count, threads: settings.connections) { index throws(DeviceError) in
+      let entry = entries[index]
+      try preset.extract(entry, to: folder.staged(entry.sha256), in: folder, deltas)
+      let now = state.withLock { now in
+        now.files += 1
+        now.bytes = now.bytes.addingClamped(entry.size)
+        return now
+      }
+      progress?(now)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Manifests
+import System
+import Values
+
+/// What a device keeps of rollouts: `docs/protocol.md`, section 13.
+struct RolloutState: Equatable, Sendable {
+  /// Made at the first start; no request contains it.
+  let id: InstallID
+  /// The last rule; nil if the origin's last answer had none.
+  private(set) var rule: RolloutRule?
+  /// Whether the device was in by that rule.
+  private(set) var isIn = false
+  /// The seed of the candidate that the app left.
+  private(set) var leftSeed: String?
+
+  init(id: InstallID = .random()) {
+    self.id = id
+  }
+
+  /// Decides by the rule of an answer whether the device follows the candidate, and keeps both.
+  /// - Parameters:
+  ///   - rule: the rule of the answer.
+  ///   - app: what the app says of itself.
+  ///   - taken: the seed under which the device took the candidate that it holds; nil if it holds a full version.
+  mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
+    if leftSeed != rule.seed { leftSeed = nil }
+    self.rule = rule
+    let installation = Installation(
+      id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed)
+    isIn = app.takesCandidates || rule.includes(installation)
+    return isIn
+  }
+
+  /// The version of the prefetch config that goes along with the candidate that the device holds; nil: it follows the channel's.
+  /// - Parameter taken: the seed under which the device took the candidate that it holds.
+  func prefetch(holding taken: String?) -> Int64? { rule?.seed == taken ? rule?.prefetch : nil }
+
+  /// Notes that no rollout is open.
+  mutating func end() {
+    rule = nil
+    isIn = false
+  }
+
+  /// Leaves the candidate until a rule with another seed.
+  mutating func leave(taken: String?) {
+    leftSeed = rule?.seed ?? taken ?? leftSeed
+    isIn = false
+  }
+
+  /// Whether a device goes from the candidate that it holds to a copy's full version, though that is lower.
+  /// - Parameters:
+  ///   - rule: the rule of the copy, if it has one.
+  ///   - isIn: whether the device is in by that rule.
+  ///   - app: what the app says of itself.
+  ///   - taken: the seed under which the device took the candidate that it holds.
+  func goesBack(
+    by rule: RolloutRule?, isIn: Bool, for app: AppTraits, taken: String?
+  ) -> Bool {
+    // A copy may be from before the rollout was completed: who holds the version as everyone does stays.
+    guard let asked = rule ?? self.rule, taken == asked.seed else { return false }
+    return rule != nil ? !isIn : !asked.includesApp(app.parsedVersion)
+  }
+}
+
+/// What an app says of itself and its user, for rollouts.
+struct AppTraits: Equatable, Sendable {
+  var version: String?
+  var groups: Set<String> = []
+  /// Whether the device is in every rollout, whatever its rule says: to try a candidate.
+  var takesCandidates = false
+
+  var parsedVersion: AppVersion? { version.flatMap { AppVersion($0) } }
+}
+
+extension RolloutState {
+  /// The contents of `rollout.json`.
+  var saved: [UInt8] {
+    var document = JSONObject()
+    document["id"] = .string(Hex.encode(id.bytes.span.bytes))
+    document["in"] = .bool(isIn)
+    document["left"] = leftSeed.map { .string($0) }
+    document["rule"] = rule?.json
+    return JSONValue.object(document).canonical
+  }
+
+  /// Reads what was saved; nil if that isn't a device's, which then counts as new.
+  init?(saved bytes: [UInt8]) {
+    guard let document = try? JSONValue.parse(bytes),
+      let id = document["id"]?.string.flatMap({ Hex.decode($0, count: InstallID.byteCount) }).flatMap({
+        InstallID(bytes: $0)
+      })
+    else { return nil }
+    self.init(id: id)
+    rule = document["rule"].flatMap { try? RolloutRule(reading: $0) }
+    isIn = rule != nil && document["in"]?.bool == true
+    leftSeed = document["left"]?.string
+  }
+}

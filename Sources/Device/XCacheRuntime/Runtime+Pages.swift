@@ -1,0 +1,174 @@
+import Manifests
+import System
+import Values
+import XCacheDevice
+
+extension Runtime {
+  /// The state of an open page.
+  struct Open {
+    let page: OpenPage
+    /// The manifest held when the page was opened, or when it loaded its document again.
+    var held: DeviceManifest?
+    /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
+    private(set) var source: String?
+    /// The milestones that the adapter reported.
+    var milestones: Set<PageMilestone> = []
+    /// Whether it is known to have come up or failed.
+    var isDecided = false
+    /// Whether the page is out of sight.
+    var isHidden = false {
+      didSet { wasHidden = wasHidden || isHidden }
+    }
+    private(set) var wasHidden = false
+    /// The number of deadlines started so far; only the last one counts.
+    var deadlines = 0
+    private(set) var hasAnswer = false
+    /// Updates that are waiting for its first answer.
+    var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+
+    init(_ page: OpenPage, _ held: DeviceManifest?) {
+      self.page = page
+      self.held = held
+    }
+
+    /// Whether its own document came from the device.
+    var isLocal: Bool { source != nil }
+
+    mutating func answered(_ answer: PageAnswer, isDocument: Bool, from version: String?) {
+      // The document of a page opened just before a switch may come from the new version.
+      if isDocument, case .local = answer { source = version }
+      hasAnswer = true
+      release()
+    }
+
+    mutating func release() {
+      for continuation in waiting.values { continuation.resume() }
+      waiting = [:]
+    }
+  }
+
+  /// Registers a page that is about to load; `close` ends it. Pass the page along with its requests and the signals about
+  /// it.
+  public func open(_ url: String) -> OpenPage {
+    let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
+    let isOff = isInterceptionOff
+    let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
+      let held = device?.snapshot
+      let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
+      // The first page that is intercepted, not the first page: a policy may have switched interception on since the start.
+      let isFirst = !state.hasMarked && !isOff
+      if isFirst { state.hasMarked = true }
+      state.nextPage += 1
+      state.pages[page.id] = Open(page, held)
+      if isFirst { state.marker = marker }
+      return (page, isFirst ? marker : nil)
+    }
+    device?.pageOpens(page.id)
+    if let begun, let now = device?.time { note { begun.begin(at: now) } }
+    beginDeadline(0, of: page)
+    return page
+  }
+
+  /// Tells the runtime that the page was hidden, or is visible again. Engines don't paint hidden pages, so the deadline of
+  /// such a page starts when it becomes visible.
+  public func setHidden(_ isHidden: Bool, _ page: OpenPage) {
+    let number = state.withLock { state -> Int? in
+      guard let open = state.pages[page.id], open.isHidden != isHidden else { return nil }
+      state.pages[page.id]?.isHidden = isHidden
+      guard !isHidden, !open.isDecided else { return nil }
+      state.pages[page.id]?.deadlines += 1
+      return open.deadlines + 1
+    }
+    if let number { beginDeadline(number, of: page) }
+  }
+
+  private func beginDeadline(_ number: Int, of page: OpenPage) {
+    let milliseconds = min(max(settings.pageDeadline, 1), 600_000)
+    Task { [weak self] in
+      try? await Task.sleep(for: .milliseconds(milliseconds))
+      self?.endDeadline(number, of: page)
+    }
+  }
+
+  private func endDeadline(_ number: Int, of page: OpenPage) {
+    let isDue = state.withLock { state in
+      state.pages[page.id].map { $0.deadlines == number && !$0.isHidden } ?? false
+    }
+    if isDue { decide(page, failed: .pageFailed) } else { endLoad(of: page) }
+  }
+
+  /// The page painted, or its script reported that it is ready.
+  public func pageCameUp(_ page: OpenPage) { decide(page, failed: nil) }
+
+  /// A script of the page failed. That counts only if the page hasn't come up yet; a hidden page is taken to have come up
+  /// once it is loaded.
+  public func scriptFailed(_ page: OpenPage) {
+    let counts = state.withLock { state in
+      state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
+    }
+    if counts { decide(page, failed: .scriptFailed) }
+  }
+
+  /// The page was closed. A page that was left before it came up isn't counted.
+  public func close(_ page: OpenPage) {
+    endLoad(of: page)
+    prefetches?.close(page.id)
+    state.withLock { state in
+      state.pages[page.id]?.release()
+      state.pages[page.id] = nil
+    }
+    sendCounts()
+  }
+
+  /// Waits until all notes about pages are on the disk.
+  package func finishNotes() async { await notes.run {} }
+
+  /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive; or it may be ended
+  /// from now on without anything being wrong.
+  func livedThrough() {
+    if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
+  }
+
+  /// Stops counting the page as loading, whatever becomes of it.
+  private func endLoad(of page: OpenPage) {
+    livedThrough()
+    device?.pageIsLoaded(page.id)
+  }
+
+  /// Queues something to be written. The folder stays this runtime's until it is done.
+  func note(_ write: @escaping @Sendable () -> Void) {
+    let device = device
+    guard isOpen else { return }
+    notes.add { withExtendedLifetime(device, write) }
+  }
+
+  /// Decides whether a page came up; only its first signal counts, and the end of its deadline is one.
+  private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
+    endLoad(of: page)
+    let held = self.version
+    let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
+      guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }
+      state.pages[page.id]?.isDecided = true
+      // A page answered by the network says nothing about the version held.
+      guard let source = open.source else { return (nil, nil) }
+      // A switch itself is saved when its update has ended.
+      if let device { state.health.holds(device.version) }
+      let key = Self.key(page.url)
+      guard let failure else {
+        return (nil, state.health.cameUp(key, from: source) ? state.health.saved : nil)
+      }
+      state.tally.add(failure, holding: held)
+      let isNew = state.health.failed(key, from: source)
+      return (isNew ? source : nil, state.health.saved)
+    }
+    if let version = outcome.version { hub.tell(.pageFailed(url: page.url, version: version)) }
+    guard let saved = outcome.saved else { return }
+    let file = settings.healthFile
+    note { try? DurableFile.write(saved, to: file) }
+  }
+
+  /// The key that identifies a page: its URL without query and fragment.
+  static func key(_ url: String) -> String {
+    (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url
+  }
+}

@@ -1,0 +1,1 @@
+../../../../public/runtime/cookies.js

@@ -1,0 +1,1 @@
+../../../../public/runtime/interceptor.js

@@ -1,0 +1,229 @@
+import Manifests
+import Store
+import System
+import Values
+
+/// Everything in a channel's mirror. This is the only place that determines what is mirrored.
+struct ChannelPlan: Sendable {
+  let state: MirroredChannelState
+  /// The documents, in the order in which they are written.
+  let documents: [PlannedDocument]
+  /// The deltas that the patches name, each once, with their sizes.
+  let deltas: [(path: DeltaPath, size: Int64)]
+  /// The packs that the updates name, each once, with their sizes.
+  let packs: [(path: PackPath, size: Int64)]
+  /// The zips of each kept version, and two for each step from one to the newest; empty unless requested.
+  let zips: [BundleZip]
+  /// A hash of what the files are made from: if it is unchanged, so are they.
+  let inputs: SHA256
+
+  /// Incremented when the same inputs begin to produce other files.
+  private static let format = 2
+
+  /// Plans a channel's files, without the packs in `lost`, which the origin names and can't give.
+  init(
+    _ state: MirroredChannelState, of origin: OriginState, from source: any MirrorSource,
+    options: MirrorOptions, without lost: Set<String> = []
+  )
+    throws(MirrorError)
+  {
+    self.state = state
+    let patches = try Self.patches(state, source)
+    let updates = try Self.updates(state, source).filter { !lost.contains($0.pack.text) }
+    documents = Self.documents(state, source, patches + updates.map { ($0.path, $0.bytes) })
+    deltas = try Self.deltas(of: patches)
+    packs = updates.map { ($0.pack, $0.size) }
+    zips =
+      options.zips
+      ? state.versions.map { .whole($0) }
+        + state.versions.dropLast().flatMap { base in
+          [.update(from: base, to: state.version), .deltas(from: base, to: state.version)]
+        } : []
+    let made = patches.map { SHA256.of($0.bytes) } + updates.map { SHA256.of($0.bytes) }
+    inputs = SHA256.of(Self.facts(state, origin.id, options, made).canonical)
+  }
+
+  /// Everything that the files are made from. Its bytes are compared with those of other builds of this program, so it must not
+  /// contain text that depends on the compiler.
+  static func facts(
+    _ state: MirroredChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256]
+  )
+    -> JSONValue
+  {
+    func number(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
+    let facts: JSONValue = [
+      "app": .string(state.app.text), "appID": .integer(state.appID), "channel": .string(state.channel.text),
+      "digest": .string(state.digest.hex), "format": .integer(format),
+      "interval": number(state.extras.interval.map(Int64.init)), "origin": .string(origin),
+      "patches": .strings(patches.map(\.hex)), "policy": number(state.extras.policy),
+      "precompressed": .bool(options.precompressed), "prefetch": number(state.extras.prefetch),
+      "publicURL": .string(state.publicURL.text), "version": .string(state.version.text),
+      "versions": .strings(state.versions.map(\.text)), "zips": .bool(options.zips),
+    ]
+    // Omitted if absent, so that the inputs of existing copies stay the same.
+    var all = facts.object ?? JSONObject()
+    if let reports = state.extras.reports { all["reports"] = .integer(reports) }
+    if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
+    if let rollout = state.extras.rollout { all["rollout"] = rollout.json }
+    if let digest = state.candidateDigest { all["candidate"] = .string(digest.hex) }
+    return .object(all)
+  }
+
+  /// Returns how many zips are missing from the channel's files.
+  func missingZips(in channel: MirrorIndex.Channel) -> Int {
+    if zips.isEmpty { return 0 }
+    let wanted = Set(zips.map(path))
+    return wanted.count - channel.files.count { wanted.contains($0.path) }
+  }
+
+  func path(of zip: BundleZip) -> String { "\(state.folder)/\(zip)" }
+
+  /// Makes the patches. They come first, since they determine which deltas exist.
+  private static func patches(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
+    -> [(path: String, bytes: [UInt8])]
+  {
+    var patches: [(path: String, bytes: [UInt8])] = []
+    for (base, version) in state.steps {
+      let patch = MirrorDocument.patch(from: base, to: version)
+      patches.append((patch.path, try source.document(patch, of: state)))
+    }
+    return patches
+  }
+
+  /// Makes the updates, the answers that name a pack, as far as their packs exist by now.
+  private static func updates(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
+    -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
+  {
+    var updates: [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] = []
+    for (base, version) in state.steps {
+      let update = MirrorDocument.update(from: base, to: version)
+      let bytes: [UInt8]
+      do throws(MirrorError) {
+        bytes = try source.document(update, of: state)
+      } catch {
+        // Older origins, which have no packs, answer this, too.
+        guard error.isAbsence else { throw error }
+        continue
+      }
+      guard case .pack(let answer)? = try? ConfigureAnswer.parse(bytes),
+        let pack = PackPath(download: answer.pack.download), pack.app == state.app,
+        pack.channel == state.channel
+      else { throw .unreadable(path: update.path, reason: "it names no pack of the channel") }
+      updates.append((update.path, bytes, pack, answer.pack.size))
+    }
+    return updates
+  }
+
+  private static func deltas(of patches: [(path: String, bytes: [UInt8])]) throws(MirrorError)
+    -> [(path: DeltaPath, size: Int64)]
+  {
+    var sizes: [DeltaPath: Int64] = [:]
+    for (name, bytes) in patches {
+      let answer: ConfigureAnswer
+      do {
+        answer = try ConfigureAnswer.parse(bytes)
+      } catch {
+        throw .unreadable(path: name, reason: error.description)
+      }
+      guard case .patch(let patch) = answer else { continue }
+      for offer in patch.deltas {
+        guard let path = DeltaPath(download: offer.download) else {
+          throw .unreadable(path: name, reason: "it names \(offer.download), which is not a delta")
+        }
+        sizes[path] = offer.size
+      }
+    }
+    return sizes.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
+  }
+
+  private static func documents(
+    _ state: MirroredChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])]
+  ) -> [PlannedDocument] {
+    let newest = NewestManifest(state, source)
+    func document(
+      _ name: String, _ stage: PlannedDocument.Stage, isFixed: Bool = false,
+      _ bytes: @escaping @Sendable () throws(MirrorError) -> [UInt8]
+    ) -> PlannedDocument {
+      PlannedDocument(path: "\(state.folder)/\(name)", stage: stage, isFixed: isFixed, bytes: bytes)
+    }
+    func made(_ made: MirrorDocument, _ stage: PlannedDocument.Stage, isFixed: Bool = false)
+      -> PlannedDocument
+    {
+      document(made.path, stage, isFixed: isFixed) { () throws(MirrorError) in
+        if case .whole(state.version) = made { return try newest.fixed() }
+        return try source.document(made, of: state)
+      }
+    }
+    return state.scripts.map { made(.script($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.release($0), .versioned, isFixed: true) }
+      + (state.versions + [state.candidate].compactMap(\.self)).map {
+        made(.whole($0), .versioned, isFixed: true)
+      }
+      + [state.extras.rollout?.prefetch].compactMap(\.self).map {
+        made(.candidatePrefetch($0), .versioned)
+      }
+      + patches.map { patch in document(patch.path, .versioned) { patch.bytes } }
+      + [
+        document("configure.json", .current) { () throws(MirrorError) in try newest.current() },
+        made(.prefetch(state.extras.prefetch ?? 0), .current),
+        made(.policy(state.extras.policy ?? 0), .current),
+        made(.info(state.version), .current),
+        document("version.json", .newest) { Documents.nothingNew(state.version, extras: state.extras) },
+      ]
+  }
+}
+
+/// The newest manifest, fetched once for the two documents that contain its map.
+private final class NewestManifest: Sendable {
+  private let state: MirroredChannelState
+  private let source: any MirrorSource
+  private let bytes = Locked<[UInt8]?>(nil)
+
+  init(_ state: MirroredChannelState, _ source: any MirrorSource) {
+    self.state = state
+    self.source = source
+  }
+
+  /// `configure/N.json`
+  func fixed() throws(MirrorError) -> [UInt8] {
+    // Locked while it is fetched: concurrent callers wait for the same bytes.
+    try bytes.withLock { (known) throws(MirrorError) -> [UInt8] in
+      if let known { return known }
+      let made = try source.document(.whole(state.version), of: state)
+      known = made
+      return made
+    }
+  }
+
+  /// `configure.json`: the same map with the current extra members of answers.
+  func current() throws(MirrorError) -> [UInt8] {
+    let fixed = try fixed()
+    bytes.withLock { $0 = nil }
+    if state.extras == .none { return fixed }
+    let frame = Documents.whole(state.version, digest: state.digest)
+    let map = fixed[frame.prefix.count..<fixed.count - frame.suffix.count]
+    return Documents.whole(state.version, digest: state.digest, extras: state.extras).around(Array(map))
+  }
+}
+
+/// A document of a channel's mirror: its path, and how it is made.
+struct PlannedDocument: Sendable {
+  /// When it is written: a document never refers to one of a later stage.
+  enum Stage: Int, Comparable, CaseIterable, Sendable {
+    /// Documents of one version.
+    case versioned
+    /// The newest of each kind.
+    case current
+    /// The documents that devices read first.
+    case newest
+
+    static func < (a: Stage, b: Stage) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// The path from the mirror's root.
+  let path: String
+  let stage: Stage
+  /// Whether a document, once written to this path, stays right.
+  let isFixed: Bool
+  let bytes: @Sendable () throws(MirrorError) -> [UInt8]
+}

@@ -1,0 +1,213 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+import Values
+
+/// The body of `POST …/releases` and `…/preparations`: the members of the release, and the change to each bundle.
+struct ReleaseDocument: StreamedContent {
+  static var division: JSONDivision {
+    .members(["bundles": .elements(.members(["remove": .elements(), "set": .members()]))])
+  }
+
+  private let context: RequestContext
+  private let act: (RequestContext, ReleaseDocument) throws -> Response
+  /// The members other than the bundles.
+  private var members = JSONObject()
+  /// Nil if the document has none.
+  private(set) var bundles: [BundleChange]?
+  private var bundle = Bundle()
+  private var place = Place.outside
+
+  private enum Place {
+    case outside, document, bundles, bundle, set, remove
+  }
+
+  /// The maximum number of URLs set and removed in one release: each takes memory until it is made, however short its text.
+  private static let urlLimit = 250_000
+  private var urls = 0
+
+  /// The members other than the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
+  private static let known: Set = [
+    "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifNoRollout", "ifVersion", "message", "now",
+    "plan",
+    "replaces", "rollout", "schedule",
+  ]
+  private static let bundleMembers: Set = ["base", "bundle", "unpublish"]
+
+  /// The maximum number of members of an object that isn't keyed by URL; ten are known.
+  private static let memberLimit = 64
+
+  /// Content types by their text: 100,000 files share a few.
+  private var types: [String: ContentType] = [:]
+  private static let maxTypes = 64
+
+  /// A bundle that is still arriving.
+  private struct Bundle {
+    var members = JSONObject()
+    var set: [ResourceURL: ResourceContent] = [:]
+    var remove: Set<ResourceURL> = []
+    var seen: Set<String> = []
+  }
+
+  /// Creates a document; `act` is carried out once all of it has arrived.
+  init(
+    _ context: RequestContext, _ act: @escaping (RequestContext, ReleaseDocument) throws -> Response
+  ) {
+    self.context = context
+    self.act = act
+  }
+
+  func finish(_ context: RequestContext) throws -> Response { try act(context, self) }
+
+  /// Decodes the members other than the bundles.
+  func decodeMembers<Members: Decodable>(as type: Members.Type) throws -> Members {
+    try JSONValue.object(members).decode(type)
+  }
+
+  mutating func process(_ part: JSONStream.Part) throws {
+    switch (place, part) {
+    case (.outside, .begin): place = .document
+    case (.document, .begin):
+      guard bundles == nil else { throw Self.twice("bundles") }
+      bundles = []
+      place = .bundles
+    case (.document, .value("bundles", _)): throw Self.noBundles
+    case (.document, .value(let key?, _)) where !Self.known.contains(key):
+      throw UnknownMember(name: key)
+    case (.document, .value(let key?, let value)): try Self.add(value, key, to: &members)
+    case (.bundles, .begin):
+      bundle = Bundle()
+      place = .bundle
+    case (.bundles, .end): place = .document
+    case (.bundle, .begin(let key?)):
+      guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
+      place = key == "set" ? .set : .remove
+    case (.bundle, .value(let key?, let value)): try process(value, key)
+    case (.bundle, .end): try endBundle()
+    case (.set, .value(let key?, let value)):
+      try countURL()
+      let old = bundle.set.updateValue(try content(value, of: key), forKey: try Self.url(key))
+      if old != nil { throw Self.twice(key) }
+    case (.remove, .value(_, let value)):
+      guard let text = value.string else { throw Problem.badRequest("\"remove\" must be an array of URLs") }
+      try countURL()
+      bundle.remove.insert(try Self.url(text))
+    case (.set, _), (.remove, _): place = .bundle
+    case (.document, _): place = .outside
+    default: throw Problem.badRequest("each bundle is an object with its name as \"bundle\"")
+    }
+  }
+
+  private mutating func countURL() throws {
+    urls += 1
+    guard urls <= Self.urlLimit else {
+      throw Problem(
+        .contentTooLarge, "too-large",
+        "a release changes at most \(Self.urlLimit) URLs; publish its bundles one after another")
+    }
+  }
+
+  private mutating func process(_ value: JSONValue, _ key: String) throws {
+    switch key {
+    case "set" where !value.isNull: throw Problem.badRequest("\"set\" must be an object of URLs")
+    case "remove" where !value.isNull: throw Problem.badRequest("\"remove\" must be an array of URLs")
+    case "set", "remove":
+      guard bundle.seen.insert(key).inserted else { throw Self.twice(key) }
+    case _ where !Self.bundleMembers.contains(key): throw UnknownMember(name: key)
+    case "bundle":
+      // Checked as early as possible: nothing more is received for a bundle that the token may not change.
+      if let text = value.string { try context.caller.check(bundle: BundleName(text)) }
+      fallthrough
+    default: try Self.add(value, key, to: &bundle.members)
+    }
+  }
+
+  private mutating func endBundle() throws {
+    let members = try JSONValue.object(bundle.members).decode(BundleMembers.self)
+    guard let name = members.bundle else {
+      throw Problem.badRequest("each bundle has its name as \"bundle\"")
+    }
+    let change: BundleChange.Change =
+      members.unpublish == true
+      ? .unpublish : .update(base: try members.version(), set: bundle.set, remove: bundle.remove)
+    bundles?.append(BundleChange(try BundleName(name), change))
+    bundle = Bundle()
+    place = .bundles
+  }
+
+  /// The members of a bundle other than its URLs.
+  private struct BundleMembers: Decodable {
+    let bundle: String?
+    let base: String?
+    let unpublish: Bool?
+
+    func version() throws(Problem) -> ManifestVersion {
+      guard let base else { return .none }
+      guard let version = ManifestVersion(text: base) else {
+        throw .badRequest("\"base\" must be a version: a decimal number as a string")
+      }
+      return version
+    }
+  }
+
+  private static func add(_ value: JSONValue, _ key: String, to object: inout JSONObject) throws {
+    guard object[key] == nil else { throw twice(key) }
+    guard object.count < memberLimit else {
+      throw Problem.badRequest("an object of the body has more than \(memberLimit) members")
+    }
+    object[key] = value
+  }
+
+  /// URLs must be in stored form: a second spelling would be a second resource.
+  private static func url(_ text: String) throws -> ResourceURL {
+    do {
+      let url = try ResourceURL(text)
+      guard url.text == text else { throw Problem.badRequest("\(text) must be written as \(url.text)") }
+      return url
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw Problem.badRequest("\(error)")
+    }
+  }
+
+  private mutating func type(_ text: String) -> ContentType? {
+    if let known = types[text] { return known }
+    guard let type = ContentType(text) else { return nil }
+    if types.count < Self.maxTypes { types[text] = type }
+    return type
+  }
+
+  private mutating func content(_ value: JSONValue, of url: String) throws -> ResourceContent {
+    let content: ResourceContent
+    do {
+      if let unknown = value.object?.members.first(where: { !ResourceContent.members.contains($0.key) }) {
+        throw UnknownMember(name: unknown.key)
+      }
+      if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
+      content = try ResourceContent(json: value) { type($0) }
+    } catch let error as UnknownMember {
+      let name = String(error.name.prefix(64)).debugDescription
+      throw Problem.badRequest("\(url): \(name) is not a member of an entry; nothing was done; leave it out")
+    } catch {
+      throw Problem.badRequest("\(url): \(error)")
+    }
+    let largest = context.api.largestUpload
+    guard content.size <= largest else {
+      throw Problem(
+        .unprocessableContent, "too-large",
+        "\(url): \(content.size) bytes; this origin accepts at most \(largest) bytes per file (serve --max-upload)"
+      )
+    }
+    return content
+  }
+
+  static var noBundles: Problem {
+    .badRequest("\"bundles\" must be an array of changes, one for each bundle")
+  }
+
+  private static func twice(_ key: String) -> Problem {
+    .badRequest("the body is not the expected JSON: \(JSONError.duplicateKey(key))")
+  }
+}

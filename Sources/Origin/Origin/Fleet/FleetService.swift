@@ -1,0 +1,79 @@
+import HTTP
+import Manifests
+import OriginAPI
+import Store
+import System
+import Values
+
+/// Answers what a console polls every few seconds: all channels and their problems. It is computed once for all requests
+/// within a second, unless an act comes in between.
+final class FleetService: Sendable {
+  private let store: Store
+  private let adoption: AdoptionService
+  private let backlog: Backlog
+  private let staged: StagedReleases
+  private let cached = Locked<CachedState?>(nil)
+
+  private struct CachedState {
+    let state: FleetState
+    /// In monotonic nanoseconds.
+    let at: UInt64
+    /// The newest row of the audit trail at that time.
+    let row: Int64
+    /// The answers to tokens, by their limits.
+    var answers: [Limits: [UInt8]] = [:]
+  }
+
+  private struct Limits: Hashable {
+    let app: AppName?
+    let channel: ChannelName?
+    let isUnlimited: Bool
+  }
+
+  private static let lifetime: UInt64 = 1_000_000_000
+
+  init(store: Store, adoption: AdoptionService, backlog: Backlog, staged: StagedReleases) {
+    self.store = store
+    self.adoption = adoption
+    self.backlog = backlog
+    self.staged = staged
+  }
+
+  /// Returns the overview of what a token may read.
+  func overview(for caller: AccessToken) throws(StoreError) -> Response {
+    let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
+    let body = try cached.withLock { (cached) throws(StoreError) -> [UInt8] in
+      let (now, row) = (Clock.monotonicNanoseconds(), try store.auditHead().row)
+      var current: CachedState
+      if let known = cached, now - known.at < Self.lifetime, known.row == row {
+        current = known
+      } else {
+        current = CachedState(state: try state(), at: now, row: row)
+      }
+      if let body = current.answers[limits] { return body }
+      let overview = current.state.overview(
+        disk: caller.isUnlimited, where: { caller.allows(.read, app: $0, channel: $1) })
+      let body = JSONValue(encoding: overview).canonical
+      current.answers[limits] = body
+      cached = current
+      return body
+    }
+    return Response.json(rendered: body)
+  }
+
+  private func state() throws(StoreError) -> FleetState {
+    // Not read from the database: its last hour spans up to two, and it lacks what came since the last flush.
+    let recent = adoption.recentPolls(minutes: FleetState.minutes)
+    let damaged = try store.damagedBlobs()
+    var progress: [Int64: Int] = [:]
+    let health = try store.channelHealth()
+    for channel in health {
+      progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
+    }
+    return FleetState(
+      origin: try store.originID(), health: health, recent: recent,
+      damaged: try store.damagedURLs(of: damaged),
+      mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
+      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(), now: store.now)
+  }
+}

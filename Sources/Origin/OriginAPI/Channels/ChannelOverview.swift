@@ -1,0 +1,182 @@
+import Manifests
+import System
+import Values
+
+/// `GET /apps/{app}/channels/{channel}`: what a channel holds now, and its state.
+package struct ChannelOverview: Codable, Sendable {
+  package let app: AppName
+  package let channel: ChannelName
+  /// The newest release that all devices follow, or 0 if there is none yet. A candidate is in `rollout`.
+  package let version: ManifestVersion
+  /// When that release was made, and the SHA-256 of its canonical resourcemap.
+  @OrNull package var at: Moment?
+  @OrNull package var digest: SHA256?
+  package let resources: Int64
+  package let bytes: Int64
+  package let bundles: [Bundle]
+  /// The base URL from which devices download.
+  package let publicURL: BaseURL
+  /// Whether polls that name no app are answered by this one.
+  package let isDefaultApp: Bool
+  /// Nil if the channel takes releases.
+  @OrNull package var freeze: FreezeInfo?
+  /// The freezes by calendar that aren't over, in the order of their beginnings; absent if there are none.
+  package var plannedFreezes: [FreezeInfo]?
+  /// The hosts whose URLs a release may name; nil means all.
+  @OrNull package var hosts: [String]?
+  /// The seconds that devices are asked to wait between polls; nil if they aren't asked.
+  @OrNull package var interval: Int?
+  /// How many of every 10,000 report batches devices are asked to send; nil means all.
+  @OrNull package var reports: Int?
+  /// The newest version made by a rollback, or nil if there is none.
+  @OrNull package var rollback: ManifestVersion?
+  @OrNull package var policy: DocumentAnswer?
+  @OrNull package var prefetch: DocumentVersion?
+  /// Nil if the origin makes no deltas.
+  @OrNull package var deltas: DeltaProgress?
+  /// Identifies this origin's data, as opposed to any other origin's that has answered at the same address.
+  package let origin: String
+  /// Blobs of any channel that the origin has lost; whoever has their bytes should send them again.
+  package let damaged: [SHA256]
+  /// The channel's URLs that are affected.
+  package let damagedURLs: [DamagedURL]
+  package let scrub: Scrub
+  /// Whether the space that the origin reserves for a full disk is used up; nil from an older origin.
+  @OrNull package var isDiskFull: Bool?
+  /// Releases that wait until their files can be pushed, oldest first; nil from an older origin.
+  @OrNull package var staged: [StagedRelease]?
+  /// The open rollout; nil if none is, or from an older origin.
+  @OrNull package var rollout: RolloutInfo?
+  /// The scheduled acts that wait, then those that failed or were missed in the last 7 days; absent if there are none.
+  package var scheduled: [ScheduledInfo]?
+
+  /// A bundle that is live in the channel.
+  package struct Bundle: Codable, Hashable, Sendable {
+    package let name: BundleName
+    /// The version of the channel in which the bundle last changed.
+    package let version: ManifestVersion
+    package let resources: Int64
+    package let bytes: Int64
+
+    package init(name: BundleName, version: ManifestVersion, resources: Int, bytes: Int64) {
+      self.name = name
+      self.version = version
+      self.resources = Int64(resources)
+      self.bytes = bytes
+    }
+  }
+
+  /// The progress of the deltas from older versions.
+  package struct DeltaProgress: Codable, Sendable {
+    /// The version that they lead to.
+    package let version: ManifestVersion
+    /// The number of older versions from which deltas are still to be made; nil while that is being worked out.
+    @OrNull package var pending: Int64?
+    /// For the next older version.
+    package let filesDone: Int
+    package let files: Int
+    /// How many of the pending ones failed and wait for another attempt; nil from an older origin.
+    @OrNull package var failing: Int64?
+    /// Why the newest of these failed.
+    @OrNull package var fault: String?
+
+    package init(
+      version: ManifestVersion, pending: Int?, filesDone: Int, files: Int, failing: Int = 0,
+      fault: String? = nil
+    ) {
+      self.version = version
+      self.filesDone = filesDone
+      self.files = files
+      self.pending = pending.map { Int64($0) }
+      self.failing = Int64(failing)
+      self.fault = fault
+    }
+
+    /// Whether all that is left failed, so that its end is unknown.
+    package var isStuck: Bool {
+      guard let pending, let failing else { return false }
+      return failing > 0 && failing >= pending
+    }
+  }
+
+  /// A release that isn't visible yet, because its files could not be pushed to where devices download.
+  package struct StagedRelease: Codable, Hashable, Sendable {
+    /// Who made it, and when.
+    package let author: String
+    package let at: Moment
+    /// The bundles that it changes; nil means all.
+    @OrNull package var bundles: [String]?
+    /// How often it was tried, and why it failed the last time.
+    package let attempts: Int
+    package let reason: String
+
+    package init(author: String, at: Moment, bundles: [String]?, attempts: Int, reason: String) {
+      self.author = author
+      self.at = at
+      self.attempts = attempts
+      self.reason = reason
+      self.bundles = bundles
+    }
+  }
+
+  /// A live URL whose bytes are damaged or gone.
+  package struct DamagedURL: Codable, Sendable {
+    package let bundle: String
+    package let sha256: SHA256
+    package let url: String
+
+    package init(bundle: String, sha256: SHA256, url: String) {
+      self.bundle = bundle
+      self.sha256 = sha256
+      self.url = url
+    }
+  }
+
+  /// What the scrub has read back.
+  package struct Scrub: Codable, Sendable {
+    package let files: Int64
+    package let bytes: Int64
+    /// When the file that has waited longest was read; nil until all files have been read once.
+    @OrNull package var oldest: Moment?
+
+    package init(files: Int64, bytes: Int64, oldest: Moment?) {
+      self.files = files
+      self.bytes = bytes
+      self.oldest = oldest
+    }
+  }
+
+  package init(
+    _ summary: ChannelSummary, digest: SHA256?, bundles: [Bundle], isDefaultApp: Bool, origin: String,
+    damaged: [SHA256], damagedURLs: [DamagedURL], scrub: Scrub, deltas: DeltaProgress?, interval: Int?,
+    reports: Int?, rollback: ManifestVersion?, policy: DocumentAnswer?, prefetch: DocumentVersion?,
+    isDiskFull: Bool, staged: [StagedRelease], rollout: RolloutInfo? = nil
+  ) {
+    app = summary.app
+    channel = summary.channel
+    version = summary.version
+    resources = summary.resources
+    bytes = summary.bytes
+    publicURL = summary.publicURL
+    self.bundles = bundles
+    self.isDefaultApp = isDefaultApp
+    self.origin = origin
+    self.damaged = damaged
+    self.damagedURLs = damagedURLs
+    self.scrub = scrub
+    at = summary.at
+    freeze = summary.freeze
+    plannedFreezes = summary.plannedFreezes
+    hosts = summary.hosts
+    self.digest = digest
+    self.deltas = deltas
+    self.interval = interval
+    self.reports = reports
+    self.rollback = rollback
+    self.policy = policy
+    self.prefetch = prefetch
+    self.isDiskFull = isDiskFull
+    self.staged = staged
+    self.rollout = rollout
+  }
+}

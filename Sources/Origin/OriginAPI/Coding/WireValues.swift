@@ -1,0 +1,158 @@
+import Manifests
+import System
+import Values
+
+/// A value that the API's JSON represents as a string in a format of its own.
+package protocol StringCodable: Codable {
+  /// Nil if `text` isn't in the format.
+  init?(wire text: String)
+  var wireText: String { get }
+}
+
+extension StringCodable {
+  package init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let value = Self(wire: text) else {
+      throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+    }
+    self = value
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(wireText)
+  }
+}
+
+extension ManifestVersion: StringCodable {
+  package init?(wire text: String) { self.init(text: text) }
+  package var wireText: String { text }
+}
+
+extension SHA256: StringCodable {
+  package init?(wire text: String) { self.init(hex: text) }
+  package var wireText: String { hex }
+}
+
+extension MD5: StringCodable {
+  package init?(wire text: String) { self.init(hex: text) }
+  package var wireText: String { hex }
+}
+
+extension AppName: StringCodable {
+  package init?(wire text: String) {
+    guard let name = try? AppName(text) else { return nil }
+    self = name
+  }
+  package var wireText: String { text }
+}
+
+extension ChannelName: StringCodable {
+  package init?(wire text: String) {
+    guard let name = try? ChannelName(text) else { return nil }
+    self = name
+  }
+  package var wireText: String { text }
+}
+
+extension BundleName: StringCodable {
+  package init?(wire text: String) {
+    guard let name = try? BundleName(text) else { return nil }
+    self = name
+  }
+  package var wireText: String { text }
+}
+
+extension BaseURL: StringCodable {
+  package init?(wire text: String) {
+    guard let url = try? BaseURL(text) else { return nil }
+    self = url
+  }
+  package var wireText: String { text }
+}
+
+extension ContentType: StringCodable {
+  package init?(wire text: String) { self.init(text) }
+  package var wireText: String { text }
+}
+
+extension ResourceContent: Codable {
+  package init(from decoder: any Decoder) throws {
+    try self.init(json: decoder.singleValueContainer().decode(JSONValue.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(json)
+  }
+}
+
+extension EntryHeaders: Codable {
+  package init(from decoder: any Decoder) throws {
+    try self.init(known: decoder.singleValueContainer().decode(JSONValue.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(json)
+  }
+}
+
+/// A moment as the API writes it: RFC 3339, UTC, to the millisecond, `2026-11-20T15:17:27.000Z`.
+package struct Moment: StringCodable, Hashable, Comparable, Sendable {
+  /// Milliseconds since 1970.
+  package let milliseconds: Int64
+
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  package init?(wire text: String) {
+    guard let milliseconds = Timestamp.parse(text) else { return nil }
+    self.milliseconds = milliseconds
+  }
+
+  package var wireText: String { Timestamp.text(milliseconds) }
+
+  package static func < (a: Moment, b: Moment) -> Bool { a.milliseconds < b.milliseconds }
+}
+
+// Only this module's coders are used, and they keep such a part as it is.
+extension JSONValue: Codable {
+  package init(from decoder: any Decoder) throws {
+    self = try decoder.singleValueContainer().decode(JSONValue.self)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(self)
+  }
+}
+
+/// A member that is always written, as `null` if it has no value, so that clients can count on the key. It may be absent
+/// when read.
+@propertyWrapper
+package struct OrNull<Wrapped: Codable>: Codable {
+  package var wrappedValue: Wrapped?
+
+  package init(wrappedValue: Wrapped?) { self.wrappedValue = wrappedValue }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    wrappedValue = container.decodeNil() ? nil : try container.decode(Wrapped.self)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}
+
+extension OrNull: Sendable where Wrapped: Sendable {}
+extension OrNull: Equatable where Wrapped: Equatable {}
+extension OrNull: Hashable where Wrapped: Hashable {}
+
+extension KeyedDecodingContainer {
+  /// Called by a derived `init(from:)` for an `@OrNull` member.
+  package func decode<Wrapped>(_ type: OrNull<Wrapped>.Type, forKey key: Key) throws -> OrNull<Wrapped> {
+    try decodeIfPresent(type, forKey: key) ?? OrNull(wrappedValue: nil)
+  }
+}

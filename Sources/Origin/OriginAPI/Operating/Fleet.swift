@@ -1,0 +1,201 @@
+import Manifests
+
+/// `GET /overview`: every channel that the token may read, and what needs attention.
+package struct FleetOverview: Codable, Sendable {
+  /// The origin's id.
+  package let origin: String
+  /// The most serious first.
+  package let problems: [Problem]
+  package let channels: [Channel]
+  /// Nil if the token is limited to an app or channel.
+  @OrNull package var disk: DiskState?
+
+  package init(origin: String, problems: [Problem], channels: [Channel], disk: DiskState?) {
+    self.origin = origin
+    self.problems = problems
+    self.channels = channels
+    self.disk = disk
+  }
+
+  /// Something that needs attention.
+  package struct Problem: Codable, Hashable, Sendable {
+    /// `killed`, `damaged`, `failing`, `staged`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, `webhook`, or a code that
+    /// only a newer origin knows.
+    package let code: String
+    /// `error` if devices or releases are affected now, `warning` if they may be.
+    package let severity: String
+    /// The channel concerned, or nil for the origin.
+    @OrNull package var app: AppName?
+    @OrNull package var channel: ChannelName?
+    /// A sentence.
+    package let detail: String
+
+    package init(
+      _ code: String, _ severity: String, _ app: AppName? = nil, _ channel: ChannelName? = nil, detail: String
+    ) {
+      self.code = code
+      self.severity = severity
+      self.detail = detail
+      self.app = app
+      self.channel = channel
+    }
+  }
+
+  /// A one-line summary of a channel.
+  package struct Channel: Codable, Sendable {
+    package let app: AppName
+    package let channel: ChannelName
+    /// The newest release, or 0 if there is none yet; when it was made, and by whom.
+    package let version: ManifestVersion
+    @OrNull package var at: Moment?
+    @OrNull package var author: String?
+    package let resources: Int64
+    package let bytes: Int64
+    /// Nil if the channel takes releases.
+    @OrNull package var freeze: FreezeInfo?
+    /// Nil if devices answer pages from their files.
+    @OrNull package var kill: KillSwitch?
+    /// The number of bypass patterns.
+    package let bypasses: Int
+    package let adoption: Share
+    /// In the current clock hour and the one before, and in the last 24 clock hours.
+    package let failures: Failures
+    /// The copy that is furthest behind; nil if no mirror has the channel.
+    @OrNull package var mirror: Mirror?
+    /// The number of live URLs whose bytes are damaged or gone.
+    package let damaged: Int
+    /// The number of older versions from which deltas are still to be made; nil if not known.
+    @OrNull package var deltasPending: Int64?
+    /// The open rollout; nil if none is, and from older origins.
+    package var rollout: RolloutInfo?
+    /// What is to happen by itself; nil if nothing is, and from older origins.
+    package var planned: Planned?
+
+    package init(
+      _ summary: ChannelSummary, author: String?, kill: KillSwitch?, bypasses: Int, adoption: Share,
+      failures: Failures, mirror: Mirror?, damaged: Int, deltasPending: Int?,
+      rollout: RolloutInfo? = nil
+    ) {
+      self.rollout = rollout
+      app = summary.app
+      channel = summary.channel
+      version = summary.version
+      resources = summary.resources
+      bytes = summary.bytes
+      self.bypasses = bypasses
+      self.adoption = adoption
+      self.failures = failures
+      self.damaged = damaged
+      at = summary.at
+      freeze = summary.freeze
+      self.author = author
+      self.kill = kill
+      self.mirror = mirror
+      self.deltasPending = deltasPending.map { Int64($0) }
+    }
+  }
+
+  /// What is to happen in a channel by itself, and what of it didn't.
+  package struct Planned: Codable, Hashable, Sendable {
+    /// The scheduled acts that wait.
+    package let acts: Int64
+    /// When the first of them is due; nil if none waits.
+    @OrNull package var next: Moment?
+    /// The freezes by calendar that haven't begun.
+    package let freezes: Int64
+    /// The scheduled acts that failed or were missed in the last 7 days.
+    package let failed: Int64
+
+    /// Creates a summary; nil if there is nothing to tell.
+    package init?(acts: Int, next: Moment?, freezes: Int, failed: Int) {
+      if acts == 0, freezes == 0, failed == 0 { return nil }
+      self.acts = Int64(acts)
+      self.freezes = Int64(freezes)
+      self.failed = Int64(failed)
+      self.next = next
+    }
+  }
+
+  /// An active kill switch: devices are told to use only the network.
+  package struct KillSwitch: Codable, Hashable, Sendable {
+    package let author: String
+    package let at: Moment
+    package let reason: String
+    /// When it expires by itself; nil means never.
+    @OrNull package var until: Moment?
+
+    package init(author: String, at: Moment, reason: String, until: Moment?) {
+      self.author = author
+      self.at = at
+      self.reason = reason
+      self.until = until
+    }
+  }
+
+  /// The number of polls in the last minutes, and how many of them reported the newest version.
+  package struct Share: Codable, Hashable, Sendable {
+    package let minutes: Int
+    package let polls: Int64
+    package let newest: Int64
+
+    package init(minutes: Int, polls: Int, newest: Int) {
+      self.minutes = minutes
+      self.polls = Int64(polls)
+      self.newest = Int64(newest)
+    }
+  }
+
+  /// The number of failures that devices reported.
+  package struct Failures: Codable, Hashable, Sendable {
+    package let hour: Int64
+    package let day: Int64
+
+    package init(hour: Int, day: Int) {
+      self.hour = Int64(hour)
+      self.day = Int64(day)
+    }
+  }
+
+  /// What a static copy has of a channel.
+  package struct Mirror: Codable, Hashable, Sendable {
+    package let name: String
+    package let version: ManifestVersion
+    /// When the mirror last ran.
+    package let at: Moment
+
+    package init(name: String, version: ManifestVersion, at: Moment) {
+      self.name = name
+      self.version = version
+      self.at = at
+    }
+  }
+}
+
+/// The disk under the data folder at one moment, in bytes.
+package struct DiskState: Codable, Hashable, Sendable {
+  package let at: Moment
+  /// The size of the file system.
+  package let size: Int64
+  /// The space available to the server.
+  package let available: Int64
+  /// The size of the files that releases name, and of those derived from them.
+  package let stored: Int64
+
+  package init(at: Moment, size: Int64, available: Int64, stored: Int64) {
+    self.at = at
+    self.size = size
+    self.available = available
+    self.stored = stored
+  }
+}
+
+/// `GET /disk?hours=N`: the disk now and in the preceding hours, oldest first.
+package struct DiskAnswer: Codable, Sendable {
+  package let now: DiskState
+  package let hours: [DiskState]
+
+  package init(now: DiskState, hours: [DiskState]) {
+    self.now = now
+    self.hours = hours
+  }
+}

@@ -1,0 +1,77 @@
+import Manifests
+
+/// `POST /tokens`: a token to create.
+package struct TokenRequest: Codable, Sendable {
+  /// The owner's name, 1 to 128 bytes.
+  package var name: String?
+  /// `read`, `publish` or `admin`.
+  package var scope: String?
+  /// What it is limited to; nil means every app, every channel of the app, every bundle.
+  package var app: String?
+  package var channel: String?
+  /// With `*` and `?` as wildcards.
+  package var bundles: String?
+  /// Hosts whose URLs may be published: names, or `*.` followed by one; nil means all.
+  package var hosts: [String]?
+  /// Seconds until it expires; nil means never.
+  package var expiresIn: Int64?
+  /// The SHA-256 of a secret made by the client, in hexadecimal; nil if the origin is to make the secret.
+  package var secretHash: String?
+
+  package init(name: String, scope: String) {
+    self.name = name
+    self.scope = scope
+  }
+}
+
+/// A token that was created.
+package struct TokenAnswer: Codable, Sendable {
+  package let id: String
+  /// The secret, if the origin made it: it is never shown again.
+  package var token: String?
+
+  package init(id: String, token: String? = nil) {
+    self.id = id
+    self.token = token
+  }
+}
+
+/// A token as shown to admins: everything but its secret.
+package struct TokenInfo: Codable, Hashable, Sendable {
+  package let id: String
+  package let name: String
+  package let scope: String
+  /// What it is limited to.
+  @OrNull package var app: AppName?
+  @OrNull package var channel: ChannelName?
+  @OrNull package var bundles: String?
+  @OrNull package var hosts: [String]?
+  @OrNull package var createdAt: Moment?
+  @OrNull package var expiresAt: Moment?
+  @OrNull package var lastUsedAt: Moment?
+  @OrNull package var revokedAt: Moment?
+
+  package init(
+    id: String, name: String, scope: String, app: AppName?, channel: ChannelName?, bundles: String?,
+    hosts: [String]?, createdAt: Moment?, expiresAt: Moment?, lastUsedAt: Moment?, revokedAt: Moment?
+  ) {
+    self.id = id
+    self.name = name
+    self.scope = scope
+    self.app = app
+    self.channel = channel
+    self.bundles = bundles
+    self.hosts = hosts
+    self.createdAt = createdAt
+    self.expiresAt = expiresAt
+    self.lastUsedAt = lastUsedAt
+    self.revokedAt = revokedAt
+  }
+}
+
+/// `GET /tokens`: all tokens ever created.
+package struct TokenList: Codable, Sendable {
+  package let tokens: [TokenInfo]
+
+  package init(tokens: [TokenInfo]) { self.tokens = tokens }
+}

@@ -1,0 +1,180 @@
+import Manifests
+import System
+import Values
+
+extension Store {
+  /// Calls `body` with each URL of a kept version, in order, and its entry; version 0 has none.
+  /// - Throws: `unknownVersion`.
+  package func eachEntry(
+    of channel: ChannelInfo, at version: ManifestVersion, _ body: (ResourceURL, Entry) -> Void
+  ) throws(StoreError) {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        body(url, try row.entry(url, in: channel))
+      }
+    }
+  }
+
+  /// The manifest of a kept version, sorted by URL; that of version 0 is empty.
+  /// - Throws: `unknownVersion`.
+  package func manifest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, entry: Entry)]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      var items: [(url: ResourceURL, entry: Entry)] = []
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        items.append((url, try row.entry(url, in: channel)))
+      }
+      return items
+    }
+  }
+
+  /// The URLs of a kept version with their contents, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
+    -> ContentTable
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      var table = ContentTable()
+      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+        table.append(url, row.content)
+      }
+      return table
+    }
+  }
+
+  /// The changes from the manifest of one kept version to that of another, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func changes(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> [EntryChange]
+  {
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      EntryChange(
+        url: url, entry: try row.now()?.entry(url, in: channel), old: try row.was()?.content.headers)
+    }
+  }
+
+  /// The changes between two kept versions, with the contents of both, sorted by URL.
+  /// - Throws: `unknownVersion`.
+  package func diff(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
+    -> [ContentChange]
+  {
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      ContentChange(url: url, was: try row.was()?.content, now: try row.now()?.content)
+    }
+  }
+
+  /// The changes between two kept versions, with both entries as a pack describes them.
+  /// - Throws: `unknownVersion`.
+  package func entryChanges(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
+    throws(StoreError) -> [Manifests.EntryChange]
+  {
+    try differences(channel, from, to) { (url, row) throws(StoreError) in
+      Manifests.EntryChange(
+        url: url, old: try row.was()?.entry(url, in: channel), new: try row.now()?.entry(url, in: channel))
+    }
+  }
+
+  private func differences<Change>(
+    _ channel: ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion,
+    read: (ResourceURL, DifferenceRow) throws(StoreError) -> Change
+  ) throws(StoreError) -> [Change] {
+    try connections.reading { (db) throws(StoreError) in
+      var changes: [Change] = []
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(try read(url, row))
+      }
+      return changes
+    }
+  }
+
+  /// The SHA-256 of a kept version's canonical resourcemap, as its release recorded it; nil if it isn't kept.
+  package func digest(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256? {
+    try connections.reading { (db) throws(StoreError) in try db.digest(of: channel.id, at: version) }
+  }
+
+  /// The same digest, computed from the rows; if they differ, one of the two is wrong.
+  package func digestByQuery(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> SHA256
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      return try db.digest(of: channel, at: version, with: [])
+    }
+  }
+}
+
+/// A change of a URL's content; nil for a manifest without the URL.
+package struct ContentChange: Hashable, Sendable {
+  /// The URL.
+  package let url: ResourceURL
+  /// The old content.
+  package let was: ResourceContent?
+  /// The new content.
+  package let now: ResourceContent?
+}
+
+extension Database {
+  /// The digest that a release recorded; nil if the version isn't kept.
+  func digest(of channel: Int64, at version: ManifestVersion) throws(StoreError) -> SHA256? {
+    try value(
+      SHA256.self, "SELECT digest FROM release WHERE channel_id = ? AND version = ?", channel, version.number)
+  }
+
+  /// The digest of the resourcemap that a release results in, before its rows are written.
+  func digest(of release: PreparedRelease) throws(StoreError) -> SHA256 {
+    try digest(of: release.channel, at: release.channel.version, with: release.changes)
+  }
+
+  /// The SHA-256 of the canonical resourcemap of `version` with `changes` applied, which are sorted by URL.
+  func digest(of channel: ChannelInfo, at version: ManifestVersion, with changes: [EntryChange])
+    throws(StoreError) -> SHA256
+  {
+    var map = ResourceMapHasher()
+    var rest = changes[...]
+    try eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+      while let change = rest.first, change.url < url {
+        map.append(rest.removeFirst())
+      }
+      if rest.first?.url == url {
+        map.append(rest.removeFirst())
+      } else {
+        map.append(EntryChange(url: url, entry: try row.entry(url, in: channel), old: nil))
+      }
+    }
+    for change in rest { map.append(change) }
+    return map.finish()
+  }
+}
+
+/// Hashes a canonical resourcemap whose entries are appended in order.
+private struct ResourceMapHasher: ~Copyable {
+  private var hasher = SHA256Hasher()
+  private var pending: [UInt8] = [UInt8(ascii: "{")]
+  private var isEmpty = true
+
+  mutating func append(_ change: EntryChange) {
+    guard let entry = change.entry else { return }
+    if !isEmpty { pending.append(UInt8(ascii: ",")) }
+    isEmpty = false
+    CanonicalJSON.append(string: change.url.text, to: &pending)
+    pending.append(UInt8(ascii: ":"))
+    entry.appendCanonicalJSON(to: &pending)
+    if pending.count > 1 << 16 { flush() }
+  }
+
+  consuming func finish() -> SHA256 {
+    pending.append(UInt8(ascii: "}"))
+    flush()
+    return hasher.finish()
+  }
+
+  private mutating func flush() {
+    let bytes = pending
+    hasher.update(bytes.span.bytes)
+    pending = []
+    pending.reserveCapacity(bytes.count + 4096)
+  }
+}

@@ -1,0 +1,214 @@
+import Manifests
+import System
+import Values
+
+/// A request to change the open rollout of a channel.
+package struct RolloutInput: Sendable {
+  /// What to change.
+  package enum Change: Hashable, Sendable {
+    /// Whom it goes to; what is nil stays as it is. `.some(nil)` as the range is all apps.
+    case audience(share: Int?, groups: [String]?, app: AppVersionRange??)
+    /// Nobody new is let in.
+    case pause
+    case resume
+    /// The candidate becomes the full version.
+    case complete
+
+    /// The act's name in the audit trail.
+    var name: String {
+      switch self {
+      case .audience: "rollout.set"
+      case .pause: "rollout.pause"
+      case .resume: "rollout.resume"
+      case .complete: "rollout.complete"
+      }
+    }
+  }
+
+  /// The channel's app.
+  package let app: AppName
+  /// The channel.
+  package let channel: ChannelName
+  /// What to change.
+  package let change: Change
+  /// Who changes it.
+  package let actor: Actor
+  /// The candidate that the request is about; nil: whichever is open.
+  package var candidate: ManifestVersion?
+  /// The reason for letting more devices in although the channel is frozen.
+  package var breakGlass: String?
+
+  /// Creates a request about whichever rollout is open.
+  package init(app: AppName, channel: ChannelName, _ change: Change, by actor: Actor) {
+    self.app = app
+    self.channel = channel
+    self.change = change
+    self.actor = actor
+  }
+}
+
+/// What a request did to a rollout.
+package struct RolloutOutcome: Sendable {
+  /// The channel afterwards.
+  package let channel: ChannelInfo
+  /// The rollout before.
+  package let before: Rollout
+  /// The rollout afterwards.
+  package let after: Rollout
+  /// The row of the audit trail; nil if nothing was changed.
+  package let receipt: AuditHead?
+  /// The channel's other documents, if the act changed them.
+  package var extras: ChannelExtras?
+
+  /// Whether anything was changed.
+  package var isChanged: Bool { receipt != nil }
+}
+
+extension Store {
+  /// The newest rollouts of a channel, newest first; the first one may be open.
+  package func rollouts(of channel: ChannelInfo, limit: Int = 50) throws(StoreError) -> [Rollout] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.rollouts(of: channel.id, limit: max(0, limit))
+    }
+  }
+
+  /// The rollout whose candidate a version is, or was; nil if it went to all devices at once.
+  package func rollout(of version: ManifestVersion, in channel: ChannelInfo) throws(StoreError) -> Rollout? {
+    try connections.reading { (db) throws(StoreError) in try db.rollout(of: version, in: channel.id) }
+  }
+
+  /// The bundles that hold something else in the open candidate than in the full version; none if no rollout is open.
+  package func candidateBundles(of channel: ChannelInfo) throws(StoreError) -> [BundleName] {
+    guard let rollout = channel.rollout else { return [] }
+    return try connections.reading { (db) throws(StoreError) in
+      try db.bundles(of: rollout, in: channel.id).map(\.name)
+    }
+  }
+
+  /// The bundles of a channel as most devices have them, sorted by name: beside an open rollout, those of the full version.
+  package func fullBundles(of channel: ChannelInfo) throws(StoreError) -> [BundleInfo] {
+    try connections.reading { (db) throws(StoreError) in
+      channel.rollout == nil
+        ? try db.bundles(of: channel.id)
+        : try db.bundles(of: channel.id, atFull: channel.full.version)
+    }
+  }
+
+  /// Changes the open rollout of a channel, or completes it: its candidate becomes the full version, under the same number.
+  /// - Parameters:
+  ///   - request: the change.
+  ///   - committed: called after the commit, before anything else can be written, with the channel afterwards, and
+  ///     with its other documents if they changed.
+  ///   - record: keeps the answer for retries.
+  /// - Throws: `noRollout`, `otherRollout`; `frozen`, except for a pause.
+  package func changeRollout(
+    _ request: RolloutInput, committed: (ChannelInfo, ChannelExtras?) -> Void = { _, _ in },
+    record: AnswerRecord<RolloutOutcome>? = nil
+  ) throws(StoreError) -> RolloutOutcome {
+    try connections.transaction(
+      keeping: record, now: clock(), goesFirst: request.change == .pause,
+      then: { if $0.isChanged { committed($0.channel, $0.extras) } }
+    ) { (db) throws(StoreError) in
+      let (channel, rollout) = try db.openRollout(request.app, request.channel, request.candidate)
+      let now = clock()
+      let after = request.changed(rollout, now: now)
+      guard after.audience != rollout.audience || after.isPaused != rollout.isPaused || after.state != .open
+      else {
+        return RolloutOutcome(channel: channel, before: rollout, after: rollout, receipt: nil)
+      }
+      if request.change != .pause, request.breakGlass == nil,
+        let freeze = try db.freeze(of: channel.id, at: now)
+      {
+        throw .frozen(channel.app, channel.name, freeze)
+      }
+      if request.change == .complete {
+        let completed = try db.complete(
+          channel, by: request.actor, breakGlass: request.breakGlass, now: now)
+        return RolloutOutcome(
+          channel: completed.channel, before: rollout, after: completed.change.ended ?? after,
+          receipt: completed.receipt, extras: completed.extras)
+      }
+      try db.update(after, of: channel.id)
+      let receipt = try db.audit(
+        AuditEvent(
+          request.change.name, app: channel.app, channel: channel.name,
+          parameters: ["breakGlass": request.breakGlass.map { .string($0) } ?? .null],
+          result: ["is": after.terms, "version": .string(rollout.candidate.text), "was": rollout.terms]),
+        by: request.actor, now: now)
+      return RolloutOutcome(channel: channel.with(after), before: rollout, after: after, receipt: receipt)
+    }
+  }
+
+  /// Halts the open rollout of a channel: the content of the full version is released again, as a rollback, so that those who have
+  /// the candidate go back. A freeze doesn't keep it.
+  /// - Parameters:
+  ///   - candidate: the candidate that it is about; nil: whichever is open.
+  ///   - actor: who halts it.
+  ///   - reason: why.
+  ///   - digest: as in `commit`.
+  ///   - committed: as in `commit`.
+  ///   - record: keeps the answer for retries.
+  /// - Throws: `noRollout`, `otherRollout`.
+  package func haltRollout(
+    _ app: AppName, _ name: ChannelName, _ candidate: ManifestVersion?, by actor: Actor, reason: String,
+    digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
+    committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
+  ) throws(StoreError) -> ReleaseOutcome {
+    try connections.transaction(
+      keeping: record, now: clock(), goesFirst: true, then: { committed($0) }
+    ) { (db) throws(StoreError) in
+      let (channel, rollout) = try db.openRollout(app, name, candidate)
+      let bundles = try db.bundles(of: rollout, in: channel.id)
+      var input = ReleaseInput(
+        app: app, channel: name, author: actor.name, message: reason,
+        bundles: bundles.map { BundleChange($0.name, .update(base: rollout.full, set: [:], remove: [])) })
+      input.address = actor.address
+      input.source = ReleaseSource(channel: channel, version: rollout.full, bundle: nil)
+      input.act = .halt
+      return try write(try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
+    }
+  }
+}
+
+extension Database {
+  /// A channel and its open rollout.
+  /// - Throws: `noRollout`; `otherRollout` if it isn't that of the wanted candidate.
+  fileprivate func openRollout(_ app: AppName, _ name: ChannelName, _ wanted: ManifestVersion?)
+    throws(StoreError) -> (ChannelInfo, Rollout)
+  {
+    let channel = try required(app, name)
+    guard let rollout = channel.rollout else {
+      throw .noRollout(app, name, last: try rollouts(of: channel.id, limit: 1).first)
+    }
+    if let wanted, wanted != rollout.candidate {
+      throw .otherRollout(wanted: wanted, known: try self.rollout(of: wanted, in: channel.id), open: rollout)
+    }
+    return (channel, rollout)
+  }
+}
+
+extension RolloutInput {
+  /// The rollout as it is to be.
+  fileprivate func changed(_ rollout: Rollout, now: Int64) -> Rollout {
+    switch change {
+    case .audience(let share, let groups, let app):
+      let before = rollout.audience
+      let audience = RolloutAudience(
+        share: share ?? before.share, groups: groups ?? before.groups, app: app ?? before.app)
+      return rollout.with(audience: audience, at: now, by: actor.name)
+    case .pause: return rollout.with(isPaused: true, at: now, by: actor.name)
+    case .resume: return rollout.with(isPaused: false, at: now, by: actor.name)
+    case .complete: return rollout.with(state: .completed, at: now, by: actor.name)
+    }
+  }
+}
+
+extension Rollout {
+  /// The rule and its pause, for the audit trail.
+  fileprivate var terms: JSONValue {
+    [
+      "app": audience.app.map { .string($0.text) } ?? .null, "groups": .strings(audience.groups),
+      "paused": .bool(isPaused), "share": .integer(audience.share),
+    ]
+  }
+}

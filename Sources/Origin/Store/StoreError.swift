@@ -1,0 +1,222 @@
+import Archive
+import CSQLite
+import Manifests
+import System
+import Values
+
+/// Why the store couldn't or wouldn't do what it was asked; `description` says it to people.
+package enum StoreError: Error, Sendable {
+  // The data folder and its database.
+  /// Thrown when another process holds the folder; with that process's id if it wrote one.
+  case inUse(path: String, process: Int32?)
+  /// Thrown when the folder doesn't exist and isn't to be created.
+  case noDataFolder(path: String)
+  /// Thrown when the data folder was replaced, or taken by another process, while this one had it.
+  case lostFolder(path: String)
+  /// Thrown when the folder has published files but no database.
+  case lostDatabase(path: String)
+  /// Thrown when the database belongs to another program.
+  case foreignDatabase
+  /// Thrown when the database has a migration that this program doesn't know.
+  case newerDatabase(migration: String)
+  /// Thrown when a program that may not change the database finds migrations missing.
+  case olderDatabase
+  /// Thrown when an applied migration differs from this program's.
+  case alteredMigration(name: String)
+  /// Thrown when a row holds a value that the store never writes.
+  case corruptRow(String)
+  /// Thrown when a copy of the database fails SQLite's checks or doesn't match its own releases; with the findings.
+  case damagedDatabase(path: String, [String])
+  case database(SQLiteError)
+  /// Thrown when a read was broken off, because nobody wants its result any more (`Cancellation`).
+  case cancelled
+  case system(SystemError)
+  /// Thrown when the disk or a quota is full; nothing partial is left behind.
+  case diskFull(String)
+
+  // Blobs.
+  /// Thrown when the bytes that arrived aren't the announced ones.
+  case digestMismatch(announced: BlobClaim, received: FileDigest)
+  /// Thrown when no bytes are stored under this digest.
+  case unknownBlob(SHA256)
+  /// Thrown when the stored bytes have another digest. The file was moved to quarantine, and can be sent again.
+  case corruptBlob(SHA256)
+
+  // Releases.
+  case unknownApp(AppName)
+  case unknownChannel(AppName, ChannelName)
+  case unknownBundle(BundleName)
+  /// Thrown when another app's name differs only in case.
+  case appNameTaken(AppName, by: AppName)
+  /// Thrown when a release was planned against a version of the bundle that is no longer kept.
+  case unknownBase(BundleName, base: ManifestVersion)
+  /// Thrown when a bundle changed after the version that the request allows.
+  case changedSince(BundleName, limit: ManifestVersion, release: ReleaseStamp)
+  /// Thrown when the channel's newest version isn't the one that the request says it replaces.
+  case otherVersion(planned: ManifestVersion, newest: ManifestVersion)
+  case urlConflicts([URLConflict])
+  case duplicateURLs([URLDuplicate])
+  /// Thrown when an act names URLs on hosts that its channel or its token doesn't allow.
+  case foreignHosts(ForeignURLs)
+  /// Thrown when bytes that the release names aren't stored; the publisher sends them and tries again.
+  case missingBlobs([SHA256])
+  /// Thrown when bytes that were purged are sent or released again.
+  case purged([Purge])
+  case notPurged(SHA256)
+  /// Thrown when bytes to be purged were released once more meanwhile.
+  case stillLive(SHA256)
+  /// Thrown when the place of pushed files can't be looked through for purged bytes.
+  case unseenPlace(place: String, reason: String)
+  /// Thrown when nothing stored has this URL or digest.
+  case unknownContent(String)
+  /// Thrown when a URL has had several contents.
+  case severalContents(String, [URLContent])
+  /// Thrown when a request's MD5 or size of a blob differs from the stored bytes.
+  case contentMismatch(url: ResourceURL, claimed: FileDigest, stored: FileDigest)
+  /// Thrown when a request names one bundle twice, or none.
+  case badRequest(ReleaseInput.Fault)
+  case unknownVersion(ManifestVersion)
+  /// Thrown when a version is above the newest one.
+  case noVersion(ManifestVersion, newest: ManifestVersion)
+  /// Thrown when a time is before the oldest release that is kept.
+  case unknownMoment(oldestKept: ManifestVersion)
+  /// Thrown when the document version of a time is older than the oldest one that is kept.
+  case unknownDocument(ChannelDocument, oldestKept: Int64)
+  /// Thrown when there are fewer distinct earlier states to go back to; names the bundle if there is only one.
+  case tooManySteps(Int, kept: Int, of: BundleName? = nil)
+  /// Thrown when the steps lead to this version, in which the bundle, or the whole channel, has no files.
+  case nothingLeft(ManifestVersion, BundleName?)
+
+  // Channels.
+  /// Thrown when a channel accepts no releases.
+  case frozen(AppName, ChannelName, ChannelFreeze)
+  /// A channel has no such scheduled act.
+  case unknownSchedule(AppName, ChannelName, Int64)
+  /// A scheduled act doesn't wait any more.
+  case scheduleOver(ScheduledAct)
+  /// A channel has as many scheduled acts as may wait.
+  case tooManySchedules(AppName, ChannelName)
+  /// A freeze by calendar ends before it begins, or has ended; in milliseconds since 1970.
+  case freezeOver(from: Int64, to: Int64)
+  /// A channel has as many freezes by calendar as it may.
+  case tooManyFreezes(AppName, ChannelName)
+  /// A channel has no such freeze by calendar, or it is over.
+  case unknownFreeze(AppName, ChannelName, Int64)
+  case channelExists(AppName, ChannelName)
+  /// Thrown when a release is for a removed channel.
+  case channelRemoved(AppName, ChannelName)
+  /// Thrown when a channel that is to be removed still holds resources.
+  case channelHolds(AppName, ChannelName, resources: Int)
+
+  // Rollouts.
+  /// Thrown when an act isn't possible, or not wanted, while a rollout is open; with its candidate.
+  case rolloutOpen(AppName, ChannelName, ManifestVersion)
+  /// Thrown when a rollback isn't what ends an open rollout: it would give the candidate's content to all devices, or, with a
+  /// number of steps, nothing earlier is kept. With the candidate.
+  case haltInstead(AppName, ChannelName, ManifestVersion, steps: Int?)
+  /// Thrown when no rollout is open; with the last one.
+  case noRollout(AppName, ChannelName, last: Rollout?)
+  /// Thrown when the open rollout is another one than the request is about.
+  case otherRollout(wanted: ManifestVersion, known: Rollout?, open: Rollout)
+  /// Thrown when a prefetch config is to join the open rollout, and that goes to other devices.
+  case otherAudience(Rollout)
+  /// Thrown when a prefetch config is to go along with a candidate, and there is none: the release changes nothing.
+  case noCandidate(AppName, ChannelName)
+  /// Thrown when a token for some bundles would complete a rollout with a prefetch config, which is the whole channel's.
+  case wholeChannel(AppName, ChannelName, ManifestVersion)
+  /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
+  case rolloutOfFirst
+
+  // Mirrors.
+  /// Thrown when a lease has ended or never existed.
+  case unknownLease(String)
+  /// Thrown when a lease belongs to another token.
+  case foreignLease(String)
+  /// Thrown when a token has reached its limit of leases.
+  case tooManyLeases(Int)
+  /// Thrown when a lease has reached the age beyond which it can't be renewed.
+  case leaseTooOld(hours: Int)
+  /// Thrown when a mirror was registered with another token.
+  case foreignMirror(String)
+  /// Thrown when no mirror of that name is registered.
+  case unknownMirror(String)
+  /// Thrown when a token has reached its limit of mirrors.
+  case tooManyMirrors(Int)
+  /// Thrown when a token has done an act as often as it may on a day; with the act's name in the audit trail.
+  case tooManyActs(String, limit: Int)
+  /// Thrown when an origin is to be restored into a folder that already holds one.
+  case notEmpty(path: String)
+  /// Thrown when the place of a new origin's data has something else in it.
+  case foreignFolder(path: String, name: String)
+  /// Thrown when a zip of a channel's files can't be created.
+  case archive(ArchiveError)
+
+  // Retention.
+  /// Thrown when a version isn't pinned.
+  case notPinned(ManifestVersion)
+  /// Thrown when someone is reading what gc would remove; with the readers.
+  case leased(by: [String])
+  /// Thrown when leases have delayed gc for so long that it runs before there is another one.
+  case collectionOverdue
+  /// Thrown when a folder holds no finished backup.
+  case noBackup(path: String)
+  /// Thrown when a backup would go into the data folder itself, or over another origin's backup.
+  case foreignBackup(path: String, data: String? = nil)
+  /// Thrown when a backup would go to a place that is in use or that others may read.
+  case badBackupPlace(path: String, reason: String)
+  /// Thrown when a release's files couldn't be pushed to where devices download them.
+  case pushFailed(place: String, reason: String)
+  /// Thrown when purged bytes are removed at the origin, but couldn't be where they were pushed to.
+  case notWithdrawn(place: String, reason: String)
+  /// Thrown when as many releases as allowed are already being pushed.
+  case tooManyPushes
+  /// Thrown when, each time a release's files had been pushed, another release had come first and changed them.
+  case unpushed
+
+  // Requests.
+  /// Thrown when a request was carried out before; its answer is kept.
+  case alreadyDone
+  /// Thrown when a request uses another request's key.
+  case requestKeyReused
+
+  // Tokens.
+  case tokenNameTaken(String)
+  case unknownToken(String)
+  /// Thrown when the token of a request was revoked or has expired.
+  case tokenEnded(String)
+
+  // Webhooks.
+  /// Thrown when no webhook has that id or URL.
+  case unknownWebhook(String)
+  /// Thrown when several webhooks have that URL; with their ids.
+  case severalWebhooks([String])
+  /// Thrown when there are as many webhooks as allowed.
+  case tooManyWebhooks(Int)
+  /// Thrown when nothing is sent to a webhook any more; with its id and the reason.
+  case webhookDisabled(String, reason: String)
+
+  init(_ error: SQLiteError) {
+    switch error.primaryCode {
+    case SQLITE_INTERRUPT: self = .cancelled
+    case SQLITE_FULL: self = .diskFull("the database")
+    // "SQLITE_IOERR_SHMSIZE … indicates an I/O error within the xShmMap method on the sqlite3_io_methods object while
+    // trying to enlarge a "shm" file": the disk has no space for it.
+    case SQLITE_IOERR where error.code == SQLITE_IOERR | 19 << 8: self = .diskFull("the database")
+    default: self = .database(error)
+    }
+  }
+
+  /// Creates the store's error for a failed system call.
+  package init(_ error: SystemError) {
+    self = error.isDiskFull ? .diskFull(error.subject ?? "the data folder") : .system(error)
+  }
+
+  /// Runs a call on the disk and throws its error as a `StoreError`.
+  static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}

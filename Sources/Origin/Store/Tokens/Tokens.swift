@@ -1,0 +1,195 @@
+import CSQLite
+import Manifests
+import System
+import Values
+
+extension Store {
+  /// Creates a token. Its text is returned only here and never stored.
+  /// - Throws: `tokenNameTaken` if a token of that name is in use.
+  package func createToken(
+    name: String, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
+    bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
+    record: AnswerRecord<AccessToken>? = nil
+  ) throws(StoreError) -> (token: AccessToken, text: String) {
+    let secret = TokenSecret()
+    let token = try createToken(
+      name: name, hash: secret.hash, scope: scope, app: app, channel: channel, bundles: bundles,
+      hosts: hosts, expiresAt: expiresAt, by: actor, record: record)
+    return (token, secret.text(id: token.id))
+  }
+
+  /// Creates a token whose secret only its holder knows.
+  ///
+  /// `hash` is the SHA-256 of the secret's 32 random bytes; `record` keeps the answer for retries.
+  /// - Throws: `tokenNameTaken` if a token of that name is in use.
+  package func createToken(
+    name: String, hash: SHA256, scope: TokenScope, app: AppName? = nil, channel: ChannelName? = nil,
+    bundles: BundleGlob? = nil, hosts: HostList? = nil, expiresAt: Int64? = nil, by actor: Actor = .local,
+    record: AnswerRecord<AccessToken>? = nil
+  ) throws(StoreError) -> AccessToken {
+    let now = clock()
+    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+      guard try db.token(named: name) == nil else { throw .tokenNameTaken(name) }
+      let token = AccessToken(
+        id: TokenText.newID(), name: name, scope: scope, app: app, channel: channel, createdAt: now,
+        lastUsedAt: nil, revokedAt: nil, bundles: bundles, expiresAt: expiresAt, hosts: hosts?.limit)
+      try db.insert(token, hash)
+      try db.audit(token.act, by: actor, now: now)
+      return token
+    }
+  }
+
+  /// All tokens ever created, including revoked ones, oldest first.
+  package func tokens() throws(StoreError) -> [AccessToken] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
+        ORDER BY created_at, id
+        """, read: AccessToken.init)
+    }
+  }
+
+  /// Revokes a token by its id or name.
+  /// - Throws: `unknownToken` if no token in use has that id or name.
+  package func revokeToken(
+    _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
+  ) throws(StoreError) -> AccessToken {
+    let now = clock()
+    return try connections.transaction(keeping: record, now: now, goesFirst: true) {
+      (db) throws(StoreError) in
+      let byName = try db.token(named: idOrName)
+      guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
+        throw .unknownToken(idOrName)
+      }
+      try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+      try db.deleteLeases(of: token.id)
+      try db.auditCounted(of: token.id, now: now)
+      try db.audit(
+        AuditEvent(
+          "token.revoke", app: token.app, channel: token.channel,
+          parameters: ["id": .string(token.id), "name": .string(token.name)],
+          result: [
+            "bundles": token.bundles.map { .string($0.text) } ?? .null,
+            "expiresAt": token.expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
+            "scope": .string(token.scope.rawValue),
+          ]), by: actor, now: now)
+      return token
+    }
+  }
+
+  /// The token in use that `text` is; nil if there is none. Takes the same time wherever a wrong secret differs.
+  package func check(token text: String) throws(StoreError) -> AccessToken? {
+    guard let given = TokenText(text) else { return nil }
+    let kept = try connections.reading { (db) throws(StoreError) in try db.token(given.id) }
+    guard let kept, Secrets.equal(kept.hash.bytes, given.hash.bytes), isInUse(kept.token) else { return nil }
+    try noteUse(kept.token)
+    return kept.token
+  }
+
+  /// Checks again that a token is in use. What it allows never changes.
+  /// - Throws: `tokenEnded` if it was revoked or has expired.
+  package func checkInUse(_ token: AccessToken) throws(StoreError) {
+    let kept = try connections.reading { (db) throws(StoreError) in try db.token(token.id)?.token }
+    guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
+  }
+
+  func isInUse(_ token: AccessToken) -> Bool {
+    token.revokedAt == nil && token.expiresAt.map { $0 > clock() } ?? true
+  }
+
+  /// Records that a token is used, at most once a minute, because a publish sends its token thousands of times. It
+  /// skips this while a release commits, so that no request waits for that.
+  private func noteUse(_ token: AccessToken) throws(StoreError) {
+    if connections.isWriting { return }
+    let now = clock()
+    let isDue = tokenUses.withLock { uses in
+      guard now - (uses[token.id] ?? token.lastUsedAt ?? .min / 2) >= 60_000 else { return false }
+      uses[token.id] = now
+      return true
+    }
+    guard isDue else { return }
+    do {
+      try connections.writing { (db) throws(StoreError) in
+        try db.run("UPDATE token SET last_used_at = ? WHERE id = ?", now, token.id)
+      }
+    } catch .diskFull {
+      // A full disk must not lock out those who come to free space; the use is recorded a minute later.
+    }
+  }
+
+  /// Writes the first admin token to the data folder if no token exists yet.
+  static func makeFirstToken(_ connections: Connections, _ folder: DataFolder, now: Int64) throws(StoreError)
+    -> Bool
+  {
+    try connections.writing { (db) throws(StoreError) in
+      guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM token)") == 0 else { return false }
+      let (secret, id) = (TokenSecret(), TokenText.newID())
+      // The file first: a token that nobody was told would lock out the owner.
+      try StoreError.disk { () throws(SystemError) in
+        try DurableFile.write(Array((secret.text(id: id) + "\n").utf8), to: folder.adminToken, mode: 0o600)
+      }
+      return try db.write { () throws(StoreError) in
+        let token = AccessToken(
+          id: id, name: "admin", scope: .admin, app: nil, channel: nil, createdAt: now, lastUsedAt: nil,
+          revokedAt: nil, bundles: nil, expiresAt: nil, hosts: nil)
+        try db.insert(token, secret.hash)
+        try db.audit(token.act, by: .local, now: now)
+        return true
+      }
+    }
+  }
+}
+
+extension Database {
+  fileprivate func insert(_ token: AccessToken, _ hash: SHA256) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at, hosts)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, token.id, token.name, hash, token.scope.rawValue, token.app?.text, token.channel?.text,
+      token.createdAt, token.bundles?.text, token.expiresAt, Stored.text(of: token.hosts))
+  }
+
+  func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
+    try first(
+      """
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, hash
+      FROM token WHERE id = ?
+      """, id
+    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(11)) }
+  }
+
+  fileprivate func token(named name: String) throws(StoreError) -> AccessToken? {
+    try first(
+      """
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
+      WHERE name = ? AND revoked_at IS NULL
+      """, name, read: AccessToken.init)
+  }
+}
+
+extension AccessToken {
+  /// The audit trail's record of its creation: everything but the secret.
+  fileprivate var act: AuditEvent {
+    AuditEvent(
+      "token.create", app: app, channel: channel,
+      parameters: [
+        "bundles": bundles.map { .string($0.text) } ?? .null,
+        "expiresAt": expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
+        "hosts": hosts.map { .strings($0.names) } ?? .null, "name": .string(name),
+        "scope": .string(scope.rawValue),
+      ], result: ["id": .string(id)])
+  }
+
+  fileprivate init(_ row: Statement) throws(StoreError) {
+    guard let scope = TokenScope(rawValue: row.get(2)) else { throw .corruptRow(row.get(2)) }
+    self.init(
+      id: row.get(0), name: row.get(1), scope: scope,
+      app: try row.get(3, as: String?.self).map { (text) throws(StoreError) in try Stored.app(text) },
+      channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
+      createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7),
+      bundles: row.get(8, as: String?.self).flatMap { BundleGlob($0) }, expiresAt: row.get(9),
+      hosts: try Stored.hosts(row.get(10)))
+  }
+}

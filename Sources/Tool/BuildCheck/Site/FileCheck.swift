@@ -1,0 +1,164 @@
+import Values
+
+/// Reads a file and checks its references against the site.
+struct FileCheck {
+  /// The maximum size of a text in bytes; larger ones aren't hand-written code, and aren't read.
+  static let limit: Int64 = 64 << 20
+
+  private let site: Site
+  private let file: CheckedBundle.File
+  private let bytes: [UInt8]
+  private let text: ReadText
+  private var report = FileReport()
+  private var form: TextForm { text.form }
+
+  static func report(_ site: Site, _ file: CheckedBundle.File, _ form: TextForm, _ bytes: [UInt8])
+    -> FileReport
+  {
+    var check = FileCheck(site, file, form, bytes)
+    check.run()
+    check.report.bytesRead = Int64(bytes.count)
+    return check.report
+  }
+
+  private init(_ site: Site, _ file: CheckedBundle.File, _ form: TextForm, _ bytes: [UInt8]) {
+    self.site = site
+    self.file = file
+    self.bytes = bytes
+    text = ReadText(form, bytes, at: file.url)
+  }
+
+  private mutating func run() {
+    if text.isDocument, !text.saysCharset { add(.charset, .warning, .noCharset, at: 0) }
+    if form == .sourceMap, !text.isReadable { add(.sourcemap, .warning, .notSourceMap, at: 0) }
+    if form == .manifest, !text.isReadable { add(.manifest, .warning, .notManifest, at: 0) }
+    if let mark = text.templateMarks.first {
+      add(.template, .warning, .template(mark.text), at: mark.at, repeats: text.templateMarks.count - 1)
+    }
+    for reference in text.references { take(reference) }
+  }
+
+  // MARK: References
+
+  private mutating func take(_ reference: Reference) {
+    if reference.isPlaceholder { return serve(reference) }
+    if reference.kind == .staticImport || reference.kind == .dynamicImport, isBare(reference.text) {
+      return bare(reference)
+    }
+    guard let url = text.url(of: reference) else { return serve(reference) }
+    if url.scheme == "http", file.url.scheme == "https" { mixed(reference, url) }
+    guard site.base(of: url) != nil else {
+      serve(reference)
+      return outside(reference, url)
+    }
+    if let target = site.file(url) { return use(reference, target) }
+    if let target = site.fileWithoutQuery(url) {
+      if let group = reference.group, report.servedGroups[group] != nil { return }
+      use(reference, target)
+      // Fonts for old browsers are referenced with an empty query.
+      if url.query != "", reference.isCertain, reference.kind != .link, reference.kind != .sourceMap {
+        add(.query, .warning, .query(reference.kind, target: reference.text), at: reference.at)
+      }
+      return
+    }
+    if url.path.hasSuffix("/") || site.isIndexed(url) { return }
+    report.misses.append(
+      FileReport.Miss(reference: reference, url: url, position: TextPosition(of: reference.at, in: bytes)))
+  }
+
+  /// Records that one of several alternatives exists, or comes from elsewhere.
+  private mutating func serve(_ reference: Reference) {
+    guard let group = reference.group, reference.isCertain, report.servedGroups[group] == nil else { return }
+    report.servedGroups[group] = reference.at
+  }
+
+  private mutating func use(_ reference: Reference, _ target: Int) {
+    report.used.insert(target)
+    serve(reference)
+    switch reference.kind {
+    case .moduleScript: report.edges.append(.init(to: target, isFromPage: text.isDocument))
+    case .staticImport, .dynamicImport:
+      report.edges.append(.init(to: target, isFromPage: form == .page && text.isDocument))
+    default: break
+    }
+  }
+
+  /// Whether a module's name is neither a path nor a URL.
+  private func isBare(_ name: String) -> Bool {
+    !name.hasPrefix("./") && !name.hasPrefix("../") && !name.hasPrefix("/")
+      && URLResolver.isRelative(name)
+  }
+
+  private mutating func bare(_ reference: Reference) {
+    guard reference.kind == .staticImport, reference.isCertain, form == .page else { return }
+    let name = reference.text
+    let isMapped = text.importMap.contains { $0 == name || $0.hasSuffix("/") && name.hasPrefix($0) }
+    if !isMapped { add(.bare, .warning, .bare(name), at: reference.at) }
+  }
+
+  private mutating func mixed(_ reference: Reference, _ url: ResourceURL) {
+    // Browsers load "potentially trustworthy" URLs.
+    if ["localhost", "127.0.0.1", "[::1]"].contains(url.host) || url.host.hasSuffix(".localhost") { return }
+    switch reference.kind {
+    case .script, .moduleScript, .stylesheet, .frame, .styleImport, .staticImport, .dynamicImport:
+      let severity = reference.isCertain && form == .page ? Finding.Severity.error : .warning
+      add(.mixed, severity, .mixed(reference.kind, target: reference.text), at: reference.at)
+    case .image, .media, .styleURL:
+      add(.mixed, .warning, .mixed(reference.kind, target: reference.text), at: reference.at)
+    default: break
+    }
+  }
+
+  /// Checks whether the bundle has what a reference requests from the host's root.
+  private mutating func outside(_ reference: Reference, _ url: ResourceURL) {
+    switch reference.kind {
+    case .script, .moduleScript, .stylesheet: break
+    default: return
+    }
+    for base in site.bases {
+      guard let own = try? ResourceURL(base.prefix), own.authority == url.authority, own.scheme == url.scheme,
+        let inside = try? ResourceURL(base.url.text + url.path), site.file(inside) != nil
+      else { continue }
+      return add(
+        .outside, .warning,
+        .outside(reference.kind, target: reference.text, url: url.text, inside: inside.text), at: reference.at
+      )
+    }
+  }
+
+  private mutating func add(
+    _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int, repeats: Int = 0
+  ) {
+    var finding = Finding(
+      rule: rule, severity: severity, place: file.place,
+      position: TextPosition(of: place, in: bytes), problem: problem)
+    finding.repeats = repeats
+    report.findings.append(finding)
+  }
+}
+
+/// What a file shows by itself, before all files are known.
+struct FileReport: Sendable {
+  /// A reference to something that doesn't exist.
+  struct Miss: Sendable {
+    let reference: Reference
+    let url: ResourceURL
+    let position: TextPosition
+  }
+
+  /// A module that this file loads.
+  struct Edge: Sendable {
+    let to: Int
+    /// Whether a page loads it, rather than another module.
+    let isFromPage: Bool
+  }
+
+  var misses: [Miss] = []
+  var edges: [Edge] = []
+  /// The files that it references.
+  var used: Set<Int> = []
+  /// The groups of alternatives of which one exists or is external, with the first such one's offset.
+  var servedGroups: [Int: Int] = [:]
+  var findings: [Finding] = []
+  var bytesRead: Int64 = 0
+}

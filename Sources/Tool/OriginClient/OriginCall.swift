@@ -1,0 +1,42 @@
+import HTTPClient
+import Values
+
+/// A request to a path below `/api/v1/`.
+package struct OriginCall: Sendable {
+  package let method: String
+  /// The path relative to `/api/v1/`, percent-encoded, with its query.
+  package let path: String
+  package var fields: [HTTPField] = []
+  package var body = HTTPBody.none
+  package var timeouts = HTTPTimeouts()
+  /// The maximum size of the answer's body, in bytes.
+  package var limit = 16 << 20
+  /// Whether the request may safely be sent twice; otherwise it gets an Idempotency-Key.
+  package var isRepeatable: Bool
+  /// Called with the number of bytes sent since the last call; returning false stops the request.
+  package var watch: (@Sendable (Int64) -> Bool)?
+
+  /// A request without a body.
+  package init(_ method: String, _ path: String) {
+    self.method = method
+    self.path = path
+    isRepeatable = ["GET", "PUT"].contains(method)
+  }
+
+  /// A request whose body is `document`.
+  package init(_ method: String, _ path: String, _ document: some Encodable) {
+    self.init(method, path)
+    body = .bytes(JSONValue(encoding: document).canonical)
+    fields = [HTTPField("Content-Type", "application/json")]
+  }
+
+  /// Returns `text` percent-encoded for a path segment or query value: all but unreserved characters (RFC 3986 §2.3).
+  package static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
+}
+
+/// An answer's document, both decoded and as JSON.
+package struct OriginAnswer<Value: Sendable>: Sendable {
+  package var value: Value
+  /// The whole document, including members that only newer clients know.
+  package var document: JSONValue
+}

@@ -1,0 +1,289 @@
+import DeviceLinux
+import Publishing
+import System
+import Values
+import XCacheDevice
+
+/// `xcache pull`: a simple device on this machine.
+enum PullCommand {
+  static let command = Command(
+    name: "pull", operands: "", summary: "act as a device: poll, download and verify updates",
+    examples: [
+      .init("--to phone --app shop", "download what is new"),
+      .init(
+        "--to then --at 'yesterday 14:05' --tree https://m.example.com/shop/",
+        "the files from that time, by path"),
+      .init("--to qa --app shop --candidate", "the candidate of a rollout, to look at it"),
+    ],
+    notes: """
+      DIR becomes a device's folder: files/ contains each resource under the name of its download, index.json the
+      manifest. The next pull asks for changes and downloads only those. Polls are at least 30 seconds apart unless
+      --force is given. --version and --at create a device of that version in a new folder, without a poll. With a
+      token that may read the channel, that is any version that the origin keeps; without one, it is the newest and the
+      last few that devices have, and a time can't be looked up.
+      While a rollout is open, the device decides as others do, by an id that its folder keeps; --candidate takes the
+      candidate.
+      """,
+    options: [
+      .value("to", "DIR", "the device's folder (required)")
+    ] + Command.remote + Command.channel + [
+      .value(
+        "fallback", "URL", environment: "XCACHE_FALLBACK",
+        "the static copy to use after five failed polls in a row"),
+      .value(
+        "preset", "FILE.zip",
+        "first install this zip file, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
+      ),
+      .flag("candidate", "take the candidate of an open rollout, whatever its rule says of this device"),
+      .value("app-version", "V", "the app's version, for rollouts that name a range"),
+      .value("group", "NAME", "a group that the app gave this device, for rollouts; repeatable"),
+      .value("version", "V", "become a device with version V instead of the newest"), VersionArgument.option,
+      .value("tree", "BASE-URL", "also write the files below this URL to DIR/tree, by path"),
+      .flag("complete", "also download listed files that are missing or damaged"),
+      .flag(
+        "compare-gzip", "also show the size of these files as whole gzip downloads (slow)"),
+      .flag("force", "poll even if the poll interval hasn't passed"), Command.all,
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    _ = try arguments.operands()
+    guard let folder = try arguments.value("to") else {
+      throw UsageError("--to DIR is required: the device's folder")
+    }
+    if try Kernel.status("\(folder)/xcache.db") != nil {
+      throw UsageError("--to \(folder) is an origin's data folder; a device needs one of its own")
+    }
+    let remote = try RemoteOrigin(arguments)
+    var settings = DeviceSettings(
+      folder: folder, server: try remote.server.text, app: try remote.app.text,
+      hosts: ["*"], channel: remote.channel.text)
+    settings.fallback = try arguments.value("fallback").map {
+      try SettingsValue.url($0, in: arguments.source("fallback")).text
+    }
+    settings.comparesWithGzip = arguments.has("compare-gzip")
+    let transport = remote.transport(connections: settings.connections)
+    settings.appVersion = try arguments.value("app-version")
+    settings.groups = Set(arguments.all("group"))
+    let device = try Device(settings, transport: transport)
+    if arguments.has("candidate") { device.takeCandidates() }
+    if device.wasDamaged {
+      terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
+    }
+    // Even if it throws: that is what there is to report.
+    defer { device.finishReports() }
+    let drawn = ProgressLine(terminal)
+    let progress: @Sendable (Progress) -> Void = { done in
+      drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+    }
+    defer { terminal.endProgress() }
+    var preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
+    if let preset, !arguments.has("json") { terminal.say(line(preset)) }
+    let word = try VersionArgument.one(arguments, try arguments.value("version"))
+    if let word {
+      if preset != nil { throw UsageError("give either --preset or a version, not both") }
+      preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
+      if let preset, !arguments.has("json") { terminal.say(line(preset)) }
+    }
+    let update =
+      try word == nil
+      ? DeviceRefusal(remote: remote).naming {
+        try device.update(force: arguments.has("force"), progress: progress)
+      } : nil
+    if arguments.has("candidate"), update != nil, !device.holdsCandidate {
+      terminal.remark("no rollout is open, so this is the version of all devices")
+    }
+    let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
+    let base = try arguments.value("tree")
+    let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }
+    let tree = misplaced == nil ? try base.map { try device.writeTree(below: $0) } : nil
+    terminal.endProgress()
+    if let update, base == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
+    {
+      terminal.remark(
+        "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL updates it")
+    }
+    let clashes = tree?.clashes.count ?? 0
+    let failure =
+      clashes > 0
+      ? Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes")
+      : misplaced
+    if arguments.has("json") {
+      terminal.say(json: json(device, preset, update, completion, tree), failure)
+    } else {
+      terminal.say(
+        list: (update.map(lines) ?? []) + lines(completion, tree), all: arguments.has("all"))
+      if let misplaced { throw misplaced }
+    }
+    return failure?.code ?? .done
+  }
+
+  /// The refusal of a tree below a base URL that no listed file is below: it would be emptied, and the base is probably misspelt.
+  private static func nothingBelow(_ text: String, _ device: Device, _ folder: String) throws -> Failure? {
+    let base = try SettingsValue.url(text, in: "--tree").text
+    let folders = device.listedFolders
+    guard !folders.isEmpty, !folders.contains(base) else { return nil }
+    let near =
+      Spelling.nearest(to: base, among: folders.sorted()).map { "; did you mean \($0)?" }
+      ?? (folders.min { ($0.count, $0) < ($1.count, $1) }.map { "; its files are below \($0)." } ?? ".")
+    return Failure(
+      "version \(device.version) has no file below \(base)\(near) \(folder)/tree was left as it is; to empty it, delete it",
+      code: .refused, name: "nothing-mapped")
+  }
+
+  private static func line(_ preset: PresetReport) -> String {
+    guard preset.isTaken else {
+      return
+        "version \(preset.version) of the zip is not newer than \(preset.from), which the device already has"
+    }
+    return
+      "version \(preset.from) → \(preset.version), \(Count.text(preset.files, "file")), \(Bytes.text(preset.bytes)) from the zip"
+  }
+
+  /// Describes an update's result.
+  static func lines(_ update: UpdateReport) -> [String] {
+    var lines: [String] = []
+    if update.source == .fallback { lines.append("the origin failed too often; using the static copy") }
+    switch update.kind {
+    case .notDue:
+      lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force polls now)")
+    case .nothing: lines.append("up to date: version \(update.to)")
+    case .patch, .pack, .whole:
+      let how =
+        switch update.kind {
+        case .pack: "by a pack"
+        case .patch: "by a patch"
+        default: "by the whole manifest"
+        }
+      lines.append(
+        "version \(update.from) → \(update.to) \(how): \(Count.text(update.files, "file")), \(Bytes.text(update.bytesTotal)): "
+          + "\(update.fetched) fetched, \(update.copied) copied, \(update.kept) kept; "
+          + "downloaded \(Bytes.text(update.bytesFetched))"
+      )
+      if update.deltas > 0 {
+        lines.append("\(update.deltas) of them by \(update.deltas == 1 ? "a delta" : "deltas")")
+      }
+      if let gzip = update.bytesByGzip, update.fetched > 0 {
+        lines.append("as whole gzip files:  \(Bytes.text(gzip))")
+      }
+      if update.deltasFailed > 0 {
+        lines.append(
+          "\(Count.text(update.deltasFailed, "delta")) \(update.deltasFailed == 1 ? "was" : "were") unusable; whole files were fetched instead"
+        )
+      }
+    }
+    if let pack = update.pack { lines += Self.lines(pack) }
+    lines += documents(update.documents)
+    if update.missing > 0 {
+      lines.append(
+        "\(Count.text(update.missing, "listed file")) \(update.missing == 1 ? "is" : "are") missing; --complete fetches them"
+      )
+    }
+    return lines
+  }
+
+  private static func lines(_ pack: PackReport) -> [String] {
+    var lines: [String] = []
+    if pack.resumed > 0 {
+      lines.append("the pack's download was resumed \(Count.text(pack.resumed, "time"))")
+    }
+    if let failure = pack.failure {
+      lines.append("the pack was unusable, so the patch was used instead: \(failure)")
+    }
+    return lines
+  }
+
+  private static func lines(_ completion: CompletionReport?, _ tree: TreeReport?) -> [String] {
+    var lines: [String] = []
+    if let completion {
+      lines.append(
+        "complete: \(Count.text(completion.right, "file")) right, \(completion.wrong) damaged, \(completion.fetched) fetched, "
+          + "\(completion.copied) copied; \(Bytes.text(completion.bytesFetched)) fetched")
+    }
+    if let tree {
+      lines.append("tree: \(tree.written) written, \(tree.unchanged) unchanged, \(tree.removed) removed")
+      if tree.missing > 0 {
+        lines.append(
+          "tree: \(Count.text(tree.missing, "file")) \(tree.missing == 1 ? "is" : "are") missing on this device; --complete fetches them"
+        )
+      }
+      for url in tree.skipped {
+        lines.append(
+          url.hasSuffix("/")
+            ? "tree: no file for \(url): it is a folder's URL"
+            : "tree: skipped, not possible as a path: \(url)")
+      }
+      for clash in tree.clashes {
+        lines.append("tree: the same path for all of: \(clash.joined(separator: ", "))")
+      }
+    }
+    return lines
+  }
+
+  private static func documents(_ report: DocumentReport) -> [String] {
+    var lines: [String] = []
+    if let change = report.prefetch { lines.append("prefetch config \(change.from) → \(change.to)") }
+    if let change = report.candidatePrefetch {
+      lines.append("prefetch config \(change.to), of the candidate")
+    }
+    if let change = report.policy { lines.append("policy \(change.from) → \(change.to)") }
+    for failure in report.failures { lines.append("not fetched; the next poll will retry: \(failure)") }
+    return lines
+  }
+
+  private static func json(
+    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport?, _ completion: CompletionReport?,
+    _ tree: TreeReport?
+  ) -> JSONValue {
+    var document: JSONObject = JSONObject()
+    document["update"] = update.map(json) ?? .null
+    document["documentFailures"] = .strings(update?.documents.failures.map { "\($0)" } ?? [])
+    document["version"] = .string(device.version)
+    if let preset {
+      document["preset"] = [
+        "bytes": .integer(preset.bytes), "files": .integer(preset.files), "from": .string(preset.from),
+        "held": .integer(preset.held), "taken": .bool(preset.isTaken), "version": .string(preset.version),
+      ]
+    }
+    document["prefetch"] = .string(device.prefetch.version)
+    document["policy"] = .string(device.runtimePolicy.version)
+    document["digest"] = .string(device.digest)
+    if let completion {
+      document["completion"] = [
+        "bytesFetched": .integer(completion.bytesFetched), "copied": .integer(completion.copied),
+        "fetched": .integer(completion.fetched), "right": .integer(completion.right),
+        "wrong": .integer(completion.wrong),
+      ]
+    }
+    if let tree {
+      document["tree"] = [
+        "clashes": .array(tree.clashes.map { .strings($0) }), "missing": .integer(tree.missing),
+        "removed": .integer(tree.removed), "skipped": .strings(tree.skipped),
+        "unchanged": .integer(tree.unchanged),
+        "written": .integer(tree.written),
+      ]
+    }
+    return .object(document)
+  }
+
+  private static func json(_ pack: PackReport) -> JSONValue {
+    [
+      "bytes": .integer(pack.bytes), "failure": pack.failure.map { .string($0) } ?? .null,
+      "files": .integer(pack.files), "ready": .integer(pack.ready), "resumed": .integer(pack.resumed),
+    ]
+  }
+
+  private static func json(_ update: UpdateReport) -> JSONValue {
+    [
+      "bytesFetched": .integer(update.bytesFetched), "bytesTotal": .integer(update.bytesTotal),
+      "bytesByGzip": update.bytesByGzip.map { .integer(Int64($0)) } ?? .null,
+      "copied": .integer(update.copied), "deltas": .integer(update.deltas),
+      "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
+      "files": .integer(update.files), "from": .string(update.from),
+      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
+      "missing": .integer(update.missing), "pack": update.pack.map(json) ?? .null,
+      "source": .string(update.source == .fallback ? "fallback" : "origin"),
+      "to": .string(update.to), "waitMilliseconds": .integer(update.wait),
+    ]
+  }
+}

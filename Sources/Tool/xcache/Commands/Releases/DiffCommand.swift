@@ -1,0 +1,86 @@
+import Manifests
+import OriginAPI
+import Publishing
+import System
+import Values
+
+/// `xcache diff A B`: shows what changed between two versions.
+enum DiffCommand {
+  static let command = Command(
+    name: "diff", operands: "A [B]", summary: "show what changed between two versions",
+    examples: [
+      .init("552 553 --app shop", "what an update changes and costs"),
+      .init("'yesterday 18:00' --stat", "from then until now, summarized by file type"),
+    ],
+    notes: """
+      A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for
+      A. Without B, A is compared with the newest version.
+      """,
+    options: Command.remote + Command.channel + [VersionArgument.option, FileStatistics.option, Command.all],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    var words = (try VersionArgument.at(arguments)).map { [$0] } ?? []
+    words += try arguments.operands.map { (text) throws(UsageError) in try VersionArgument.read(text, in: "")
+    }
+    if words.isEmpty { throw UsageError("A (the older version) is missing") }
+    if words.count > 2 {
+      throw UsageError("a diff compares two versions, but a third was given: \(words[2])")
+    }
+    let remote = try RemoteOrigin(arguments)
+    if words.count == 1 { words.append(try remote.newestVersion) }
+    let answer = try remote.api.diff(from: words[0], to: words[1], of: try remote.address)
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    let diff = answer.value
+    let marks: [([DiffAnswer.File], FileStatistics.Change, String, Terminal.Colour)] = [
+      (diff.added, .added, "+", .green), (diff.changed, .changed, "~", .yellow),
+      (diff.removed, .removed, "−", .red),
+    ]
+    if arguments.has("stat") {
+      var sums = FileStatistics()
+      for (files, change, _, _) in marks { for file in files { sums.add(file.url, change, file.size) } }
+      for line in sums.lines { terminal.say(line) }
+    } else {
+      let lines = marks.flatMap { files, _, mark, colour in
+        files.map { file in
+          let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
+          return "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)"
+        }
+      }
+      terminal.say(list: lines, all: arguments.has("all"))
+    }
+    for line in transfers(diff) { terminal.say(line) }
+    let bytes = (diff.added + diff.changed).clampedSum(\.size)
+    terminal.say(
+      "version \(diff.from) → \(diff.to): +\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new"
+    )
+    return .done
+  }
+
+  /// Describes what a changed file was, or what changed besides its bytes.
+  static func was(_ file: DiffAnswer.File) -> String {
+    guard let was = file.was else { return "" }
+    guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
+    let others =
+      (was.ctype == file.ctype ? [] : ["different type"])
+      + (was.headers == file.headers ?? EntryHeaders() ? [] : ["different headers"])
+    return " (the same bytes, \(others.isEmpty ? "another public URL" : others.joined(separator: " and ")))"
+  }
+
+  /// Describes the most expensive files of an update, and its total cost.
+  private static func transfers(_ diff: DiffAnswer) -> [String] {
+    func bytes(_ file: DiffAnswer.File) -> Int64 { file.delta ?? file.plain ?? 0 }
+    let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }
+    if new.isEmpty { return [] }
+    if diff.to < diff.from { return ["devices never take this step: they don't go back to older versions"] }
+    var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
+    for file in new.prefix(10) {
+      table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
+    }
+    let cost = "an update downloads \(diff.cost.formatted)"
+    return ["", "largest files of the update:"] + table.lines + [cost]
+  }
+}

@@ -1,0 +1,237 @@
+import BuildCheck
+import OriginAPI
+import Publishing
+import System
+import Values
+
+/// `xcache publish`: publishes folders as bundles of a channel, in one release.
+enum PublishCommand {
+  static let command = Command(
+    name: "publish", operands: "[DIR|FILE.zip…]",
+    summary: "publish folders or zip files as one or more bundles",
+    examples: [
+      .init("", "all bundles of xcache.json, or those given by --bundle"),
+      .init(
+        "dist --app shop --bundle main --base-url https://m.example.com/shop/ -m 'spring sale'",
+        "one bundle; a zip file works like a folder"),
+      .init(
+        "--app shop --bundle main=dist --bundle help=docs --base-url https://m.example.com/",
+        "two bundles in one release"),
+      .init("--dry-run --no-upload", "what would change; uploads nothing"),
+      .init("--max-update 500KB", "refuse a larger update"),
+      .init("--smoke", "first check that every page works"),
+    ],
+    notes: """
+      Only files that the origin lacks are uploaded. Publishing the same content again makes no new version. The
+      bundle becomes exactly the contents of DIR; other bundles are left alone. The build is checked first, as by
+      'xcache check': errors stop the release (exit code 3), warnings are printed. The cost of an update for devices
+      is computed at the origin from the files, so --dry-run says what it will upload, and uploads it; files that no
+      release uses are removed after a day. Files with unchanged size and times are not read again. A program that
+      keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
+      --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
+      """,
+    options: Command.remote + Command.channel + [
+      .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
+      .value("base-url", "URL", "the URL of the folder's files"),
+      .value("message", "TEXT", short: "m", "a message for the log"),
+      .value("if-version", "V", "refuse if the bundle changed after version V (a number or a time)"),
+      .value("include", "GLOB", "publish only matching files; repeatable"),
+      .value("exclude", "GLOB", "skip matching files; repeatable"),
+      .flag("index", "also publish dir/index.html as dir/"),
+      .value("break-glass", "REASON", "release even if the channel is frozen; the reason is recorded"),
+      .flag(
+        "dry-run", "upload what the origin lacks, show what would happen and its cost; release nothing"),
+      .flag("no-upload", "with --dry-run: upload nothing; the cost for devices isn't shown"),
+      Command.schedule,
+      .flag("now", "make the release visible without waiting for deltas"),
+    ] + RolloutCommand.releaseOptions + [
+      maxUpdateOption,
+      .flag("wait-deltas", "also wait for deltas from older versions"),
+      CheckCommand.noCheck, CheckCommand.allowSecret,
+      .flag("allow-no-pages", "release even if that removes every page of a bundle"),
+      .flag(
+        "create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
+      .flag(
+        "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
+      SmokeCommand.networkOption,
+      .flag("rehash", "read every file, here and at the origin"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let remote = try RemoteOrigin(arguments)
+    let bundles = try sources(arguments, remote)
+    var options = PublishOptions(try ReleaseOptions().filled(arguments))
+    options.creates = arguments.has("create")
+    options.allowsNoPages = arguments.has("allow-no-pages")
+    // What xcache.json names is meant.
+    options.typedNames = Set(bundles.map(\.name)).subtracting(remote.settings.bundles.map(\.name))
+    options.waitsForDeltas = arguments.has("wait-deltas")
+    options.rehash = arguments.has("rehash")
+    options.sendsFiles = !arguments.has("no-upload")
+    let isDryRun = arguments.has("dry-run")
+    if !options.sendsFiles, !isDryRun {
+      throw UsageError("--no-upload can only be used with --dry-run")
+    }
+    if !options.sendsFiles, !arguments.all("max-update").isEmpty {
+      throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
+    }
+    options.maxUpdate = try maxUpdate(arguments)
+    options.check = try CheckCommand.options(arguments, remote.settings)
+    let names = Set(bundles.map(\.name))
+    options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    if !arguments.has("smoke"), arguments.has(SmokeCommand.networkOption.name) {
+      throw UsageError("--allow-network can only be used with --smoke")
+    }
+    let drawn = ProgressLine(terminal)
+    // A smoke test plans the release once before.
+    let told = Locked<Set<Publisher.Progress>>([])
+    let publisher = Publisher(
+      try remote.api, cache: PublishCache(environment: Environment.variables),
+      program: "xcache/\(XCache.version)"
+    ) { step in
+      if step.isRemark, !told.withLock({ $0.insert(step).inserted }) { return }
+      tell(step, drawn, terminal, isDryRun: isDryRun)
+    }
+    defer { terminal.endProgress() }
+    var smoke: SmokeResult?
+    if arguments.has("smoke") {
+      smoke = try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) {
+        try publisher.rehearse(bundles, to: try remote.address, options)
+      }
+    }
+    let result = try publisher.publish(bundles, to: try remote.address, options)
+    terminal.endProgress()
+    for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
+    for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
+    for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
+    if result.answer.isChanged, let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
+    for plan in isDryRun ? [] : result.plans {
+      guard let source = bundles.first(where: { $0.name == plan.bundle }) else { continue }
+      for warning in LivePage.warnings(plan, source) { terminal.remark(warning) }
+    }
+    if arguments.has("json") {
+      var document = result.json(dryRun: isDryRun).object ?? JSONObject()
+      if let smoke { document["smoke"] = smoke.json }
+      terminal.say(json: .object(document))
+    } else {
+      if let scheduled = result.answer.scheduled {
+        terminal.say(scheduled.line(remote.channel))
+        for line in result.answer.freezeLines(terminal) { terminal.say(line) }
+        return .done
+      }
+      for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
+      RolloutCommand.left(result.answer, remote, arguments, terminal)
+    }
+    return .done
+  }
+
+  /// Warns if devices are told to download from this machine: every download has the URL in it.
+  private static func loopbackWarning(_ remote: RemoteOrigin) throws -> String? {
+    let url = try remote.api.overview(of: try remote.address).value.publicURL
+    guard url.isLoopback else { return nil }
+    return "devices are told to download from \(url), which only this machine reaches; "
+      + "`xcache channel set --public-url URL` moves the channel to a URL that devices reach"
+  }
+
+  static let maxUpdateOption = Option.value(
+    "max-update", "SIZE",
+    "refuse the release if devices on the current version would download more than this: 500KB, 2MB")
+
+  /// Returns the value of `--max-update`, in bytes.
+  static func maxUpdate(_ arguments: Arguments) throws(UsageError) -> Int64? {
+    guard let text = try arguments.value("max-update") else { return nil }
+    guard let size = Bytes.parse(text) else {
+      throw UsageError("--max-update \(text) is not a size such as 500KB or 2MB")
+    }
+    return size
+  }
+
+  /// Returns the value of `--if-version`, a number or a time, in the API's format.
+  static func ifVersion(_ arguments: Arguments) throws -> String? {
+    try arguments.value("if-version").map { (text) throws(UsageError) in
+      try VersionArgument.read(text, in: "--if-version")
+    }
+  }
+
+  /// Shows progress, and what is to be known before anything is sent.
+  private static func tell(
+    _ progress: Publisher.Progress, _ drawn: ProgressLine, _ terminal: Terminal, isDryRun: Bool
+  ) {
+    switch progress {
+    case .hashing(let done, let all, _): drawn.show("hashing", Int64(done), of: Int64(all), .files)
+    case .checking: drawn.show("checking the build")
+    case .newKind(let kind):
+      terminal.remark(
+        "bundle \(kind.bundle): this release brings \(Count.text(kind.files, ".\(kind.ending) file")) "
+          + "(\(Bytes.text(kind.bytes))), and the live version has none; was an exclude dropped? "
+          + "--exclude '*.\(kind.ending)' leaves them out")
+    case .indexDropped(let bundle, let folders, let url):
+      terminal.remark(
+        "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
+          + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
+    case .lacking(let files, let bytes):
+      if !isDryRun { return }
+      terminal.remark(
+        "the origin lacks \(Count.text(files, "file")), \(Bytes.text(bytes)): uploading them to compute their cost for devices "
+          + "(use --no-upload to skip this)")
+    case .sending(let done, let all): drawn.show("sending", done, of: all)
+    case .preparing(let done, let all): drawn.show("making deltas", done, of: all, .files)
+    case .releasing: drawn.show("releasing")
+    case .waitingForDeltas(let left): drawn.show("making deltas from older versions: \(left) left")
+    }
+  }
+
+  // MARK: - What is published
+
+  private static func sources(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> [BundleSource] {
+    let settings = remote.settings
+    let base = try arguments.value("base-url").map { try SettingsValue.folderURL($0, in: "--base-url") }
+    let named = arguments.all("bundle")
+    if named.count > 1, !arguments.operands.isEmpty {
+      throw UsageError("give --bundle NAME=DIR for each folder")
+    }
+    var bundles: [BundleSource] = []
+    if named.isEmpty {
+      if !arguments.operands.isEmpty {
+        throw remote.missing(
+          "--bundle NAME is required: the name of what this project publishes"
+            + (base == nil ? "\n--base-url URL is required: the URL of the folder's files" : ""))
+      }
+      if settings.bundles.isEmpty {
+        throw remote.missing(
+          "nothing to publish: give DIR, --bundle NAME and --base-url URL, or create an xcache.json")
+      }
+      for bundle in settings.bundles { bundles.append(try source(bundle, [], base, arguments)) }
+    }
+    for text in named {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let name = try SettingsValue.bundle(parts[0], in: "--bundle")
+      if parts.count == 2, let folder = arguments.operands.first {
+        throw UsageError("--bundle \(text) names the folder already; leave out \(folder)")
+      }
+      let folders = parts.count == 2 ? [parts[1]] : arguments.operands
+      bundles.append(try source(settings.bundle(name) ?? BundleSettings(name), folders, base, arguments))
+    }
+    return bundles
+  }
+
+  private static func source(
+    _ settings: BundleSettings, _ folders: [String], _ base: BaseURL?, _ arguments: Arguments
+  ) throws -> BundleSource {
+    var settings = settings
+    settings.narrow(include: try globs("include", arguments), exclude: try globs("exclude", arguments))
+    return try settings.source(
+      folders: folders, baseURL: base, mapsIndex: arguments.has("index") ? true : nil)
+  }
+
+  static func globs(_ name: String, _ arguments: Arguments) throws -> [Glob] {
+    try arguments.all(name).map { text in
+      guard let glob = Glob(text) else {
+        throw UsageError(
+          "--\(name) \(text) is not a valid pattern: it is empty, has an empty part, or a [ isn't closed")
+      }
+      return glob
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import OriginAPI
+import OriginClient
+import Publishing
+import Values
+
+/// `xcache schedule list | show | cancel`: what is to be done later.
+enum ScheduleCommand {
+  static let command = Command(
+    name: "schedule", operands: "list | show ID | cancel ID",
+    summary: "list and cancel what is scheduled",
+    examples: [
+      .init("list --app shop", "what is to be done when, and what became of earlier acts"),
+      .init("cancel 7 --app shop", "take one back"),
+    ],
+    notes: """
+      publish, unpublish, promote, rollback and the steps of rollout take --schedule TIME, such as
+      2026-12-01T02:00+08:00, at most a year ahead. Everything is uploaded and checked at once, and what an act needs is
+      kept until then. It is carried out on the state of that time: a publish replaces what its bundle holds then, and
+      --if-version is checked again. A rollback or promotion goes to the version that was named, or was meant, when it was
+      scheduled, and a step of a rollout fails if another candidate is open by then. The token that scheduled it has to be
+      valid and allowed to do it then, too. A freeze at that time refuses it, except with --break-glass. An act that fails
+      isn't tried again, and status names it for 7 days. If the origin doesn't run at the time, the act follows when it
+      starts, within 24 hours; later, it is missed. Acts of the same second run in the order in which they were scheduled.
+      """,
+    options: Command.remote + Command.channel + [Command.all.only("list")], run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let document: JSONValue
+    let lines: [String]
+    switch arguments.operands.first {
+    case "list":
+      _ = try arguments.operands("list")
+      let remote = try RemoteOrigin(arguments)
+      let list = try remote.api.schedules(of: try remote.address)
+      (document, lines) = (list.document, table(list.value.schedules))
+    case "show":
+      let id = try id(arguments, "show")
+      let remote = try RemoteOrigin(arguments)
+      let act = try remote.api.schedule(id, of: try remote.address)
+      (document, lines) = (act.document, Self.lines(act.value))
+    case "cancel":
+      let id = try id(arguments, "cancel")
+      let remote = try RemoteOrigin(arguments)
+      let act = try remote.api.cancelSchedule(id, of: try remote.address)
+      document = act.document
+      lines = ["cancelled: \(act.value.summary), which was scheduled for \(act.value.due.formatted)"]
+    default: throw UsageError("expected schedule list, show ID or cancel ID")
+    }
+    if arguments.has("json") {
+      terminal.say(json: document)
+    } else {
+      terminal.say(list: lines, head: 1, all: arguments.has("all") || arguments.operands.first != "list")
+    }
+    return .done
+  }
+
+  /// The acts that wait in a channel; none if they can't be had.
+  static func waiting(_ channel: ChannelAddress, _ api: OriginClient) -> [ScheduledInfo] {
+    ((try? api.schedules(of: channel).value.schedules) ?? []).filter { $0.state == "waiting" }
+  }
+
+  private static func id(_ arguments: Arguments, _ verb: String) throws(UsageError) -> Int64 {
+    let text = try arguments.operands(verb, "ID")[1]
+    guard let id = Int64(text), id > 0, text.first != "+" else {
+      throw UsageError("\(text) is not the number of a scheduled act; `xcache schedule list` lists them")
+    }
+    return id
+  }
+
+  private static func table(_ acts: [ScheduledInfo]) -> [String] {
+    if acts.isEmpty { return ["nothing is scheduled"] }
+    var table = Table(["ID", "DUE", "STATE", "BY", "WHAT", "RESULT"], rightAligned: [0])
+    for act in acts {
+      let result = act.version.map { "version \($0)" } ?? act.reason?.onOneLine ?? ""
+      table.add(["\(act.id)", act.due.formatted, act.state, act.author, act.summary, result])
+    }
+    return table.lines
+  }
+
+  private static func lines(_ act: ScheduledInfo) -> [String] {
+    var lines = [
+      "\(act.summary): \(act.state)", "due \(act.due.formatted)",
+      "scheduled by \(act.author), \(act.at.formatted)",
+    ]
+    if let at = act.endedAt {
+      lines.append("\(act.state) \(at.formatted)\(act.endedBy.map { ", by \($0)" } ?? "")")
+    }
+    if let version = act.version { lines.append("made version \(version)") }
+    if let reason = act.reason {
+      lines.append("\(act.state == "waiting" ? "not yet carried out" : "because"): \(reason.onOneLine)")
+    }
+    return lines
+  }
+}

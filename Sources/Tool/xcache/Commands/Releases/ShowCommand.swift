@@ -1,0 +1,69 @@
+import OriginAPI
+import Publishing
+import Values
+
+/// `xcache show V`: shows a release, or its manifest.
+enum ShowCommand {
+  static let command = Command(
+    name: "show", operands: "[V]", summary: "show a release or its manifest",
+    examples: [
+      .init("553 --app shop", "one release"),
+      .init("'10m ago' --manifest", "the URLs devices had then"),
+    ],
+    notes: """
+      V is a number, or a time at which the version was live (default: the newest). --manifest prints the canonical
+      resourcemap, byte for byte as devices received it: its SHA-256 is the release's digest.
+      """,
+    options: Command.remote + Command.channel + [
+      VersionArgument.option, .flag("manifest", "print the manifest's resourcemap instead"),
+    ],
+    run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.operands.count > 1 {
+      throw UsageError("unexpected argument: \(arguments.operands[1])")
+    }
+    let remote = try RemoteOrigin(arguments)
+    let version = try VersionArgument.one(arguments, arguments.operands.first) ?? remote.newestVersion
+    if arguments.has("manifest") {
+      terminal.write(try remote.api.manifest(version, of: try remote.address).canonical)
+      return .done
+    }
+    let release = try remote.api.release(version, of: try remote.address)
+    if arguments.has("json") {
+      terminal.say(json: release.document)
+    } else {
+      for line in lines(release.value, terminal) { terminal.say(line) }
+    }
+    return .done
+  }
+
+  static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
+    var lines = [
+      terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
+      "released  \(release.at.formatted) by \(release.author)",
+      "changes   +\(release.added) ~\(release.changed) −\(release.removed), \(Bytes.text(release.newBytes)) new",
+      "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
+      "digest    \(release.digest)",
+    ]
+    if let rollout = release.rollout {
+      lines.append(
+        "rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused ? ", paused" : "")"
+          + (rollout.prefetch.map { ", with prefetch config \($0)" } ?? ""))
+    }
+    if let cost = release.cost {
+      // Of a first version, or one that replaces everything, this is what a new device downloads.
+      let isAll = release.resources > 0 && release.added == release.resources
+      lines.append("update    \(cost.formatted)\(isAll ? ", for a device that has nothing yet" : "")")
+    }
+    if let glass = release.breakGlass {
+      lines.append("despite the freeze by \(glass.frozenBy): \(glass.reason)")
+    }
+    if !release.message.isEmpty { lines += ["", release.message] }
+    var table = Table(["BUNDLE", "ADDED", "CHANGED", "REMOVED"], rightAligned: [1, 2, 3])
+    for bundle in release.bundles {
+      table.add([bundle.bundle, "\(bundle.added)", "\(bundle.changed)", "\(bundle.removed)"])
+    }
+    return lines + [""] + table.lines
+  }
+}

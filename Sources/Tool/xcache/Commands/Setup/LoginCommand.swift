@@ -1,0 +1,153 @@
+import Linux
+import OriginAPI
+import OriginClient
+import System
+import Values
+
+/// `xcache login`: saves a server's token, so that it needn't be in command lines or scripts.
+enum LoginCommand {
+  static let command = Command(
+    name: "login", operands: "[URL]", summary: "save a server's token for later commands",
+    examples: [
+      .init("https://origin.example.com", "asks for the token"),
+      .init("http://127.0.0.1:8080 --token-file /srv/xcache/admin.token", "reads it from a file"),
+    ],
+    notes: """
+      The token is asked for in a terminal, read from a pipe, or taken from --token-file, and checked with the server.
+      It is saved in ~/.config/xcache/servers.json, which only you can read, and sent to this server only: never to
+      one that a redirect or another project's xcache.json names. --token, XCACHE_TOKEN and --token-file take
+      precedence over it. If no server is given, the only saved one is used. logout deletes the token here; to revoke
+      it at the server, use 'xcache token revoke'.
+      """,
+    options: Command.remote, run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let server = try server(arguments)
+    let profiles = try Profiles(arguments.environment)
+    let token = try token(arguments, for: server, terminal)
+    let certificates = try RemoteOrigin.certificates(arguments).map { try Kernel.realPath($0) }
+    let client = OriginClient(
+      server: server, token: token.text, tokenSource: token.source,
+      http: arguments.http(authorities: certificates))
+    let channels = try client.channels().value.channels.count
+    let replaced = profiles[server].map { $0.token != token.text } ?? false
+    try Profiles.change(arguments.environment) {
+      $0.put(.init(server: server, token: token.text, certificates: certificates))
+    }
+    if server.isExposed {
+      terminal.remark("the token is sent to \(server) unencrypted; use https if possible")
+    }
+    if arguments.has("json") {
+      terminal.say(json: [
+        "channels": .integer(channels), "file": .string(profiles.path), "server": .string(server.text),
+      ])
+    } else {
+      let reads =
+        channels == 0
+        ? "there is no channel yet that this token may read"
+        : "this token may read \(Count.text(channels, "channel"))"
+      terminal.say(
+        "logged in to \(server): \(reads); the token is saved in \(profiles.path)"
+          + (replaced ? ", in place of another one" : ""))
+    }
+    return .done
+  }
+
+  /// Returns the named server; also for `logout`.
+  static func named(_ arguments: Arguments) throws -> BaseURL? {
+    if arguments.operands.count > 1 {
+      throw UsageError("unexpected argument: \(arguments.operands[1])")
+    }
+    let option = try arguments.value("server")
+    if let operand = arguments.operands.first {
+      if !arguments.all("server").isEmpty {
+        throw UsageError("give either the server \(operand) or --server, not both")
+      }
+      return try SettingsValue.url(operand, in: "the server's address")
+    }
+    return try option.map { try SettingsValue.url($0, in: arguments.source("server")) }
+  }
+
+  private static func server(_ arguments: Arguments) throws -> BaseURL {
+    if let server = try named(arguments) ?? Settings.file(from: ".").server { return server }
+    throw UsageError("URL is missing: `xcache login URL`, such as https://origin.example.com")
+  }
+
+  private static func token(_ arguments: Arguments, for server: BaseURL, _ terminal: Terminal) throws
+    -> GivenToken
+  {
+    if let token = try GivenToken(arguments) { return token }
+    if StandardInput.isTerminal { terminal.ask("token for \(server): ") }
+    let line = try StandardInput.line(echoes: false)
+    if StandardInput.isTerminal { terminal.note("") }
+    let text = (line ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    guard !text.isEmpty else {
+      throw UsageError("no token given: type it in a terminal, pipe it in, or use --token-file FILE")
+    }
+    guard let token = Profiles.token(text) else {
+      throw UsageError("not a token: it has spaces or characters that tokens don't have")
+    }
+    return GivenToken(text: token, source: "standard input")
+  }
+}
+
+/// `xcache logout`: deletes a server's saved token.
+enum LogoutCommand {
+  static let command = Command(
+    name: "logout", operands: "[URL]", summary: "delete a saved token",
+    examples: [
+      .init(
+        "https://origin.example.com",
+        "delete this server's token; without URL, that of xcache.json or the only saved one")
+    ],
+    options: [Command.remote[0]], run: run)
+
+  private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let profiles = try Profiles(arguments.environment)
+    let known = profiles.profiles.map(\.server)
+    guard
+      let server = try LoginCommand.named(arguments) ?? Settings.file(from: ".").server
+        ?? profiles.only?.server
+    else {
+      guard !known.isEmpty else {
+        throw Failure("no server is saved; `xcache login URL` saves one", name: "unknown-server")
+      }
+      throw UsageError("several servers are saved; give one of \(known.map(\.text).alternatives)")
+    }
+    guard profiles[server] != nil else {
+      throw Failure(
+        "\(server) isn't saved" + (known.isEmpty ? "" : "; there is \(known.map(\.text).alternatives)"),
+        name: "unknown-server")
+    }
+    try Profiles.change(arguments.environment) { $0.remove(server) }
+    if arguments.has("json") {
+      terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
+    } else {
+      terminal.say(
+        "deleted the token of \(server) here; the server takes it until an admin revokes it: `xcache token revoke NAME --server \(server)`"
+      )
+    }
+    return .done
+  }
+}
+
+extension BaseURL {
+  /// Whether the host is a wildcard address, which can be listened on but not connected to.
+  var isOfEveryAddress: Bool {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+    let authority = text[start...].prefix { $0 != "/" }
+    return ["0.0.0.0", "[::]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
+  }
+
+  /// Whether others may read the traffic: without TLS, and not on this machine.
+  var isExposed: Bool {
+    text.hasPrefix("http://") && !isLoopback
+  }
+
+  /// Whether the host is this machine.
+  var isLoopback: Bool {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+    let authority = text[start...].prefix { $0 != "/" }
+    return ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix($0 + ":") }
+  }
+}

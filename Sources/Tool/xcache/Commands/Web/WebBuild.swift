@@ -1,0 +1,208 @@
+import CAssets
+import Manifests
+import Publishing
+import System
+import Values
+
+/// The folder of a web build, to which the worker and its script are written.
+struct WebBuild {
+  static let workerName = "xcache-sw.js"
+  /// What the worker imports when it is installed; without it, browsers reject the worker.
+  static let packsName = "xcache-sw-packs.js"
+  static let scriptName = "xcache.js"
+
+  let folder: String
+
+  /// Creates a build from its folder.
+  /// - Throws: `Failure` if it isn't a folder.
+  init(folder: String) throws {
+    guard try Kernel.status(folder)?.kind == .folder else {
+      throw Failure(
+        "no such folder: \(folder); build first, and give the folder that is published", name: "no-files")
+    }
+    self.folder = folder
+  }
+
+  /// Writes the worker with its import, and the pages' script; returns their names.
+  func write(_ settings: WebSettings, worker: String?) throws -> [String] {
+    try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
+    try write(Self.bytes(xcache_web_packs()), to: Self.packsName)
+    let page: JSONValue = worker.map { ["worker": .string($0)] } ?? [:]
+    try write(Self.head(page) + Self.bytes(xcache_web_page()), to: Self.scriptName)
+    return [Self.workerName, Self.packsName, Self.scriptName]
+  }
+
+  /// Writes a worker that removes the other one, and replaces the other two files with scripts that do nothing.
+  func writeRemover() throws -> [String] {
+    try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
+    for name in [Self.packsName, Self.scriptName] {
+      try write(Array("// xcache was removed from this site.\n".utf8), to: name)
+    }
+    return [Self.workerName, Self.packsName, Self.scriptName]
+  }
+
+  private func write(_ bytes: [UInt8], to name: String) throws {
+    try DurableFile.write(bytes, to: "\(folder)/\(name)")
+  }
+
+  /// Returns the line from which the scripts read their settings.
+  private static func head(_ settings: JSONValue) -> [UInt8] {
+    Array("self.xcacheSettings=".utf8) + settings.canonical + Array(";\n".utf8)
+  }
+
+  private static func bytes(_ asset: xcache_asset) -> [UInt8] {
+    Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size))
+  }
+
+  // MARK: - A worker that is there already
+
+  private static let otherWorkers = [
+    "sw.js", "service-worker.js", "serviceworker.js", "serviceWorker.js", "ngsw-worker.js", "worker.js",
+  ]
+  private static let line = "importScripts(\"\(workerName)\")"
+
+  /// Checks for workers of the site's own.
+  /// - Throws: `Failure` if the build has a worker that wasn't named, or lacks the named one.
+  func checkWorker(_ named: String?, takesIn: Bool) throws {
+    if let named {
+      guard !named.contains("/"), ![Self.workerName, Self.packsName, Self.scriptName].contains(named) else {
+        throw Failure(
+          "--worker \(named): give the site's own worker by its name, which is in \(folder) itself, beside "
+            + "\(Self.workerName)", code: .usage)
+      }
+      guard let script = try script(of: named) else {
+        throw Failure("there is no worker \(folder)/\(named)", name: "no-files")
+      }
+      guard !script.isModule else {
+        throw Failure(
+          "\(named) is a module, which can't use importScripts: build the site's worker as a classic script",
+          code: .refused)
+      }
+      guard takesIn || script.names(Self.workerName) else {
+        throw Failure(
+          "\(named) doesn't import the worker: add \(Self.line); at its beginning, or use --inject",
+          code: .refused)
+      }
+      return
+    }
+    for name in Self.otherWorkers {
+      // Other scripts have such names, too; only a service worker has these event names.
+      guard let text = try text(of: name), text.contains("fetch") || text.contains("install") else {
+        continue
+      }
+      throw Failure(
+        "the build already has a worker, \(name), and a page can have only one: give --worker \(name), which imports "
+          + "this one with \(Self.line)", code: .refused)
+    }
+  }
+
+  /// Makes the build's own worker import this one; returns false if it already does.
+  func takeIn(in name: String) throws -> Bool {
+    guard let script = try script(of: name), !script.names(Self.workerName) else { return false }
+    try write(script.beginning(with: "\(Self.line);"), to: name)
+    return true
+  }
+
+  private func text(of name: String) throws -> String? {
+    try DurableFile.read("\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func script(of name: String) throws -> WorkerScript? {
+    try DurableFile.read("\(folder)/\(name)").map(WorkerScript.init)
+  }
+
+  // MARK: - Pages
+
+  /// Writes the line that loads the script to each page without it; returns the names of these pages, those of pages that
+  /// can't have it, and warnings.
+  func inject() throws -> (written: [String], skipped: [String], warnings: [String]) {
+    var written: [String] = []
+    var skipped: [String] = []
+    var warnings: [String] = []
+    var pages = 0
+    var open = [""]
+    while let prefix = open.popLast() {
+      for name in try Folder.textNames(folder + "/" + prefix) {
+        let path = prefix + name
+        let status = try Kernel.status("\(folder)/\(path)", followLinks: false)
+        if status?.kind == .folder { open.append(path + "/") }
+        let isPage = name.hasSuffix(".html") || name.hasSuffix(".htm")
+        if isPage, status?.kind == .link {
+          warnings.append(
+            "warning: \(path) is a symbolic link, which --inject doesn't follow: add the line to its target")
+        }
+        guard status?.kind == .file, isPage,
+          let page = try DurableFile.read("\(folder)/\(path)")
+        else { continue }
+        pages += 1
+        guard PageInjection.isReadable(page) else {
+          skipped.append(path)
+          warnings.append(
+            "warning: \(path) is UTF-16, which --inject doesn't write: add the line yourself, or write it in UTF-8"
+          )
+          continue
+        }
+        for advice in PagePolicy(of: PageInjection.plain(page)).advice {
+          warnings.append("warning: \(path) has a Content-Security-Policy that stands in the way: \(advice)")
+        }
+        let depth = prefix.utf8.count { $0 == UInt8(ascii: "/") }
+        switch try PageInjection.injected(into: page, depth: depth, has: has) {
+        case .present: break
+        case .line(let injected):
+          try write(injected, to: path)
+          written.append(path)
+        case .unknownBase:
+          skipped.append(path)
+          warnings.append(
+            "warning: \(path) has a <base href>, and no reference to a file of the build that says where it leads: add "
+              + "the line yourself, with the script's absolute URL")
+        }
+      }
+    }
+    if pages == 0 {
+      warnings.append(
+        "warning: \(folder) has no page, no .html file: browsers register the worker in pages that load "
+          + "\(Self.scriptName)")
+    }
+    return (written.sorted(), skipped.sorted(), warnings.sorted())
+  }
+
+  private func has(_ name: String) throws -> Bool {
+    try Kernel.status("\(folder)/\(name)")?.kind == .file
+  }
+
+  // MARK: - Publishing
+
+  /// Whether a bundle's build has the worker.
+  static func hasWorker(_ source: BundleSource) -> Bool {
+    source.folders.contains { (try? Kernel.status("\($0.path)/\(workerName)"))?.kind == .file }
+  }
+
+  /// Returns a warning if the build has a worker, but folder URLs that aren't published and so fail offline.
+  static func warning(_ source: BundleSource) -> String? {
+    guard !source.mapsIndex else { return nil }
+    func has(_ name: String, _ folder: BundleSource.Folder) -> Bool {
+      (try? Kernel.status("\(folder.path)/\(name)"))?.kind == .file
+    }
+    guard let folder = source.folders.first(where: { has(workerName, $0) && has("index.html", $0) }) else {
+      return nil
+    }
+    return
+      "warning: bundle \(source.name) has a service worker and index.html, which isn't published as \(folder.baseURL): that "
+      + "URL doesn't open offline. Use --index, or \"index\": true in xcache.json"
+  }
+
+  /// Returns a warning if a release removes a worker that browsers have, or its import, without a worker that removes it.
+  static func warning(_ plan: Plan) -> String? {
+    func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
+    if loses(workerName) {
+      return
+        "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the old one"
+        + ". Run `xcache web init` after each build, or `xcache web remove` to remove it"
+    }
+    guard loses(packsName) else { return nil }
+    return
+      "warning: bundle \(plan.bundle) has the service worker \(workerName) without \(packsName), which it imports: browsers "
+      + "don't accept the worker without it. Run `xcache web init` after each build, and deploy everything it writes"
+  }
+}

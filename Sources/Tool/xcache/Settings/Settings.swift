@@ -1,0 +1,105 @@
+import BuildCheck
+import Manifests
+import Publishing
+import System
+import Values
+
+/// Settings from flags, the environment or `xcache.json`; nil if not given there.
+struct Settings: Hashable, Sendable {
+  var server: BaseURL?
+  /// The token; never from `xcache.json`, which is shared.
+  var token: String?
+  var app: AppName?
+  var channel: ChannelName?
+  /// The bundles by name.
+  var bundles: [BundleSettings] = []
+  /// What the check of a build leaves out.
+  var check = CheckOptions.all
+  /// Pages that the smoke test doesn't open.
+  var smokeIgnores: [Glob] = []
+  /// The folder that answers API calls in smoke tests.
+  var smokeFixtures: String?
+  /// The path of the `xcache.json` that was read.
+  var file: String?
+
+  init() {}
+
+  /// Returns these settings, with those of `lower` where they have none.
+  func over(_ lower: Settings) -> Settings {
+    var merged = self
+    merged.server = server ?? lower.server
+    merged.token = token ?? lower.token
+    merged.app = app ?? lower.app
+    merged.channel = channel ?? lower.channel
+    merged.bundles = bundles.isEmpty ? lower.bundles : bundles
+    merged.check.off.formUnion(lower.check.off)
+    merged.check.ignore += lower.check.ignore
+    merged.smokeIgnores += lower.smokeIgnores
+    merged.smokeFixtures = merged.smokeFixtures ?? lower.smokeFixtures
+    merged.file = file ?? lower.file
+    return merged
+  }
+
+  /// Returns the bundle with this name.
+  func bundle(_ name: BundleName) -> BundleSettings? { bundles.first { $0.name == name } }
+}
+
+/// The settings of a bundle in `xcache.json`.
+struct BundleSettings: Hashable, Sendable {
+  struct Folder: Hashable, Sendable {
+    /// The path, absolute or relative to the working directory.
+    var path: String
+    /// The base URL; nil means the bundle's.
+    var baseURL: BaseURL?
+
+    init(path: String, baseURL: BaseURL?) {
+      self.path = path
+      self.baseURL = baseURL
+    }
+  }
+
+  var name: BundleName
+  var folders: [Folder] = []
+  var baseURL: BaseURL?
+  var filter = FileFilter()
+  var types: [BundleSource.TypeRule] = []
+  var headers: [BundleSource.HeaderRule] = []
+  var mapsIndex = false
+  /// The file's patterns with their keys.
+  var written: [BundleSource.WrittenPattern] = []
+
+  init(_ name: BundleName) { self.name = name }
+
+  /// Applies `--include` and `--exclude`. On a part of the configured files, the file's patterns needn't match
+  /// any.
+  mutating func narrow(include: [Glob], exclude: [Glob]) {
+    if !include.isEmpty {
+      filter.include = include
+      written = []
+    }
+    filter.exclude += exclude
+    // Who types a pattern means some file.
+    written += include.map { .init($0, file: "", keys: "--include", excludes: false) }
+    written += exclude.map { .init($0, file: "", keys: "--exclude", excludes: true) }
+  }
+
+  /// All base URLs that its files may have.
+  var baseURLs: [BaseURL] { folders.compactMap(\.baseURL) + (baseURL.map { [$0] } ?? []) }
+
+  /// Returns the bundle to publish, with flags overriding the file's settings; if no folders are given, the file's are used.
+  /// - Throws: `SettingsError` if there is no folder or no base URL.
+  func source(
+    folders given: [String] = [], baseURL override: BaseURL? = nil, mapsIndex: Bool? = nil
+  ) throws(SettingsError) -> BundleSource {
+    let folders = given.isEmpty ? self.folders : given.map { Folder(path: $0, baseURL: nil) }
+    guard !folders.isEmpty else { throw SettingsError(.noFolder(name)) }
+    var sources: [BundleSource.Folder] = []
+    for folder in folders {
+      guard let base = override ?? folder.baseURL ?? baseURL else { throw SettingsError(.noBaseURL(name)) }
+      sources.append(BundleSource.Folder(folder.path, baseURL: base))
+    }
+    return BundleSource(
+      name, folders: sources, filter: filter, types: types, headers: headers,
+      mapsIndex: mapsIndex ?? self.mapsIndex, written: written)
+  }
+}

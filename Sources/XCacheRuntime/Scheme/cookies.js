@@ -1,1 +1,0 @@
-../../../public/runtime/cookies.js

@@ -1,0 +1,220 @@
+import System
+import Testing
+
+@testable import Manifests
+@testable import Values
+
+@Suite struct PackListTests {
+  private static let version = ManifestVersion(9)
+
+  static func base() throws -> [ManifestItem] {
+    try ["a.js", "b.js", "c.js"].map {
+      let url = try ResourceURL("https://m.example.com/\($0)")
+      return ManifestItem(
+        url: url,
+        entry: Entry(
+          ctype: "text/javascript", download: "https://c.example/x/1/2/1/u/n", md5: MD5.of([]),
+          sha256: SHA256.of(Array($0.utf8)), size: 1, version: 1))
+    }
+  }
+
+  private static let form = Array(#"{"ctype":"a/b","download":"https://c/x/1"}"#.utf8)
+
+  /// A list in pieces that can be replaced by others.
+  struct List {
+    var touched: [Int64] = [1, 1]
+    var arrivals: [Int64] = [1]
+    var partners: [Int64] = [1]
+    var starts: [Int64] = [22]
+    var ends: [Int64] = [3]
+    var middles: [Int64] = [2]
+    var middle = Array("b2".utf8)
+    var sources: [UInt8] = [0]
+    var others: [Int64] = []
+    var versions: [Int64] = [1]
+    var since: [Int64] = [0]
+    var formPlaces: [Int64] = [1]
+    var forms: [[UInt8]] = [PackListTests.form]
+    var after: [UInt8] = []
+
+    var bytes: [UInt8] {
+      var out: [UInt8] = []
+      for number in touched + arrivals + partners + starts + ends + middles {
+        Varint.append(number, to: &out)
+      }
+      out += middle + sources
+      for number in others + versions + since + formPlaces { Varint.append(number, to: &out) }
+      Varint.append(forms.count, to: &out)
+      for form in forms {
+        Varint.append(form.count, to: &out)
+        out += form
+      }
+      return out + after
+    }
+
+    init(_ change: (inout List) -> Void = { _ in }) { change(&self) }
+  }
+
+  @Test func theGoodOneIsRead() throws {
+    let changes = try PackChanges(List().bytes, version: Self.version, base: Self.base())
+    #expect(changes.touched == [1])
+    #expect(changes.arrivals.map(\.url.text) == ["https://m.example.com/b2.js"])
+    #expect(changes.arrivals.map(\.source) == [.record(base: 1, isRenamed: false)])
+    #expect(changes.records == [0])
+  }
+
+  struct Bad: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let list: List
+    init(_ what: String, _ change: (inout List) -> Void) { (testDescription, list) = (what, List(change)) }
+  }
+
+  private static let huge: Int64 = 1 << 53 - 1
+
+  static let bad: [Bad] = [
+    Bad("more touched entries than bytes") { $0.touched = [huge] },
+    Bad("more touched entries than the base has") { $0.touched = [4, 0, 0, 0, 0] },
+    Bad("a touched entry behind the base") { $0.touched = [1, 3] },
+    Bad("a gap that leads behind the base") { $0.touched = [2, 2, 2] },
+    Bad("a gap that no number holds") { $0.touched = [2, 2, huge] },
+    Bad("more arrivals than bytes") { $0.arrivals = [huge] },
+    Bad("a partner behind the touched") { $0.partners = [3] },
+    Bad("a partner before the touched") { $0.partners = [2] },
+    Bad("a partner far away") { $0.partners = [huge] },
+    Bad("a start that the partner hasn't") { $0.starts = [300] },
+    Bad("start and end overlap") { $0.starts = [24] },
+    Bad("a start that no URL has") { $0.starts = [huge] },
+    Bad("a middle longer than the list") { $0.middles = [4000] },
+    Bad("a URL that isn't UTF-8") { $0.middle = [0xC3, 0x28] },
+    Bad("a URL as nobody writes it") { $0.middle = Array("\u{e9}".utf8) },
+    Bad("no URL") { ($0.starts, $0.ends) = ([0], [0]) },
+    Bad("bytes from nowhere") { $0.sources = [8] },
+    Bad("bytes of a partner that isn't there") { list in
+      list.partners = [0]
+      (list.starts, list.ends, list.middles) = ([0], [0], [27])
+      list.middle = Array("https://m.example.com/b2.js".utf8)
+    },
+    Bad("a base behind the manifest") { ($0.sources, $0.others) = ([2], [3]) },
+    Bad("a held entry behind the manifest") { ($0.sources, $0.others) = ([5], [huge]) },
+    Bad("bytes of itself") { ($0.sources, $0.others) = ([6], [0]) },
+    Bad("resource version 0") { $0.versions = [0] },
+    Bad("manifest version 0") { $0.since = [9] },
+    Bad("a form that isn't there") { $0.formPlaces = [2] },
+    Bad("a form far away") { $0.formPlaces = [huge] },
+    Bad("a form of a partner that isn't there") { list in
+      list.partners = [0]
+      (list.starts, list.ends, list.middles) = ([0], [0], [27])
+      list.middle = Array("https://m.example.com/b2.js".utf8)
+      (list.sources, list.formPlaces) = ([4], [0])
+    },
+    Bad("a form that isn't JSON") { $0.forms = [[0x7B]] },
+    Bad("a form without ctype") { $0.forms = [Array(#"{"download":"x"}"#.utf8)] },
+    Bad("a form without download") { $0.forms = [Array(#"{"ctype":"x"}"#.utf8)] },
+    Bad("a ctype that no header has") { $0.forms = [Array(#"{"ctype":"x\r\ny","download":"x"}"#.utf8)] },
+    Bad("a form with a digest") { $0.forms = [Array(#"{"ctype":"x","download":"x","md5":"x"}"#.utf8)] },
+    Bad("headers that can't be sent") {
+      $0.forms = [
+        Array(#"{"ctype":"x","download":"x","headers":{"X-Frame-Options":"a\r\nb"}}"#.utf8)
+      ]
+    },
+    Bad("a form with one member twice") {
+      $0.forms = [Array(#"{"ctype":"x","ctype":"y","download":"x"}"#.utf8)]
+    },
+    Bad("something behind the end") { $0.after = [0] },
+    Bad("an entry twice") { list in
+      list.arrivals = [2]
+      (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
+      list.middle = Array("b2b2".utf8)
+      (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
+    },
+    Bad("entries out of order") { list in
+      list.arrivals = [2]
+      (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
+      list.middle = Array("b2a2".utf8)
+      (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
+    },
+  ]
+
+  @Test(arguments: bad) func hostileOnesAreRefused(bad: Bad) throws {
+    let base = try Self.base()
+    do {
+      _ = try PackChanges(bad.list.bytes, version: Self.version, base: base)
+      Issue.record("was read")
+    } catch {
+      if case .damaged = error { return }
+      Issue.record("\(error)")
+    }
+  }
+
+  @Test func eachCutIsNoticed() throws {
+    let base = try Self.base()
+    let bytes = List().bytes
+    for count in bytes.indices {
+      #expect(throws: PackFault.self) {
+        try PackChanges(Array(bytes[..<count]), version: Self.version, base: base)
+      }
+    }
+  }
+
+  /// A list of a few bytes an entry whose entries are large: it is refused before they are made.
+  @Test func amplificationIsRefused() throws {
+    let count = 1000
+    let base = try Self.base()
+    let numbers = [Int64](repeating: 1, count: count)
+    let list = List { list in
+      list.touched = [0]
+      list.arrivals = [Int64(count)]
+      list.partners = [Int64](repeating: 0, count: count)
+      list.starts = [0] + [Int64](repeating: 3000, count: count - 1)
+      list.ends = [Int64](repeating: 0, count: count)
+      list.middles = [3004] + [Int64](repeating: 4, count: count - 1)
+      var middle = Array("https://m.example.com/".utf8)
+      middle += [UInt8](repeating: UInt8(ascii: "a"), count: 3000 - middle.count) + Array("1000".utf8)
+      for number in 1..<count { middle += "\(1000 + number)".utf8 }
+      (list.middle, list.sources) = (middle, [UInt8](repeating: 4, count: count))
+      (list.versions, list.since, list.formPlaces) = (numbers, numbers, numbers)
+    }
+    #expect(list.bytes.count < 20_000)
+    #expect(throws: PackFault.overLimit) {
+      try PackChanges(list.bytes, version: Self.version, base: base, limit: 1 << 20)
+    }
+    #expect(try PackChanges(list.bytes, version: Self.version, base: base).arrivals.count == count)
+  }
+
+  @Test func largeFormsOfManyAreRefused() throws {
+    let place = String(repeating: "p", count: 10_000)
+    let list = List { $0.forms = [Array(#"{"ctype":"a/b","download":"\#(place)"}"#.utf8)] }
+    let base = try Self.base()
+    #expect(throws: PackFault.overLimit) {
+      try PackChanges(list.bytes, version: Self.version, base: base, limit: 9_000)
+    }
+    #expect(throws: Never.self) {
+      try PackChanges(list.bytes, version: Self.version, base: base, limit: 12_000)
+    }
+  }
+
+  @Test func manyFormsThatDifferInOneValueTakeNoLongTime() throws {
+    let forms = (0..<20_000).map { number in
+      EntryForm(
+        ctype: "a/b", others: JSONObject([.init(key: "headers", value: .string("\(number)"))]),
+        place: "https://c/1")
+    }
+    // One bucket of a table for all of them would take minutes.
+    #expect(Set(forms).count == forms.count)
+  }
+
+  @Test func anArrivalMayNotBeThereAlready() throws {
+    let base = Manifest(version: ManifestVersion(3), items: try Self.base())
+    let url = try ResourceURL("https://m.example.com/b.js")
+    let changes = PackChanges(
+      touched: [],
+      arrivals: [
+        PackChanges.Arrival(
+          url: url, partner: nil, form: EntryForm(ctype: "", others: JSONObject(), place: ""), version: 1,
+          manifestVersion: ManifestVersion(1), source: .held(0))
+      ])
+    #expect(throws: PackFault.damaged("an entry that is there already")) {
+      try changes.applied(to: base, version: Self.version, digests: [PackSample.digest(of: [])])
+    }
+  }
+}

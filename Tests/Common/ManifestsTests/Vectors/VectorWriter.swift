@@ -1,0 +1,215 @@
+import Compression
+import System
+import Testing
+
+@testable import Manifests
+@testable import Values
+
+/// Makes the vectors that are programs' work: packs, deltas and change lists. The others are written by hand, or by the
+/// decoder in Python.
+@Suite struct VectorWriter {
+  private typealias Files = [(path: String, text: String, ctype: String, headers: [String: String])]
+
+  private static let front = "const e=import"
+
+  private static func site(_ index: String, _ vendor: String, _ edit: String) -> Files {
+    let words = (0..<40).map { "e\($0 * 7919 % 97)=()=>t(\($0 * 31 % 17))" }.joined(separator: ";")
+    return [
+      (
+        "index.html", "<!doctype html><script type=module src=/assets/index.\(index).js></script>\(edit)",
+        "text/html", [:]
+      ),
+      (
+        "assets/index.\(index).js", "\(front)(\"./vendor.\(vendor).js\");\(words)\(edit)", "text/javascript",
+        [:]
+      ),
+      ("assets/vendor.\(vendor).js", "\(front)(\"./index.\(index).js\");\(words)", "text/javascript", [:]),
+    ]
+  }
+
+  private static let colors = (0..<30).map { "p\($0){color:#\(100 + $0 * 29)}" }.joined()
+
+  private static let old: Files =
+    site("Ab3dEf12", "Qq11ww22", "") + [
+      ("about.html", "<p>about", "text/html", ["Referrer-Policy": "origin"]),
+      ("assets/logo.svg", "<svg/>", "image/svg", [:]),
+      ("assets/style.Cc44dd55.css", "p{color:#123}", "text/css", [:]),
+      ("main.css", colors, "text/css", [:]),
+      ("old.html", "<p>old", "text/html", [:]),
+      ("same.txt", "stays as it is", "text/plain", [:]),
+    ]
+
+  private static let new: Files =
+    site("Zz9_-x77", "Rr33ee44", "/*new*/") + [
+      ("about.html", "<p>about", "text/html", ["Referrer-Policy": "no-referrer"]),
+      ("assets/extra1.js", "\(front)(\"./vendor.Qq11ww22.js\");extra", "text/javascript", [:]),
+      ("assets/extra2.js", "\(front)(\"./vendor.Rr33ee44.js\");extra", "text/javascript", [:]),
+      ("assets/logo.svg", "<svg/>", "image/svg+xml", [:]),
+      ("assets/style.Dd66ff77.css", "p{color:#123}", "text/css", [:]),
+      ("copy.txt", "stays as it is", "text/plain", [:]),
+      ("empty.txt", "", "text/plain", [:]),
+      ("main.css", "\(colors)b{}", "text/css", [:]),
+      ("new.html", "<p>new", "text/html", [:]),
+      ("\(String(repeating: "long", count: 50)).html", "<p>long name", "text/html", [:]),
+      ("same.txt", "stays as it is", "text/plain", [:]),
+      ("twin.html", "<p>new", "text/html", [:]),
+    ]
+
+  private static func manifest(
+    _ version: Int64, _ site: Files, after before: Manifest, place: String, _ files: inout [SHA256: [UInt8]]
+  ) throws -> Manifest {
+    var items: [ManifestItem] = []
+    for file in site {
+      let url = try ResourceURL("https://m.example.com/\(file.path)")
+      let digest = PackSample.digest(of: Array(file.text.utf8))
+      files[digest.sha256] = Array(file.text.utf8)
+      var others = JSONObject()
+      for header in file.headers { others["headers"] = [header.key: .string(header.value)] }
+      let form = EntryForm(ctype: file.ctype, others: others, place: place)
+      if let old = before[url], old.sha256 == digest.sha256, EntryForm(old) == form {
+        items.append(ManifestItem(url: url, entry: old))
+        continue
+      }
+      let arrival = PackChanges.Arrival(
+        url: url, partner: nil, form: form, version: (before[url]?.version ?? 0) + 1,
+        manifestVersion: ManifestVersion(version), source: .held(0))
+      items.append(ManifestItem(url: url, entry: try #require(arrival.entry(digest))))
+    }
+    return Manifest(version: ManifestVersion(version), items: items)
+  }
+
+  @Test(.enabled(if: Vectors.areRecorded)) func packs() throws {
+    var files: [SHA256: [UInt8]] = [:]
+    let place = "https://cdn.example.com/hxm/tech/xcache/1"
+    let first = try Self.manifest(552, Self.old, after: .empty, place: place, &files)
+    let second = try Self.manifest(553, Self.new, after: first, place: place, &files)
+    let third = try Self.manifest(
+      554, Array(Self.new.dropLast(8)), after: second, place: place, &files)
+    let moved = try Self.manifest(
+      556, Array(Self.new.dropLast(8)), after: third, place: "https://new.example.com/xcache/1", &files)
+    var cases: [JSONValue] = []
+    func add(_ what: String, _ name: String, _ sample: PackSample, _ pack: [UInt8]) throws -> JSONValue {
+      try Vectors.write(pack, "packs/\(name).xpk")
+      let answer: JSONValue = [
+        "base": .string(sample.base.version.text), "digest": .string(sample.new.map.digest.hex),
+        "version": .string(sample.new.version.text),
+      ]
+      cases.append(["answer": answer, "pack": .string("packs/\(name).xpk"), "what": .string(what)])
+      return cases[cases.count - 1]
+    }
+    let release = PackSample(base: first, new: second, files: files)
+    let plan = try #require(release.plan())
+    func index(of path: String) throws -> Int {
+      try #require(first.items.firstIndex { $0.url.text == "https://m.example.com/\(path)" })
+    }
+    let pack = try release.pack(over: [
+      try ResourceURL("https://m.example.com/assets/extra1.js"): (
+        try index(of: "assets/index.Ab3dEf12.js"), false
+      ),
+      try ResourceURL("https://m.example.com/assets/extra2.js"): (
+        try index(of: "assets/index.Ab3dEf12.js"), true
+      ),
+    ])
+    let good = try add("a release with every source", "release", release, pack)
+    _ = try add(
+      "entries that only go: no record", "removal", PackSample(base: second, new: third, files: files),
+      try PackSample(base: second, new: third, files: files).pack())
+    _ = try add(
+      "another public URL: every entry changes, no file", "moved",
+      PackSample(base: third, new: moved, files: files),
+      try PackSample(base: third, new: moved, files: files).pack())
+    cases += try damaged(good, pack, release, plan)
+    var maps = JSONObject()
+    for manifest in [first, second, third, moved] {
+      maps[manifest.version.text] = try JSONValue.parse(manifest.map.bytes)
+      for item in manifest.items {
+        try Vectors.write(files[item.entry.sha256] ?? [], "files/\(item.entry.sha256)")
+      }
+    }
+    let text =
+      "{\"cases\":\(Vectors.lines(cases)),\n\"resourcemaps\":"
+      + "\(String(decoding: JSONValue.object(maps).canonical, as: UTF8.self))}\n"
+    try Vectors.write(Array(text.utf8), "packs.json")
+  }
+
+  private func damaged(_ good: JSONValue, _ pack: [UInt8], _ sample: PackSample, _ plan: PackPlan) throws
+    -> [JSONValue]
+  {
+    let head = try #require(try PackHead.read(pack)).length
+    let coded = Int(try #require(try PackHead.read(pack)).head.changes.coded)
+    let record = try #require(try PackRecordHead.read(Array(pack[(head + coded)...])))
+    func flip(_ at: Int, _ xor: Int = 1) -> JSONValue { [["at": .integer(at), "xor": .integer(xor)]] }
+    let edits: [(String, JSONValue)] = [
+      ("another magic number", flip(3)), ("another base", flip(4)), ("another version", flip(6)),
+      ("another base digest", flip(8)), ("another digest", flip(40)), ("another number of records", flip(72)),
+      ("another length of the change list", flip(73)), ("another length of its frame", flip(head - 9)),
+      ("another check of the change list", flip(head - 1)),
+      ("a damaged change list", flip(head + coded / 2, 0x10)),
+      ("another length of a record", flip(head + coded)),
+      ("another check of a record", flip(head + coded + 2)),
+      ("a damaged record", flip(head + coded + record.length + Int(record.head.length) - 1, 0x40)),
+      ("nothing", [["cut": 0]]), ("half a head", [["cut": .integer(head / 2)]]),
+      ("half a change list", [["cut": .integer(head + coded / 2)]]),
+      ("without its last byte", [["cut": .integer(pack.count - 1)]]), ("a byte too many", [["append": "00"]]),
+    ]
+    var cases: [JSONValue] = []
+    func add(_ what: String, _ key: String, _ value: JSONValue) {
+      guard var object = good.object else { return }
+      object["what"] = .string(what)
+      object["error"] = true
+      object[key] = value
+      cases.append(.object(object))
+    }
+    for edit in edits { add(edit.0, "edits", edit.1) }
+    add("on another manifest", "base", "553")
+    let needed = sample.base.items.first { $0.url.text.contains("vendor") }
+    add("a base isn't held", "missing", [.string(try #require(needed).entry.sha256.hex)])
+    var answer = try #require(good["answer"]?.object)
+    answer["digest"] = .string(sample.base.map.digest.hex)
+    add("not what the answer says", "answer", .object(answer))
+    return cases
+  }
+
+  @Test(.enabled(if: Vectors.areRecorded)) func deltas() throws {
+    let texts = [Self.old[1].text, Self.new[1].text].map { Array($0.utf8) }
+    for text in texts { try Vectors.write(text, "files/\(SHA256.of(text))") }
+    let (base, target) = (texts[0], texts[1])
+    let delta = try #require(Dcz.encodeWell(target, base: base, baseSHA256: SHA256.of(base)))
+    try Vectors.write(delta, "release.dcz")
+    func example(_ what: String, _ base: [UInt8], _ edits: JSONValue?, _ result: [UInt8]?) -> JSONValue {
+      var object = JSONObject()
+      object["what"] = .string(what)
+      object["base"] = .string("files/\(SHA256.of(base))")
+      object["delta"] = "release.dcz"
+      object["edits"] = edits
+      object["sha256"] = result.map { .string(SHA256.of($0).hex) }
+      return .object(object)
+    }
+    let cases = [
+      example("a delta", base, nil, target), example("on another base", target, nil, nil),
+      example("another magic number", base, [["at": 0, "xor": 1]], nil),
+      example("another digest of the base", base, [["at": 20, "xor": 1]], nil),
+      example("no frame", base, [["cut": 40]], nil),
+      example("without its last byte", base, [["cut": .integer(delta.count - 1)]], nil),
+      example("a byte too many", base, [["append": "00"]], nil),
+    ]
+    try Vectors.write(Array((Vectors.lines(cases) + "\n").utf8), "dcz.json")
+  }
+
+  @Test(.enabled(if: Vectors.areRecorded)) func lists() throws {
+    func example(_ what: String, _ list: PackListTests.List, _ urls: [String]?) -> JSONValue {
+      var object = JSONObject()
+      object["what"] = .string(what)
+      object["bytes"] = .string(list.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+      object["urls"] = urls.map { .strings($0) }
+      return .object(object)
+    }
+    let cases =
+      [example("a good list", PackListTests.List(), ["https://m.example.com/b2.js"])]
+      + PackListTests.bad.map { example($0.testDescription, $0.list, nil) }
+    let base = ResourceMap(try PackListTests.base())
+    let text =
+      "{\"base\":\(String(decoding: base.bytes, as: UTF8.self)),\n\"cases\":\(Vectors.lines(cases)),\n\"version\":9}\n"
+    try Vectors.write(Array(text.utf8), "lists.json")
+  }
+}

@@ -1,0 +1,242 @@
+import SocketServer
+import System
+import Testing
+import XCacheDevice
+
+@testable import DeviceLinux
+@testable import HTTPClient
+@testable import HTTPDNS
+
+/// What is known on one network says nothing of the next one.
+@Suite struct NetworkChangeTests {
+  /// Gives each question its own answer, when the test says so.
+  private final class SlowNames: NameSource {
+    private struct State {
+      var asked = 0
+      var answers: [Int: String] = [:]
+      var isOver = false
+    }
+
+    private let state = Monitor(State())
+
+    let batch = 5
+
+    // What still waits is let go.
+    deinit { state.broadcasting { $0.isOver = true } }
+
+    func wait(forQuestions count: Int) { state.waiting { $0.asked >= count ? () : nil } }
+    var asked: Int { state.withLock { $0.asked } }
+    func answer(_ question: Int, _ address: String) { state.broadcasting { $0.answers[question] = address } }
+    func end() { state.broadcasting { $0.isOver = true } }
+
+    func lookUp(_ host: HostName) throws(LookupError) -> LookupAnswer {
+      let number = state.broadcasting { state in
+        state.asked += 1
+        return state.asked
+      }
+      let address = state.waiting { state in state.answers[number] ?? (state.isOver ? "" : nil) }
+      guard let answer = LookupAnswer([IPAddress(address)].compactMap { $0 }, seconds: 600) else {
+        throw .noAddress
+      }
+      return answer
+    }
+
+    func lookUp(_ hosts: [HostName]) throws(LookupError) -> [HostName: LookupAnswer] {
+      let answer = try lookUp(hosts[0])
+      return Dictionary(uniqueKeysWithValues: hosts.map { ($0, answer) })
+    }
+  }
+
+  private func resolver(_ service: any NameSource, system: [String: [String]] = [:]) -> HTTPDNSResolver {
+    var settings = HTTPDNSSettings(nil)
+    settings.headStart = 60_000
+    settings.timeout = 60_000
+    return HTTPDNSResolver(
+      settings, system: FakeNames(system), service: service, now: Clock.continuousMilliseconds)
+  }
+
+  /// Who waits for an answer when the network changes gets one of the new network; that of the old one, which comes later, isn't
+  /// kept.
+  @Test func lateAnswersAreNotKept() throws {
+    let names = SlowNames()
+    defer { names.end() }
+    let resolver = resolver(names)
+    let found = Locked<Resolution?>(nil)
+    let thread = try OSThread(name: "asks") {
+      let resolution = resolver.resolve("m.test")
+      found.withLock { $0 = resolution }
+    }
+    names.wait(forQuestions: 1)
+    resolver.networkChanged()
+    names.wait(forQuestions: 2)
+    names.answer(2, "192.0.2.2")
+    thread.join()
+    #expect(found.withLock { $0?.addresses.map(\.text) } == ["192.0.2.2"])
+    names.answer(1, "192.0.2.1")
+    while resolver.state.withLock({ !$0.running.isEmpty }) { Clock.sleep(for: .milliseconds(2)) }
+    let held = resolver.resolve("m.test")
+    #expect(held?.addresses.map(\.text) == ["192.0.2.2"] && held?.source == .cache)
+  }
+
+  /// Whoever has enough of waiting is let go while the question is under way.
+  @Test func aLookupThatIsGivenUpEnds() throws {
+    let names = SlowNames()
+    defer { names.end() }
+    let resolver = resolver(names)
+    let isGone = Locked(false)
+    let outcome = Monitor<Resolution??>(nil)
+    let thread = try OSThread(name: "asks") {
+      let found = resolver.resolve("m.test") { isGone.withLock { $0 } }
+      outcome.broadcasting { $0 = .some(found) }
+    }
+    names.wait(forQuestions: 1)
+    isGone.withLock { $0 = true }
+    // Without that it takes a minute.
+    let found = outcome.waiting(for: .seconds(30)) { $0 }
+    #expect(found == .some(nil))
+    names.end()
+    thread.join()
+  }
+
+  /// The same where nobody waits for the new answer, and for failures.
+  @Test(arguments: ["192.0.2.1", ""]) func lateAnswersCountForNothing(late: String) throws {
+    let names = SlowNames()
+    defer { names.end() }
+    let resolver = resolver(names)
+    let question = HTTPDNSResolver.Question(host: .of("m.test"), source: .service, network: 0)
+    let thread = try OSThread(name: "asks") { _ = resolver.resolve("m.test") }
+    names.wait(forQuestions: 1)
+    resolver.networkChanged()
+    resolver.isOff = true
+    names.answer(1, late)
+    while resolver.state.withLock({ $0.running[question] != nil }) { Clock.sleep(for: .milliseconds(2)) }
+    names.end()
+    thread.join()
+    resolver.isOff = false
+    let (fresh, absent) = resolver.state.withLock {
+      (
+        $0.cache.fresh(.of("m.test"), at: Clock.continuousMilliseconds()),
+        $0.cache.isAbsent(.of("m.test"), at: Clock.continuousMilliseconds())
+      )
+    }
+    // What the second question says, that there is no such host, is of this network.
+    #expect(fresh == nil && absent == (names.asked == 2))
+  }
+
+  @Test func hostsThatAreLookedUpAheadAreOfTheirNetwork() throws {
+    let names = SlowNames()
+    defer { names.end() }
+    let resolver = resolver(names)
+    // Twelve hosts are three questions; after the first the network is another one.
+    resolver.prepare((0..<12).map { "h\($0).test" })
+    names.wait(forQuestions: 1)
+    resolver.networkChanged()
+    names.answer(1, "192.0.2.1")
+    names.answer(2, "192.0.2.2")
+    #expect(resolver.resolve("h0.test")?.addresses.map(\.text) == ["192.0.2.2"])
+    #expect(names.asked == 2)
+  }
+
+  /// Lookups that the last network let hang don't keep this one's from being made.
+  @Test func whatHangsOnTheLastNetworkHoldsUpNothing() {
+    let names = FakeNames()
+    var settings = HTTPDNSSettings(nil)
+    settings.timeout = 10
+    let resolver = HTTPDNSResolver(settings, system: names, service: nil, now: Clock.continuousMilliseconds)
+    names.isHanging = true
+    defer { names.isHanging = false }
+    for number in 0..<20 { #expect(resolver.resolve("h\(number).test") == nil) }
+    names.wait(forQuestions: 16)
+    resolver.networkChanged()
+    #expect(resolver.resolve("other.test") == nil)
+    names.wait(forQuestions: 17)
+    // There is a limit over all networks.
+    for number in 0..<200 {
+      if number % 10 == 0 { resolver.networkChanged() }
+      #expect(resolver.resolve("i\(number).test") == nil)
+    }
+    names.wait(forQuestions: 64)
+    #expect(names.asked.count == 64)
+  }
+
+  /// A connection that was begun on the last network says nothing of an address on this one.
+  @Test(arguments: [false, true]) func connectionsAreOfTheirNetwork(changes: Bool) throws {
+    let names = FakeNames(["m.test": ["192.0.2.1", "192.0.2.2"]], seconds: 600)
+    let resolver = resolver(names)
+    let asked = Locked(0)
+    let request = ResolvedRequest(resolver: resolver, request: HTTPRequest("GET", "https://m.test/"))
+    let reply = try request.send(isUntouched: { true }) { ask throws(HTTPClientError) in
+      let count = asked.withLock { count in
+        count += 1
+        return count
+      }
+      if count > 1 { return HTTPReply(status: 200, fields: [], body: []) }
+      if changes { resolver.networkChanged() }
+      ask.routed?(HTTPRoute(address: "192.0.2.1", isNew: true, connectMilliseconds: 5, isReady: false))
+      throw .timedOut(host: "m.test", port: 443)
+    }
+    // Either way it is tried again.
+    #expect(reply.status == 200 && asked.withLock { $0 } == 2)
+    let addresses = resolver.resolve("m.test")?.addresses.map(\.text)
+    #expect(addresses == (changes ? ["192.0.2.1", "192.0.2.2"] : ["192.0.2.2"]))
+  }
+
+  /// Notes where it is asked, and gives the list of the service.
+  private final class Exchange: ServiceExchange {
+    let addresses = Locked<[String]>([])
+    let changes = Locked(0)
+
+    func networkChanged() { changes.withLock { $0 += 1 } }
+
+    func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
+      addresses.withLock { $0.append(request.address?.text ?? "-") }
+      return Array(#"{"service_ip":["192.0.2.77"],"host":"m.test","ips":["192.0.2.1"]}"#.utf8)
+    }
+  }
+
+  /// The way to the service is another one as well.
+  @Test(arguments: [
+    HTTPDNSSettings.Service.vendor(url: "https://dns.test/1"),
+    .dnsOverHTTPS(url: "https://dns.test/dns-query"),
+  ])
+  func theServiceIsAskedOnNewConnections(service: HTTPDNSSettings.Service) throws {
+    let exchange = Exchange()
+    let resolver = try HTTPDNSResolver(HTTPDNSSettings(service), exchange: exchange)
+    resolver.networkChanged()
+    #expect(exchange.changes.withLock { $0 } == 1)
+  }
+
+  @Test func questionsTakeNewConnections() throws {
+    let server = SocketServer { _ in .answer(body: "yes".utf8) }
+    let exchange = CurlServiceExchange()
+    let request = ServiceRequest(
+      url: server.url, accept: "*/*", address: nil, milliseconds: 60_000, limit: 100)
+    for connections in 1...2 {
+      for _ in 0..<3 { _ = try exchange.get(request) }
+      #expect(server.connections == connections)
+      exchange.networkChanged()
+    }
+  }
+
+  @Test(arguments: [false, true]) func downloadsTakeNewConnections(isOneOfMany: Bool) throws {
+    let server = SocketServer { _ in .answer(body: "yes".utf8) }
+    let transport = CurlTransport()
+    var request = TransportRequest(server.url, limit: 100)
+    request.isOneOfMany = isOneOfMany
+    for connections in 1...2 {
+      for _ in 0..<3 { _ = try transport.get(request) { _ in true } }
+      #expect(server.connections == connections)
+      transport.networkChanged()
+    }
+  }
+
+  @Test(arguments: [false, true]) func aLateListOfTheServiceIsNotTaken(isCurrent: Bool) throws {
+    let exchange = Exchange()
+    var settings = HTTPDNSSettings(.vendor(url: "https://dns.test/1", list: "ss"), bootstrap: ["192.0.2.9"])
+    settings.timeout = 60_000
+    let service = try #require(try settings.source(exchange, now: Clock.unixMilliseconds))
+    service.refresh { isCurrent }
+    _ = try service.lookUp(HostName.of("m.test"))
+    #expect(exchange.addresses.withLock { $0 } == ["192.0.2.9", isCurrent ? "192.0.2.77" : "192.0.2.9"])
+  }
+}

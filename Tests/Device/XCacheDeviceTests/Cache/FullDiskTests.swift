@@ -1,0 +1,107 @@
+import System
+import Testing
+
+@testable import XCacheDevice
+
+private let kept = "https://m.test/kept.js"
+private let changed = "https://m.test/changed.js"
+private let twin = "https://m.test/twin.js"
+
+/// A disk on which nothing can be changed any more: pages have what is there, and the kill switch arrives.
+@Suite struct FullDiskTests {
+  let bench: Bench
+  /// Changes that the disk still takes; nil: as many as come.
+  private let left = Locked<Int?>(nil)
+
+  init() throws {
+    bench = try Bench()
+    try bench.origin.publish([kept: bytes("kept"), changed: bytes("old"), twin: bytes("other")])
+  }
+
+  private func device(_ name: String = "device") throws -> Device {
+    let left = left
+    return try bench.device(
+      name,
+      willChange: { () throws(DeviceError) in
+        let isFull = left.withLock { left in
+          guard let count = left else { return false }
+          left = max(0, count - 1)
+          return count == 0
+        }
+        if isFull {
+          throw .file(
+            path: "", call: "write", code: Errno.noSpace.rawValue, reason: "No space left on device")
+        }
+      })
+  }
+
+  private func fill(after changes: Int?) { left.withLock { $0 = changes } }
+
+  /// It was full at any moment of an update, and is still when the app starts again.
+  @Test func aDeviceOpensAndServesWhatIsThere() throws {
+    try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
+    let fresh = try bench.fresh()
+    var (changes, isDone, versions) = (0, false, Set<String>())
+    while !isDone {
+      let name = "device-\(changes)"
+      bench.origin.restore(to: 1)
+      var device: Device? = try device(name)
+      _ = try device?.update(force: true)
+      bench.origin.restore(to: 2)
+      fill(after: changes)
+      isDone = (try? device?.update(force: true)) != nil
+      device = nil
+      fill(after: 0)
+      let reopened = try self.device(name)
+      versions.insert(reopened.version)
+      #expect(try reopened.resource(for: kept)?.read() == bytes("kept"))
+      // Those of the version that is held, or none.
+      for url in [changed, twin] {
+        guard let read = try? reopened.resource(for: url)?.read() else { continue }
+        let old = bytes(url == changed ? "old" : "other")
+        #expect(read == (reopened.version == "1" ? old : bytes("new")), "\(changes) \(url)")
+      }
+      fill(after: nil)
+      _ = try reopened.update(force: true)
+      #expect(try bench.state(name) == fresh, "\(changes)")
+      changes += 1
+    }
+    #expect(changes > 10 && versions == ["1", "2"])
+  }
+
+  /// An update broke off behind its switch, and can't be finished.
+  @Test func theKillSwitchArrives() throws {
+    try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
+    var (changes, isDone, count) = (0, false, 0)
+    while !isDone {
+      let name = "device-\(changes)"
+      bench.origin.say("")
+      bench.origin.restore(to: 1)
+      let device = try device(name)
+      _ = try device.update(force: true)
+      bench.origin.restore(to: 2)
+      fill(after: changes)
+      isDone = (try? device.update(force: true)) != nil
+      fill(after: 0)
+      bench.origin.serve(
+        bytes(#"{"code":200,"data":{"version":"2","intercept":false,"bypass":[],"scripts":[]}}"#),
+        at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+      bench.origin.say(#","policy":"2""#)
+      if !isDone { #expect(throws: DeviceError.self) { try device.update(force: true) } }
+      if !isDone {
+        #expect(!device.intercepts(kept), "\(changes)")
+        count += 1
+      }
+      fill(after: nil)
+      changes += 1
+    }
+    #expect(count > 5)
+  }
+
+  /// A disk that was full at the first start left these.
+  @Test func aFolderThatWasBegunIsTaken() throws {
+    let folder = bench.settings().folder
+    for name in ["files", "staging"] { try Kernel.makeFolder("\(folder)/\(name)") }
+    #expect(try device().update(force: true).to == "1")
+  }
+}

@@ -1,0 +1,73 @@
+import System
+import Testing
+
+@testable import XCacheDevice
+
+/// Jobs stand back while a page loads.
+@Suite struct PagesFirstTests {
+  /// A page that is never quiet for long enough.
+  let gate = DownloadGate(width: 2, quiet: .seconds(600), longestLoad: .seconds(600))
+
+  /// What happens, in its order: the piece on a thread of its own, and the end of the page's loading here.
+  private func order(
+    on gate: DownloadGate? = nil, _ end: @escaping @Sendable (DownloadGate) -> Void
+  ) -> [String] {
+    let gate = gate ?? self.gate
+    let order = Locked<[String]>([])
+    let isWaiting = Locked(false)
+    gate.pageOpens(1)
+    let thread = try? OSThread(name: "job") {
+      isWaiting.withLock { $0 = true }
+      let shouldContinue = gate.piece()
+      order.withLock { $0.append("piece \(shouldContinue)") }
+    }
+    while !isWaiting.withLock({ $0 }) { Clock.sleep(for: .milliseconds(1)) }
+    order.withLock { $0.append("page") }
+    end(gate)
+    thread?.join()
+    return order.withLock { $0 }
+  }
+
+  @Test func aPieceWaitsForThePage() {
+    #expect(order { $0.pageIsLoaded(1) } == ["page", "piece true"])
+  }
+
+  @Test(
+    "A page that is quiet, and one that goes on asking without an end",
+    arguments: [(quiet: 20, longest: 600_000), (quiet: 600_000, longest: 20)])
+  func nobodyIsStarved(quiet: Int64, longest: Int64) throws {
+    let gate = DownloadGate(
+      width: 2, quiet: .milliseconds(quiet), longestLoad: .milliseconds(longest))
+    gate.pageOpens(1)
+    gate.pageAsks(1)
+    #expect(gate.piece())
+    #expect(try gate.background { () throws(DeviceError) in 7 } == 7)
+  }
+
+  @Test func aStoppedJobWaitsForNoPage() throws {
+    let signal = StopSignal()
+    try gate.begin(signal, "")
+    #expect(order { $0.stop(signal) } == ["page", "piece false"])
+  }
+
+  @Test func stoppingAnotherJobChangesNothing() throws {
+    let old = StopSignal()
+    try gate.begin(old, "")
+    try gate.begin(StopSignal(), "")
+    gate.stop(old)
+    #expect(gate.piece())
+  }
+
+  @Test func filesWaitToo() throws {
+    let gate = gate
+    let begun = Locked(false)
+    gate.pageOpens(1)
+    let thread = try OSThread(name: "file") {
+      try? gate.background { () throws(DeviceError) in begun.withLock { $0 = true } }
+    }
+    #expect(!begun.withLock { $0 })
+    gate.pageIsLoaded(1)
+    thread.join()
+    #expect(begun.withLock { $0 })
+  }
+}

@@ -1,0 +1,184 @@
+import Manifests
+import System
+import Testing
+
+@testable import XCacheDevice
+
+@Suite struct PackResumeTests {
+  let packs: PackBench
+  var origin: FakeOrigin { packs.origin }
+
+  init() throws { packs = try PackBench() }
+
+  /// A line that is torn anywhere goes on where it was.
+  @Test func aTornLineGoesOn() throws {
+    let device = try packs.device()
+    let pack = try origin.offerPack(from: 1)
+    for tear in [
+      1, 40, pack.bounds[0] - 1, pack.bounds[0], pack.bounds[0] + 3, 100_000, pack.bytes.count - 1,
+    ] {
+      let name = "device-\(tear)"
+      let other = try packs.device(name)
+      origin.tear(after: [tear])
+      let report = try other.update(force: true)
+      #expect(report.kind == .pack && report.pack?.resumed == 1, "\(tear)")
+      #expect(report.pack?.bytes == Int64(pack.bytes.count), "\(tear)")
+      let ranges = origin.takeRanges()
+      #expect(ranges.map(\.start) == [0, Int64(tear)])
+      #expect(ranges[0].entityTag == nil && ranges[1].entityTag != nil)
+      #expect(try packs.isRight(name))
+    }
+    withExtendedLifetime(device) {}
+  }
+
+  /// As often as the settings say; an attempt that brought 64 KB doesn't count.
+  @Test func attemptsAreCounted() throws {
+    var device = try packs.device()
+    origin.tear(after: [70_000, 10, 70_000, 10])
+    #expect(try device.update(force: true).pack?.resumed == 4)
+    #expect(try packs.isRight())
+    device = try packs.device("other")
+    origin.tear(after: [100, 100, 100])
+    let report = try device.update(force: true)
+    #expect(report.kind == .patch && report.pack?.resumed == 2)
+    #expect(try packs.isRight("other"))
+  }
+
+  /// A server, or a transport, that knows no ranges sends all of it again.
+  @Test func withoutRangesWhatIsThereIsPassedOver() throws {
+    let device = try packs.device()
+    origin.setRanges(false)
+    origin.tear(after: [100_000])
+    let report = try device.update(force: true)
+    #expect(report.kind == .pack && report.pack?.files == 7)
+    #expect(try packs.isRight())
+  }
+
+  /// A pack that is another under the same name in the middle of its download.
+  @Test func aPackThatChangedLeadsToThePatch() throws {
+    let device = try packs.device()
+    let url = Locked("")
+    origin.tear(after: [100_000])
+    let origin = origin
+    origin.fail { asked in
+      guard asked.hasSuffix(".xpk") else { return nil }
+      let isSecond = url.withLock { known in
+        defer { known = asked }
+        return known == asked
+      }
+      return isSecond ? .body([UInt8](repeating: 7, count: 200_000)) : nil
+    }
+    let report = try device.update(force: true)
+    #expect(report.kind == .patch && report.pack?.failure != nil)
+    origin.fail(nil)
+    #expect(try packs.isRight())
+  }
+
+  /// Stops a device before its nth change of the disk, opens it again, and lets it finish: right at each n, and with
+  /// no file made twice once it is staged and noted.
+  @Test func aDeviceThatIsEndedGoesOn() throws {
+    var steps = 0
+    var resumed = 0
+    var outcomes: Set<String> = []
+    while true {
+      let name = "device-\(steps)"
+      let left = Locked<Int?>(nil)
+      var device: Device? = try packs.device(
+        name,
+        willChange: { () throws(DeviceError) in
+          let isOver = left.withLock { left in
+            guard let count = left else { return false }
+            left = max(0, count - 1)
+            return count == 0
+          }
+          if isOver { throw .file(path: "", call: "stopped", code: 0, reason: "") }
+        })
+      origin.setPiece(4096)
+      left.withLock { $0 = steps }
+      let isDone = (try? device?.update(force: true)) != nil
+      device = nil
+      if isDone { break }
+      let again = try packs.bench.device(name)
+      outcomes.insert(again.version)
+      _ = packs.singleFiles()
+      let report = try again.update(force: true)
+      #expect(report.pack?.failure == nil, "\(steps)")
+      if let pack = report.pack, pack.resumed > 0 {
+        resumed += 1
+        #expect(pack.files + pack.ready < 7 || pack.bytes < 300_000)
+      }
+      #expect(packs.singleFiles() == 0)
+      #expect(try packs.isRight(name), "\(steps)")
+      steps += 1
+    }
+    #expect(steps > 30 && resumed > 5)
+    #expect(outcomes == ["1", "2"])
+  }
+
+  /// With another release in between, what was made of the old pack is passed over in the new one.
+  @Test func aNewerPackUsesWhatIsStaged() throws {
+    let device = try packs.device()
+    origin.tear(after: [150_000, 0, 0])
+    origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
+    #expect(throws: DeviceError.self) { try device.update(force: true) }
+    origin.fail(nil)
+    var third = PackBench.second
+    third[PackBench.url("fresh-3.js")] = PackBench.text(33, 700)
+    try origin.publish(third, version: 3)
+    try origin.offerPack(from: 1)
+    origin.setPiece(1000)
+    let report = try device.update(force: true)
+    #expect(report.kind == .pack && report.to == "3")
+    #expect(try #require(report.pack).ready > 1)
+    #expect(try #require(report.pack).bytes < 100_000)
+    #expect(try packs.isRight())
+  }
+
+  /// Staged files that are gone are made of the pack again, not fetched one by one.
+  @Test func whatWasStagedIsGone() throws {
+    var device: Device? = try packs.device()
+    origin.tear(after: [150_000, 0, 0])
+    origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
+    #expect(throws: DeviceError.self) { try device?.update(force: true) }
+    origin.fail(nil)
+    device = nil
+    let staging = "\(packs.bench.scratch.path)/device/staging"
+    for name in try Folder.textNames(staging) where SHA256(hex: name) != nil {
+      try Kernel.remove("\(staging)/\(name)")
+    }
+    device = try packs.bench.device()
+    _ = packs.singleFiles()
+    #expect(try device?.update(force: true).kind == .pack)
+    #expect(packs.singleFiles() == 0)
+    #expect(try packs.isRight())
+  }
+
+  /// What was kept of a pack is damaged, or some of its files are: never a wrong file.
+  @Test(arguments: ["pack", "pack-records", "file"]) func whatWasKeptIsDamaged(what: String) throws {
+    var device: Device? = try packs.device()
+    origin.tear(after: [150_000, 0, 0])
+    origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
+    #expect(throws: DeviceError.self) { try device?.update(force: true) }
+    origin.fail(nil)
+    device = nil
+    let staging = "\(packs.bench.scratch.path)/device/staging"
+    let names = try Folder.textNames(staging)
+    #expect(names.contains("pack") && names.contains("pack-records"))
+    let name = what == "file" ? try #require(names.first { SHA256(hex: $0) != nil }) : what
+    let whole = try #require(try DurableFile.read("\(staging)/\(name)"))
+    for index in stride(from: 0, to: min(whole.count, 700), by: 29) {
+      var bytes = whole
+      bytes[index] ^= 0x11
+      // A device of its own for each.
+      let other = "\(packs.bench.scratch.path)/device-\(index)"
+      try Kernel.makeFolder(other)
+      for (path, file) in try Scratch.contents("\(packs.bench.scratch.path)/device") {
+        let isIt = path == "staging/\(name)"
+        try Kernel.makeFolder(DurableFile.parent(of: "\(other)/\(path)"))
+        try DurableFile.write(isIt ? bytes : file, to: "\(other)/\(path)")
+      }
+      _ = try packs.bench.device("device-\(index)").update(force: true)
+      #expect(try packs.isRight("device-\(index)"), "\(index)")
+    }
+  }
+}

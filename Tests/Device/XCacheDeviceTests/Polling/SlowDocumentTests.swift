@@ -1,0 +1,94 @@
+import System
+import Testing
+
+@testable import XCacheDevice
+
+private let second: UInt64 = 1_000_000_000
+
+/// Answers that drip.
+@Suite struct SlowDocumentTests {
+  @Test func whatTakesLongIsLookedInto() {
+    var watch = DocumentWatch(DocumentPace(), from: 5 * second)
+    #expect(watch.next(100, at: 5 * second) == .goOn)
+    #expect(watch.next(200, at: 6 * second - 1) == .goOn)
+    #expect(watch.next(300, at: 6 * second) == .look)
+    #expect(watch.next(400, at: 6 * second + 1) == .goOn)
+    #expect(watch.next(500, at: 7 * second) == .look)
+    #expect(watch.next(600, at: 8 * second) == .goOn)
+    #expect(watch.next(700, at: 9 * second) == .look)
+  }
+
+  /// 2,048 bytes a second, once a minute has passed.
+  @Test func whatDripsIsGivenUp() {
+    var watch = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
+    #expect(watch.next(1, at: 60 * second) == .goOn)
+    #expect(watch.next(61 * 2_048, at: 61 * second) == .goOn)
+    #expect(watch.next(61 * 2_048 - 1, at: 61 * second) == .giveUp)
+    #expect(watch.hasGivenUp)
+    // What it took to fetch the policy that it named is left out.
+    var other = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
+    other.waited(30 * second)
+    #expect(other.next(1, at: 90 * second) == .goOn)
+    #expect(other.next(1, at: 91 * second) == .giveUp)
+  }
+
+  /// A body of 16 bytes, one every ten milliseconds.
+  private struct Drip: Transport {
+    func get(
+      _ request: TransportRequest, receive: (RawSpan) -> Bool
+    ) throws(TransportError) -> TransportReply {
+      for _ in 0..<16 {
+        Clock.sleep(for: .milliseconds(10))
+        guard receive(bytes("x").span.bytes) else { throw TransportError(.stopped, "stopped") }
+      }
+      return TransportReply(status: 200, received: 16)
+    }
+  }
+
+  @Test func aDocumentThatDripsIsATimeout() throws {
+    var fetcher = DocumentFetcher(transport: Drip(), limit: 100)
+    #expect(try fetcher.get("http://m.test/").body.count == 16)
+    fetcher.pace = DocumentPace(firstLook: 20_000_000, patience: 50_000_000, least: 1_000)
+    var looks: [Int] = []
+    let error = #expect(throws: DeviceError.self) {
+      try fetcher.get("http://m.test/", partial: { looks.append($0.count) })
+    }
+    guard case .noAnswer(_, let reason)? = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(reason.kind == .timedOut && (looks.last ?? 16) < 16)
+  }
+
+  /// The kill switch doesn't wait for the rest of the answer.
+  @Test func thePolicyIsFollowedBeforeTheRestHasCome() throws {
+    let bench = try Bench()
+    let origin = bench.origin
+    try origin.publish(["https://m.test/a.js": bytes("a")])
+    let device = try bench.device()
+    _ = try device.update()
+    origin.serve(
+      bytes(#"{"code":200,"data":{"version":"1","intercept":false,"bypass":[],"scripts":[]}}"#),
+      at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
+    let rest = String(repeating: "x", count: 640)
+    origin.fail { url in
+      guard url.contains("configure.json") else { return nil }
+      let data = #"{"policy":"1","rest":"\#(rest)","update":false,"version":"1"}"#
+      return .body(bytes(#"{"code":200,"data":\#(data)}"#))
+    }
+    origin.setPiece(64)
+    let (pieces, held) = (Locked(0), Locked<String?>(nil))
+    origin.eachPiece { url in
+      guard url.contains("configure.json") else { return }
+      let count = pieces.withLock { count in
+        count += 1
+        return count
+      }
+      if count == 3 { Clock.sleep(for: .milliseconds(1_050)) }
+      if count == 5 { held.withLock { $0 = device.runtimePolicy.version } }
+    }
+    #expect(try device.update(force: true).documents.policy?.to == "1")
+    #expect(held.withLock { $0 } == "1")
+    #expect(device.policy.withLock { $0.failures } == 0)
+  }
+}

@@ -1,0 +1,110 @@
+import DeviceLinux
+import SocketServer
+import System
+import Testing
+
+@testable import XCacheDevice
+
+@Suite struct RangeTests {
+  /// What a transport tells of an answer to a question for the rest of a file.
+  private func ask(_ request: (String) -> TransportRequest, _ steps: @escaping SocketServer.Handler) -> (
+    head: TransportHead?, body: [UInt8], result: Result<TransportReply, TransportError>
+  ) {
+    let server = SocketServer(steps)
+    var head: TransportHead?
+    var body: [UInt8] = []
+    let result = Result { () throws(TransportError) in
+      try CurlTransport().get(request("\(server.url)/x")) {
+        head = $0
+        return true
+      } receive: { bytes in
+        bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+        return true
+      }
+    }
+    return (head, body, result)
+  }
+
+  private func rest(_ url: String, tag: String? = nil) -> TransportRequest {
+    var request = TransportRequest(url, limit: 1000, isUncoded: true)
+    request.start = 3
+    request.entityTag = tag
+    return request
+  }
+
+  @Test func theRestComesWithItsPlace() {
+    let answer = ask({ rest($0, tag: "\"abc\"") }) { request in
+      guard request.fields["range"] == "bytes=3-", request.fields["if-range"] == "\"abc\"",
+        request.fields["accept-encoding"] == "identity"
+      else { return .answer(400) }
+      return .answer(
+        206, [("Content-Range", "bytes 3-6/7"), ("ETag", "\"abc\"")], body: Array("sage".utf8))
+    }
+    #expect(answer.head == TransportHead(status: 206, start: 3, total: 7, entityTag: "\"abc\""))
+    #expect(answer.body == Array("sage".utf8))
+    #expect((try? answer.result.get())?.status == 206)
+  }
+
+  @Test func aServerWithoutRangesSendsAllOfIt() {
+    let answer = ask({ rest($0) }) { _ in .answer(200, body: Array("message".utf8)) }
+    #expect(answer.head == TransportHead(status: 200, start: 0, total: 7))
+    #expect(answer.body == Array("message".utf8))
+  }
+
+  /// "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak."
+  @Test(arguments: ["W/\"abc\"", "abc", ""]) func aWeakTagIsNotSent(tag: String) {
+    let answer = ask({ rest($0, tag: tag) }) { request in
+      .answer(request.fields["if-range"] == nil && request.fields["range"] != nil ? 200 : 400, body: [1])
+    }
+    #expect((try? answer.result.get())?.status == 200)
+  }
+
+  @Test(arguments: ["bytes 2-5/7", "bytes 0-6/7", "bytes */7", "bytes 3-6", "pages 3-6/7", "", "bytes 3-7/7"])
+  func anotherPartIsNone(range: String) {
+    let answer = ask({ rest($0) }) { _ in
+      .answer(206, [("Content-Range", range)], body: Array("sage".utf8))
+    }
+    #expect(answer.body.isEmpty)
+    guard case .failure(let error) = answer.result else {
+      Issue.record("there is an answer")
+      return
+    }
+    #expect(error.kind == .other)
+  }
+
+  @Test func contentRanges() {
+    #expect(ContentRange("bytes 0-0/1").map { [$0.start, $0.last, $0.total] } == [0, 0, 1])
+    #expect(ContentRange("Bytes  5-9/*").map { [$0.start, $0.last, $0.total] } == [5, 9, nil])
+    for text in [
+      "bytes 5-4/9", "bytes -4/9", "bytes 5-/9", "bytes +5-6/9", "bytes 5-9/9", "bytes 5-6/9/9", "bytes5-6/9",
+      "bytes 99999999999999999999-6/9", "bytes 5-6/", "bytes 5-6/x", "bytes 5-6-7/9",
+    ] {
+      #expect(ContentRange(text) == nil, "\(text)")
+    }
+  }
+
+  /// A transport of an app's own that knows nothing of heads and ranges.
+  private struct Plain: Transport {
+    func get(
+      _ request: TransportRequest, receive: (RawSpan) -> Bool
+    ) throws(TransportError) -> TransportReply {
+      for byte in Array("message".utf8) where !receive([byte].span.bytes) {
+        throw TransportError(.stopped, "stopped")
+      }
+      return TransportReply(status: 200, received: 7)
+    }
+  }
+
+  @Test func aTransportWithoutRangesTellsThatItStartsAtZero() throws {
+    var heads: [TransportHead] = []
+    var body: [UInt8] = []
+    let reply = try Plain().get(rest("https://x.test/")) {
+      heads.append($0)
+      return true
+    } receive: { bytes in
+      bytes.withUnsafeBytes { body.append(contentsOf: $0) }
+      return true
+    }
+    #expect(heads == [TransportHead(status: 200)] && body == Array("message".utf8) && reply.status == 200)
+  }
+}

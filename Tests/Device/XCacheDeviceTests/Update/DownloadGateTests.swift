@@ -1,0 +1,58 @@
+import System
+import Testing
+
+@testable import XCacheDevice
+
+@Suite struct DownloadGateTests {
+  /// The most that were at work at the same time, of 40 on 40 threads.
+  private func most(_ gate: DownloadGate) -> Int {
+    let counts = Locked((now: 0, most: 0))
+    Parallel.run(threads: 40) {
+      try? gate.background { () throws(DeviceError) in
+        counts.withLock { counts in
+          counts.now += 1
+          counts.most = max(counts.most, counts.now)
+        }
+        Clock.sleep(for: .milliseconds(10))
+        counts.withLock { $0.now -= 1 }
+      }
+    }
+    return counts.withLock { $0.most }
+  }
+
+  @Test func asManyAsTheSettingsSay() {
+    #expect(most(DownloadGate(width: 3)) == 3)
+  }
+
+  @Test func aServerThatTakesManyGetsMore() {
+    let gate = DownloadGate(width: 3)
+    gate.widen()
+    let most = most(gate)
+    #expect(most > 3 && most <= DownloadGate.widest)
+    let wide = DownloadGate(width: 64)
+    wide.widen()
+    #expect(wide.threads == 64)
+  }
+
+  /// While a page waits, nothing else begins; what is at work goes on.
+  @Test func aPageGoesFirst() throws {
+    let gate = DownloadGate(width: 1)
+    let order = Locked<[String]>([])
+    let isPageIn = Locked(false)
+    try gate.background { () throws(DeviceError) in
+      let page = try? OSThread(name: "page") {
+        try? gate.page(SHA256.of([]), until: StopSignal()) { () throws(DeviceError) in
+          order.withLock { $0.append("page") }
+          isPageIn.withLock { $0 = true }
+          Clock.sleep(for: .milliseconds(100))
+          order.withLock { $0.append("page ends") }
+        }
+      }
+      while !isPageIn.withLock({ $0 }) { Clock.sleep(for: .milliseconds(1)) }
+      order.withLock { $0.append("at work") }
+      withExtendedLifetime(page) {}
+    }
+    try gate.background { () throws(DeviceError) in order.withLock { $0.append("next") } }
+    #expect(order.withLock { $0 } == ["page", "at work", "page ends", "next"])
+  }
+}

@@ -1,0 +1,86 @@
+import System
+import Testing
+
+@testable import XCacheDevice
+
+/// Repeatable random numbers (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+@Suite struct HistoryTests {
+  /// Random manifests one after the other, over devices that poll at random, lose files, have files damaged, fail
+  /// to fetch and start anew: each ends with the bytes that a device has that starts from nothing.
+  @Test(arguments: 0..<12) func devicesEndWithTheRightBytes(seed: UInt64) throws {
+    var random = SeededRandom(state: seed)
+    let bench = try Bench()
+    var files: [String: [UInt8]] = [:]
+    var devices: [String: Device] = [:]
+    for round in 0..<25 {
+      change(&files, &random)
+      if Int.random(in: 0..<6, using: &random) == 0 {
+        let kept = Int64.random(in: 1...Int64(round + 1), using: &random)
+        if round > 0 { bench.origin.forget(min(kept, Int64(round))) }
+      }
+      try bench.origin.publish(files)
+      for name in ["a", "b", "c"] where Bool.random(using: &random) {
+        let device = try devices[name] ?? bench.device(name)
+        devices[name] = device
+        hurt("\(bench.scratch.path)/\(name)/files", &random)
+        let isBroken = Int.random(in: 0..<4, using: &random) == 0
+        let victim = Int.random(in: 0..<30, using: &random)
+        bench.origin.fail { isBroken && $0.contains("%252Ff\(victim)") ? .status(404) : nil }
+        do {
+          let report = try device.update(force: true)
+          #expect(report.kept + report.missing + report.fetched + report.copied == files.count)
+        } catch {
+          #expect(isBroken)
+        }
+        bench.origin.fail(nil)
+        if Bool.random(using: &random) { devices[name] = nil }
+      }
+    }
+    let right = try bench.fresh()
+    #expect(right.count == files.count + 1)
+    for name in ["a", "b", "c"] {
+      let device = try devices[name] ?? bench.device(name)
+      _ = try device.update(force: true)
+      _ = try device.complete()
+      #expect(try bench.state(name) == right)
+    }
+  }
+
+  /// Adds, changes, renames and removes a few; bytes come from a small set, so that they come back.
+  private func change(_ files: inout [String: [UInt8]], _ random: inout SeededRandom) {
+    for _ in 0..<Int.random(in: 0...6, using: &random) {
+      let url = "https://m.test/f\(Int.random(in: 0..<30, using: &random))"
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: files[url] = nil
+      case 1:
+        guard let (old, content) = files.sorted(by: { $0.key < $1.key }).first else { continue }
+        files[old] = nil
+        files[url] = content
+      default: files[url] = bytes("content \(Int.random(in: 0..<12, using: &random))")
+      }
+    }
+  }
+
+  /// Removes or damages a file now and then.
+  private func hurt(_ folder: String, _ random: inout SeededRandom) {
+    guard Int.random(in: 0..<3, using: &random) == 0,
+      let name = (try? Folder.textNames(folder))?.randomElement(using: &random)
+    else { return }
+    if Bool.random(using: &random) {
+      try? Kernel.remove("\(folder)/\(name)")
+    } else {
+      try? Scratch.write("damaged", to: "\(folder)/\(name)")
+    }
+  }
+}

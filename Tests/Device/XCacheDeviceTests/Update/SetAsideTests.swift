@@ -1,0 +1,119 @@
+import System
+import Testing
+import Values
+
+@testable import XCacheDevice
+
+private let page = "https://m.test/index.html"
+private let chunk = "https://m.test/chunk.1.js"
+
+/// What a page that was opened before a switch still gets, and for how long.
+@Suite struct SetAsideTests {
+  let bench: Bench
+  let device: Device
+  let old: DeviceManifest
+  var origin: FakeOrigin { bench.origin }
+
+  init() throws {
+    bench = try Bench()
+    bench.clock.advance(seconds: (Clock.unixMilliseconds() - bench.clock.now) / 1000)
+    try bench.origin.publish([page: bytes("<p>one"), chunk: bytes("one")])
+    device = try bench.device()
+    _ = try device.update()
+    old = device.snapshot
+  }
+
+  /// What a page of the first version gets for its chunk.
+  private func chunkOfOldPage(on device: Device? = nil) throws -> [UInt8]? {
+    let device = device ?? self.device
+    let file = try #require(old.listed(try ResourceURL(chunk), isPage: false))
+    return device.isOlder(old) ? try device.openSetAside(file)?.read() : nil
+  }
+
+  private func switches(_ files: [String: [UInt8]] = [page: bytes("<p>two")], saying: String = "") throws {
+    try origin.publish(files)
+    if !saying.isEmpty { origin.say(saying) }
+    _ = try device.update(force: true)
+  }
+
+  @Test(arguments: [0, 1, 12 * 3600, 24 * 3600 - 1] as [Int64]) func forADay(seconds: Int64) throws {
+    try switches()
+    bench.clock.advance(seconds: seconds)
+    #expect(try chunkOfOldPage() == bytes("one"))
+  }
+
+  /// At the latest a day after the switch; where the clock was set, earlier.
+  @Test(arguments: [24 * 3600, 100 * 24 * 3600, -3600, -400 * 24 * 3600] as [Int64])
+  func noLonger(seconds: Int64) throws {
+    try switches()
+    bench.clock.advance(seconds: seconds)
+    #expect(try chunkOfOldPage() == nil)
+    // No poll is needed for it to go.
+    device.tidy()
+    #expect(try Scratch.contents("\(bench.scratch.path)/device/aside").isEmpty)
+    // And what is listed stays.
+    _ = origin.takeLog()
+    #expect(try device.resource(for: page)?.read() == bytes("<p>two"))
+    #expect(origin.takeLog() == [])
+  }
+
+  @Test func bytesThatAreListedElsewhereAreServed() throws {
+    try switches([page: bytes("<p>two"), "https://m.test/chunk.2.js": bytes("one")])
+    #expect(try Scratch.contents("\(bench.scratch.path)/device/aside").count == 1)
+    #expect(try chunkOfOldPage() == bytes("one"))
+  }
+
+  @Test(arguments: ["2", "1002"]) func aRollbackEndsIt(version: String) throws {
+    let number = try #require(Int64(version))
+    try origin.publish([page: bytes("<p>two")], version: number)
+    origin.say(#","rollback":"\#(version)""#)
+    _ = try device.update(force: true)
+    #expect(device.version == version)
+    #expect(try chunkOfOldPage() == nil)
+    // Also for a device that was restarted, and one that the origin tells no more.
+    device.close()
+    origin.say("")
+    let next = try bench.device()
+    _ = try next.update(force: true)
+    #expect(try chunkOfOldPage(on: next) == nil)
+  }
+
+  /// A rollback that the device hasn't come to, or that its page was opened after.
+  @Test(arguments: [#","rollback":"3""#, #","rollback":"1""#, #","rollback":"0""#])
+  func otherRollbacksEndNothing(said: String) throws {
+    try switches(saying: said)
+    #expect(try chunkOfOldPage() == bytes("one"))
+  }
+
+  /// The device was told of it while it held the version before.
+  @Test func itEndsWithTheSwitch() throws {
+    try switches(saying: #","rollback":"3""#)
+    #expect(try chunkOfOldPage() == bytes("one"))
+    try switches([page: bytes("<p>one!")], saying: "")
+    #expect(device.version == "3")
+    #expect(try chunkOfOldPage() == nil)
+  }
+
+  @Test func aDamagedOneIsNotServed() throws {
+    try switches()
+    let aside = "\(bench.scratch.path)/device/aside"
+    for name in try Folder.textNames(aside) {
+      try DurableFile.write(bytes("damaged"), to: "\(aside)/\(name)")
+    }
+    #expect(try chunkOfOldPage() == nil)
+  }
+
+  /// What a mirror says may be of an older time.
+  @Test func aMirrorOnlyRaisesIt() {
+    var policy = PollPolicy(hasFallback: true)
+    policy.noteRollback(7, from: .origin)
+    policy.noteRollback(5, from: .mirror)
+    #expect(policy.isRolledBack(from: "6", to: 7))
+    policy.noteRollback(nil, from: .origin)
+    #expect(policy.isRolledBack(from: "6", to: 7) && !policy.isRolledBack(from: "7", to: 8))
+    policy.noteRollback(5, from: .origin)
+    #expect(!policy.isRolledBack(from: "6", to: 7))
+    let saved = PollPolicy(saved: policy.saved(server: "s"), server: "s", hasFallback: true)
+    #expect(saved.isRolledBack(from: "4", to: 5) && !saved.isRolledBack(from: "4", to: 4))
+  }
+}

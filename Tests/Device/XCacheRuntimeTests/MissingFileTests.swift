@@ -1,0 +1,173 @@
+import Manifests
+import System
+import Testing
+
+@testable import XCacheDevice
+@testable import XCacheRuntime
+
+/// Files that are listed, and not there or not right.
+@Suite struct MissingFileTests {
+  let bench: RuntimeBench
+  var origin: FakeOrigin { bench.origin }
+
+  init() throws { bench = try RuntimeBench() }
+
+  /// The device's files whose name has `part`.
+  private func files(_ part: String) throws -> [String] {
+    try Folder.textNames("\(bench.folder)/files").filter { $0.contains(part) }.map {
+      "\(bench.folder)/files/\($0)"
+    }
+  }
+
+  /// However many requests wait for a server that hangs, what is here is answered from the disk.
+  @Test func aServerThatHangsHoldsUpNobodyElse() async throws {
+    let urls = (0..<12).map { "https://m.test/part-\($0).js" }
+    try origin.publish(
+      Dictionary(uniqueKeysWithValues: urls.map { ($0, bytes($0)) }).merging([
+        RuntimeBench.page: bytes("<p>one")
+      ]) { $1 })
+    let runtime = try await bench.runtime { $0.memoryLimit = 0 }
+    #expect(await runtime.handle(.launch)?.fetched == 13)
+    for file in try files("part-") { try Kernel.remove(file) }
+    let barrier = Barrier()
+    origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
+    let waiting = urls.map { url in Task { await runtime.answer(PageRequest(url)) } }
+    await barrier.reached()
+    #expect(try await bench.ask(runtime, RuntimeBench.page, destination: .document) == "200 <p>one")
+    barrier.open()
+    for task in waiting {
+      guard case .local = await task.value else {
+        Issue.record("a file that came late isn't answered")
+        return
+      }
+    }
+  }
+
+  /// Somebody clears the app's caches: the next trigger makes the folder again, and its files come back by themselves.
+  @Test func aDeletedFolderComesBack() async throws {
+    let runtime = try await bench.runtime { $0.memoryLimit = 0 }
+    #expect(await runtime.handle(.launch)?.fetched == 2)
+    Scratch.removeAll(bench.folder)
+    #expect(await runtime.handle(.foreground)?.kind == .notDue)
+    await runtime.updateThread.idle(within: .seconds(60))
+    #expect(try files("m.test").count == 2)
+    _ = origin.takeLog()
+    #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
+    #expect(bench.fetches() == 0)
+    await runtime.close()
+    let next = try await bench.runtime()
+    #expect(next.version == "1")
+    #expect(try await bench.ask(next, RuntimeBench.script) == "200 let one")
+    #expect(bench.fetches() == 0)
+  }
+
+  /// A runtime that holds a manifest without the script's file, whose fetch waits.
+  private func lacking() async throws -> (runtime: Runtime, barrier: Barrier) {
+    let runtime = try await bench.runtime()
+    await runtime.handle(.launch)
+    for file in try files("app.js") { try Kernel.remove(file) }
+    _ = origin.takeLog()
+    let barrier = Barrier()
+    origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
+    return (runtime, barrier)
+  }
+
+  private func waiters(_ runtime: Runtime) -> Int {
+    runtime.state.withLock { $0.fetches.values.first?.waiters ?? 0 }
+  }
+
+  @Test func requestsAtOnceShareOneFetch() async throws {
+    let (runtime, barrier) = try await lacking()
+    let ranges = ["", "bytes=0-2", "bytes=4-"]
+    let tasks = (0..<9).map { number in
+      Task { try await bench.ask(runtime, RuntimeBench.script, [("Range", ranges[number % 3])]) }
+    }
+    while waiters(runtime) < 9 { try await Task.sleep(for: .milliseconds(1)) }
+    barrier.open()
+    var answers: [String] = []
+    for task in tasks { answers.append(try await task.value) }
+    #expect(Set(answers) == ["200 let one", "206 let", "206 one"])
+    #expect(bench.fetches() == 1)
+    #expect(runtime.state.withLock { $0.fetches.isEmpty })
+  }
+
+  @Test func oneThatIsCancelledLeavesTheOthers() async throws {
+    let (runtime, barrier) = try await lacking()
+    let tasks = (0..<3).map { _ in Task { try await bench.ask(runtime, RuntimeBench.script) } }
+    while waiters(runtime) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+    tasks[0].cancel()
+    #expect(try await tasks[0].value == "cancelled")
+    barrier.open()
+    for task in tasks[1...] { #expect(try await task.value == "200 let one") }
+    #expect(bench.fetches() == 1)
+  }
+
+  @Test func theLastOneThatIsCancelledEndsIt() async throws {
+    let (runtime, barrier) = try await lacking()
+    let events = runtime.events
+    let task = Task { try await bench.ask(runtime, RuntimeBench.script) }
+    await barrier.reached()
+    task.cancel()
+    #expect(try await task.value == "cancelled")
+    // Another one doesn't get what is ending.
+    let next = Task { try await bench.ask(runtime, RuntimeBench.script) }
+    while waiters(runtime) != 1 { try await Task.sleep(for: .milliseconds(1)) }
+    barrier.open()
+    #expect(try await next.value == "200 let one")
+    await runtime.smallFetchThreads.idle(within: .seconds(60))
+    #expect(bench.fetches() == 2)
+    await runtime.close()
+    for await event in events { Issue.record("\(event)") }
+  }
+
+  /// The blocking calls share theirs, too, and so do URLs that have the same bytes.
+  @Test func threadsShareOneFetch() async throws {
+    try origin.publish([RuntimeBench.script: bytes("same"), "https://m.test/twin.js": bytes("same")])
+    let (runtime, barrier) = try await lacking()
+    for file in try files("twin.js") { try Kernel.remove(file) }
+    let device = try #require(runtime.device)
+    let got = Locked<[String]>([])
+    let threads = try (0..<6).map { number in
+      try OSThread(name: "asks") {
+        let url = number < 3 ? RuntimeBench.script : "https://m.test/twin.js"
+        let text = (try? device.resource(for: url)?.read()).map { String(decoding: $0, as: UTF8.self) }
+        got.withLock { $0.append(text ?? "nothing") }
+      }
+    }
+    await barrier.reached()
+    barrier.open()
+    for thread in threads { thread.join() }
+    #expect(got.withLock { $0 } == Array(repeating: "same", count: 6))
+    #expect(bench.fetches() == 1)
+  }
+
+  /// Once nothing came for a page, the next ones don't wait for what isn't here.
+  @Test func aLineThatBroughtNothingIsLeftAlone() async throws {
+    let runtime = try await bench.runtime { $0.memoryLimit = 0 }
+    await runtime.handle(.launch)
+    for file in try files("m.test") { try Kernel.remove(file) }
+    origin.fail { _ in .error(TransportError(.timedOut, "nothing came")) }
+    #expect(try await bench.ask(runtime, RuntimeBench.script) == "unavailable")
+    #expect(bench.fetches() > 0)
+    #expect(try await bench.ask(runtime, RuntimeBench.page, destination: .document) == "unavailable")
+    #expect(bench.fetches() == 0)
+  }
+
+  /// Bytes that were checked, and written to behind the device's back.
+  @Test func aFileThatWasWrittenToIsCheckedOnceMore() async throws {
+    let runtime = try await bench.runtime { $0.memoryLimit = 0 }
+    await runtime.handle(.launch)
+    #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
+    _ = origin.takeLog()
+    for (text, fetches) in [("LET one", 1), ("let", 1), ("let one and more", 1)] {
+      let file = try #require(try files("app.js").first)
+      let written = bytes(text)
+      let handle = try Kernel.open(file, [.write, .truncate])
+      try Kernel.write(written.span.bytes, to: handle)
+      #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
+      #expect(bench.fetches() == fetches, "\(text)")
+      #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
+      #expect(bench.fetches() == 0, "\(text)")
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Compression
+import DeviceLinux
+import SocketServer
+import System
+import Testing
+import XCacheDevice
+
+@testable import XCacheRuntime
+
+/// What few bytes in two codings may cost, and who ends it.
+@Suite struct ContentDecoderTests {
+  /// A gzip body that begins with many stored blocks of nothing (RFC 1951 §3.2.4): hundreds of megabytes, as a few kilobytes of zstd.
+  private static let nothing: [UInt8] = {
+    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
+    let blocks = [UInt8]((0..<1 << 20).flatMap { _ in [0, 0, 0, 0xFF, 0xFF] as [UInt8] })
+    let frame = Zstd.encode([blocks])
+    return Zstd.encode([head]) + (0..<60).flatMap { _ in frame }
+  }()
+
+  /// Text that is nothing but long: 16 MB in a few kilobytes.
+  private static let long = Gzip.encode([[UInt8](repeating: 0, count: 16 << 20)])
+
+  private static func ends(after asked: Int, _ count: Locked<Int>) -> @Sendable () -> Bool {
+    {
+      count.withLock {
+        $0 += 1
+        return $0 >= asked
+      }
+    }
+  }
+
+  @Test(arguments: [(["gzip", "zstd"], nothing), (["gzip"], long)])
+  func whoeverIsGoneEndsIt(codings: [String], coded: [UInt8]) throws {
+    let asked = Locked(0)
+    let decoder = try #require(
+      ContentDecoder(codings, from: "host", isCancelled: Self.ends(after: 3, asked)))
+    let error = #expect(throws: TransportError.self) { try decoder.decode(coded.span.bytes) { _ in } }
+    #expect(error?.kind == .stopped && asked.withLock { $0 } == 3)
+  }
+
+  /// Of an answer that says little the network's own pieces are few.
+  @Test(arguments: [false, true]) func aPageThatIsGoneEndsIt(overStreams: Bool) async {
+    let server = SocketServer { _ in .answer(200, [("Content-Encoding", "gzip, zstd")], body: Self.nothing) }
+    let asked = Locked(0)
+    let request = NetworkRequest(server.url, isCancelled: Self.ends(after: 30, asked))
+    let got = await Collected.fetch(request, by: fetcher(overStreams))
+    #expect(got.error?.kind == .stopped && got.body.isEmpty, "\(String(describing: got.error))")
+  }
+
+  /// Nobody reads the body of a redirect: it counts as it came, and its connection is used again.
+  @Test(arguments: [false, true]) func aRedirectsBodyStaysCoded(overStreams: Bool) async {
+    let server = SocketServer { request in
+      request.path == "/start"
+        ? .answer(302, [("Location", "/end"), ("Content-Encoding", "gzip")], body: Self.long)
+        : .answer(body: [7])
+    }
+    let got = await Collected.fetch(NetworkRequest("\(server.url)/start"), by: fetcher(overStreams))
+    #expect(got.body == [7] && server.connections == 1)
+  }
+
+  private func fetcher(_ overStreams: Bool) -> PageFetcher {
+    let transport: any PageTransport =
+      overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
+    return PageFetcher(transport, cookies: FakeCookies([]))
+  }
+}

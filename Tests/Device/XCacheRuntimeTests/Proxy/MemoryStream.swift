@@ -1,0 +1,160 @@
+import System
+import XCacheDevice
+
+@testable import XCacheRuntime
+
+/// One end of a connection in memory.
+final class MemoryStream: ProxyStream {
+  /// What goes one way.
+  final class Pipe: Sendable {
+    private let state = Monitor((bytes: [UInt8](), isOver: false, isBroken: false))
+
+    func add(_ bytes: [UInt8]) { state.broadcasting { if !$0.isOver { $0.bytes += bytes } } }
+    func putBack(_ bytes: [UInt8]) { state.broadcasting { $0.bytes = bytes + $0.bytes } }
+    func end() { state.broadcasting { $0.isOver = true } }
+    func breakOff() { state.broadcasting { ($0.isOver, $0.isBroken) = (true, !$0.isOver) } }
+    var isOver: Bool { state.withLock { $0.isOver } }
+    var isBroken: Bool { state.withLock { $0.isBroken && $0.bytes.isEmpty } }
+
+    func take(_ count: Int, within milliseconds: Int) -> [UInt8]? {
+      state.waiting(for: .milliseconds(min(milliseconds, 60_000))) { state -> [UInt8]? in
+        guard !state.bytes.isEmpty || state.isOver else { return nil }
+        defer { state.bytes.removeFirst(min(count, state.bytes.count)) }
+        return Array(state.bytes.prefix(count))
+      }
+    }
+  }
+
+  private let input: Pipe
+  private let output: Pipe
+
+  private init(_ input: Pipe, _ output: Pipe) {
+    self.input = input
+    self.output = output
+  }
+
+  /// Both ends of a connection.
+  static func pair() -> (MemoryStream, MemoryStream) {
+    let (one, other) = (Pipe(), Pipe())
+    return (MemoryStream(one, other), MemoryStream(other, one))
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
+    guard let bytes = input.take(buffer.count, within: milliseconds) else { return nil }
+    buffer.copyBytes(from: bytes)
+    return bytes.count
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, within milliseconds: Int) -> Bool {
+    if output.isOver { return false }
+    output.add(Array(bytes))
+    return true
+  }
+
+  var isBroken: Bool { input.isBroken }
+  var isGone: Bool { input.isOver }
+  func finishWriting() { output.end() }
+
+  /// Ends what comes as a reset does.
+  func breakInput() { input.breakOff() }
+
+  /// Has `read` give these bytes first.
+  func putBack(_ bytes: [UInt8]) { input.putBack(bytes) }
+
+  func close() {
+    input.end()
+    output.end()
+  }
+
+  func reset() {
+    input.end()
+    output.breakOff()
+  }
+}
+
+extension MemoryStream {
+  /// Sends text.
+  func say(_ text: String) { _ = write(Array(text.utf8)) }
+
+  /// Reads until `end` came, or no more comes. It waits on a thread of its own: what is waited for needs those of Swift's
+  /// concurrency, of which a small machine has two.
+  func hear(until end: String) async -> String { await Self.apart { self.hearBlocking(until: end) } }
+
+  /// Reads an answer: its head, and as much as its length says.
+  func answer() async -> String { await Self.apart { self.answerBlocking() } }
+
+  /// Runs what blocks on a thread of its own.
+  static func apart<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      do {
+        _ = try OSThread(name: "engine") { continuation.resume(returning: body()) }
+      } catch {
+        continuation.resume(returning: body())
+      }
+    }
+  }
+
+  private func hearBlocking(until end: String) -> String {
+    var all = ""
+    var buffer = [UInt8](repeating: 0, count: 1)
+    while !all.hasSuffix(end), buffer.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 {
+      all += String(decoding: buffer, as: UTF8.self)
+    }
+    return all
+  }
+
+  private func answerBlocking() -> String {
+    let head = hearBlocking(until: "\r\n\r\n")
+    let length = head.split(separator: "\r\n").compactMap { line -> Int? in
+      line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
+    }
+    if head.lowercased().contains("transfer-encoding: chunked") {
+      return head + hearBlocking(until: "0\r\n\r\n")
+    }
+    var body = ""
+    for _ in 0..<(length.first ?? 0) {
+      var byte = [UInt8](repeating: 0, count: 1)
+      guard byte.withUnsafeMutableBytes({ read(into: $0, within: 60_000) }) == 1 else { break }
+      body += String(decoding: byte, as: UTF8.self)
+    }
+    return head + body
+  }
+}
+
+/// A system in memory: TLS that changes nothing, and servers that say their name.
+final class FakeProxyNetwork: ProxyNetwork {
+  private let state = Locked<(secured: [String], connected: [String], isDown: Bool)>(([], [], false))
+
+  /// Hosts that TLS was ended for.
+  var secured: [String] { state.withLock { $0.secured } }
+  /// Servers that were connected to.
+  var connected: [String] { state.withLock { $0.connected } }
+  /// No server answers.
+  func goDown() { state.withLock { $0.isDown = true } }
+
+  func secure(_ stream: any ProxyStream, after early: [UInt8], as host: String) -> (any ProxyStream)? {
+    state.withLock { $0.secured.append(host) }
+    (stream as? MemoryStream)?.putBack(early)
+    return stream
+  }
+
+  func connect(
+    to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
+  ) throws(TransportError) -> any ProxyStream {
+    let isDown = state.withLock { state in
+      state.connected.append("\(isSecure ? "tls " : "")\(host):\(port)")
+      return state.isDown
+    }
+    if isDown { throw TransportError(.unreachable, host) }
+    let (here, there) = MemoryStream.pair()
+    _ = try? OSThread(name: "echo") {
+      there.say("\(host): ")
+      var buffer = [UInt8](repeating: 0, count: 1024)
+      while let count = buffer.withUnsafeMutableBytes({ there.read(into: $0, within: 60_000) }), count > 0 {
+        guard there.write(Array(buffer[..<count])) else { break }
+      }
+      there.close()
+    }
+    return here
+  }
+}

@@ -1,0 +1,66 @@
+import Manifests
+import Store
+import System
+import Testing
+import Values
+
+@testable import Origin
+
+/// What a device downloads, worked out without looking at every file of a large manifest.
+@Suite struct UpdateCostTests {
+  private let origin: TestOrigin
+  private var facts: DerivedFacts { DerivedFacts(store: origin.store) }
+
+  init() throws { origin = try TestOrigin() }
+
+  /// Sends files, which no release takes.
+  private func contents(_ texts: [String]) throws -> ContentTable {
+    var table = ContentTable()
+    for (number, text) in texts.enumerated() {
+      let bytes = Array(text.utf8)
+      let (md5, sha256) = (MD5.of(bytes), SHA256.of(bytes))
+      _ = try origin.store.receive(
+        bytes.span.bytes, BlobClaim(sha256: sha256, md5: md5, size: Int64(bytes.count)))
+      let type = try #require(ContentType("application/javascript;charset=UTF-8"))
+      table.append(
+        try ResourceURL("https://m.example.com/\(1000 + number).js"),
+        ResourceContent(md5: md5, sha256: sha256, size: Int64(bytes.count), ctype: type))
+    }
+    return table
+  }
+
+  /// How many of the files were looked at.
+  private func judged(_ contents: ContentTable) throws -> Int {
+    var count = 0
+    for (_, content) in contents {
+      if try origin.store.derived.plainSize(of: content.sha256, coded: true) != nil { count += 1 }
+    }
+    return count
+  }
+
+  @Test func fewOfManySmallFilesAreLookedAt() throws {
+    let contents = try contents(
+      (0..<200).map { number in
+        String(repeating: "export const number\(number % 7) = \(number);\n", count: 30 + number % 11)
+      })
+    let cost = UpdateCost(whole: contents, facts, judged: 10)
+    #expect(try judged(contents) == 10)
+    let exact = UpdateCost(whole: contents, facts)
+    #expect(try judged(contents) == 200)
+    #expect(cost.files == 200 && exact.files == 200)
+    #expect(cost.plainBytes == cost.bytes)
+    let ratio = Double(cost.bytes) / Double(exact.bytes)
+    #expect(ratio > 0.8 && ratio < 1.25)
+  }
+
+  /// Large ones are few, and most of the bytes.
+  @Test func largeFilesAreLookedAtUpToSoManyBytes() throws {
+    let contents = try contents((0..<4).map { String(repeating: "let x = \($0);\n", count: 7000) })
+    let cost = UpdateCost(whole: contents, facts, exact: 100_000)
+    #expect(try judged(contents) == 2)
+    let exact = UpdateCost(whole: contents, facts)
+    #expect(try judged(contents) == 4)
+    let ratio = Double(cost.bytes) / Double(exact.bytes)
+    #expect(ratio > 0.8 && ratio < 1.25)
+  }
+}

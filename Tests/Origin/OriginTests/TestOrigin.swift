@@ -1,0 +1,205 @@
+import Glibc
+import HTTP
+import Manifests
+import Store
+import System
+import Values
+
+@testable import Origin
+
+/// An origin over a store of its own, asked without a socket: what the pool would run runs at once.
+final class TestOrigin {
+  let folder: String
+  let store: Store
+  let origin: Origin
+  let token: String
+  private let handler: any Handler
+  /// Whose folder it is; nil: its own, which goes with it.
+  private let owner: TestOrigin?
+
+  init(
+    publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
+    clock: (@Sendable () -> Int64)? = nil
+  ) throws {
+    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    owner = nil
+    folder = "\(base)/xcache-origin-\(Hex.encode(Secrets.random(8).span.bytes))"
+    var kept = Store.Options()
+    if let clock { kept.clock = clock }
+    store = try Store(path: folder, options: kept)
+    var options = Origin.Options(publicURL: try BaseURL(publicURL))
+    change(&options)
+    origin = try Origin(store: store, options: options)
+    handler = origin.makeHandler()
+    let bytes = try DurableFile.read("\(folder)/admin.token") ?? []
+    token = String(decoding: bytes.dropLast(), as: UTF8.self)
+  }
+
+  private init(sharing other: TestOrigin, _ origin: Origin) {
+    (folder, store, token) = (other.folder, other.store, other.token)
+    self.origin = origin
+    owner = other
+    handler = origin.makeHandler()
+  }
+
+  /// Another origin over the same store, as after a restart.
+  func restarted() throws -> TestOrigin {
+    let options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
+    return TestOrigin(sharing: self, try Origin(store: store, options: options))
+  }
+
+  /// The same origin, asked on another event loop.
+  func another() throws -> TestOrigin { TestOrigin(sharing: self, origin) }
+
+  deinit { if owner == nil { Self.removeAll(folder) } }
+
+  private static func removeAll(_ path: String) {
+    for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
+    if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
+  }
+
+  struct Reply {
+    let status: Int
+    let head: String
+    let body: [UInt8]
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+    var json: JSONValue { (try? JSONValue.parse(body)) ?? .null }
+
+    func field(_ name: String) -> String? {
+      for line in head.split(separator: "\r\n") where line.lowercased().hasPrefix(name.lowercased() + ": ") {
+        return String(line.dropFirst(name.utf8.count + 2))
+      }
+      return nil
+    }
+  }
+
+  /// Asks with raw header lines, each without its line break.
+  func ask(_ method: String, _ target: String, _ lines: [String] = [], body: [UInt8]? = nil) throws -> Reply {
+    var lines = ["Host: x"] + lines
+    if let body { lines.append("Content-Length: \(body.count)") }
+    let text = "\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
+    return Self.reply(try answer(Array(text.utf8)), body ?? [])
+  }
+
+  /// What the event loop makes of a request before any of its body has arrived.
+  func answer(_ method: String, _ target: String, _ lines: [String], length: Int? = nil) throws -> Answer {
+    try answer(Self.head(method, target, lines, length))
+  }
+
+  /// Where a request waits for a worker.
+  func lane(_ method: String, _ target: String, _ lines: [String] = [], length: Int? = nil) throws
+    -> Scheduling.Lane
+  {
+    try parsed(Self.head(method, target, lines, length)) { handler.scheduling(of: $0).lane }
+  }
+
+  private static func head(_ method: String, _ target: String, _ lines: [String], _ length: Int?) -> [UInt8] {
+    let lines = ["Host: x"] + (length.map { ["Content-Length: \($0)"] } ?? []) + lines
+    return Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8)
+  }
+
+  private func answer(_ arrived: [UInt8]) throws -> Answer {
+    try parsed(arrived) { handler.handle($0) }
+  }
+
+  private func parsed<Result>(_ arrived: [UInt8], _ body: (borrowing Request) -> Result) throws -> Result {
+    var bytes = arrived
+    var parser = RequestParser()
+    guard case .complete = parser.parse(bytes.span.bytes, limits: RequestLimits()) else {
+      throw BadRequest(text: String(decoding: bytes, as: UTF8.self))
+    }
+    var head = parser.head
+    if head.pathNeedsNormalising {
+      bytes.withUnsafeMutableBytes {
+        var span = $0.mutableBytes
+        head.path = PathNormaliser.normalise(&span, head.path)
+      }
+    }
+    return body(Request(head, in: bytes.span.bytes, from: .unknown))
+  }
+
+  struct BadRequest: Error { let text: String }
+
+  private static func reply(_ answer: Answer, _ body: [UInt8]) -> Reply {
+    switch answer {
+    case .now(let response): return Reply(response)
+    case .later(let make): return Reply(make())
+    case .deferred(let begin):
+      let response = Monitor<Response?>(nil)
+      begin { made in response.broadcasting { $0 = made } }
+      return Reply(response.waiting { $0 })
+    case .abandonable(let begin):
+      let response = Monitor<Response?>(nil)
+      _ = begin { made in response.broadcasting { $0 = made } }
+      return Reply(response.waiting { $0 })
+    case .receive(_, let make):
+      let receiver = make()
+      if !body.isEmpty { _ = receiver.receive(body.span.bytes) }
+      return Reply(receiver.finish())
+    }
+  }
+
+  // MARK: - Calls of the API
+
+  func api(_ method: String, _ path: String, _ body: JSONValue? = nil, token: String? = nil) throws -> Reply {
+    try ask(
+      method, "/api/v1/\(path)", ["Authorization: Bearer \(token ?? self.token)"], body: body?.canonical)
+  }
+
+  /// Publishes files given as URL path and text; the bundle is exactly these.
+  @discardableResult
+  func publish(
+    _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
+  ) throws -> Reply {
+    let body = try release(
+      files, bundle: bundle, app: app, channel: channel, remove: remove, headers: headers)
+    return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
+  }
+
+  /// Sends files, and gives the body of the request that releases them.
+  func release(
+    _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
+  ) throws -> JSONValue {
+    var set = JSONObject()
+    for (path, text) in files {
+      let bytes = Array(text.utf8)
+      let digest = FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))
+      _ = try store.receive(
+        bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
+      let url = "https://m.example.com/\(path)"
+      set[url] = ResourceContent(digest, ctype: ContentType.of(fileName: path), headers: headers).json
+    }
+    let base =
+      (try? api("GET", "apps/\(app)/channels/\(channel)/bundles/\(bundle)/entries").json["version"]?.string)
+      ?? nil
+    let change: JSONValue = [
+      "base": .string(base ?? "0"), "bundle": .string(bundle),
+      "remove": .strings(remove.map { "https://m.example.com/\($0)" }), "set": .object(set),
+    ]
+    return ["bundles": [change], "message": "test"]
+  }
+}
+
+extension TestOrigin.Reply {
+  init(_ response: Response) {
+    status = Int(response.status.code)
+    head = String(decoding: Array(response.head.bytes.address), as: UTF8.self)
+    body = response.body.part(0..<response.body.count).flatMap { segment -> [UInt8] in
+      switch segment {
+      case .bytes(let bytes, let range): return Array(Array(bytes.address)[range])
+      case .made(let bytes): return Array(bytes.make().address)
+      case .file(let file):
+        var bytes = [UInt8](repeating: 0, count: Int(file.count))
+        let count = bytes.withUnsafeMutableBytes {
+          pread(file.descriptor, $0.baseAddress, $0.count, off_t(file.offset))
+        }
+        // As the server does.
+        if count < bytes.count { file.owner.bytesAreMissing() }
+        return Array(bytes.prefix(max(0, count)))
+      }
+    }
+  }
+}

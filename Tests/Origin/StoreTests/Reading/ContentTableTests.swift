@@ -1,0 +1,41 @@
+import Manifests
+import System
+import Testing
+import Values
+
+@testable import Store
+
+@Suite struct ContentTableTests {
+  /// What a table gives is what it was given, and it finds each URL, but none between them.
+  @Test func givesBackWhatItWasGiven() throws {
+    var items: [ContentTable.Element] = []
+    for number in 0..<1000 {
+      let bytes = Array("\(number)".utf8)
+      let type = try #require(ContentType(number % 3 == 0 ? "text/css" : "image/\(number % 7)"))
+      let headers: EntryHeaders =
+        number % 5 == 0
+        ? try EntryHeaders(json: JSONValue.parse(Array(#"{"X-Frame-Options":"DENY"}"#.utf8))) : EntryHeaders()
+      let query = number % 2 == 0 ? "?v=/1?2" : ""
+      let url = try ResourceURL("http\(number % 4 == 0 ? "s" : "")://a:8080/p/\(number)x\(query)")
+      items.append(
+        (
+          url,
+          ResourceContent(
+            md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(number), ctype: type, headers: headers)
+        ))
+    }
+    items.sort { $0.url < $1.url }
+    var table = ContentTable()
+    for (url, content) in items { table.append(url, content) }
+    #expect(table.count == items.count)
+    for (index, item) in items.enumerated() {
+      #expect(table[index] == item)
+      #expect(table[index].url.path == item.url.path && table[index].url.query == item.url.query)
+      #expect(table.sha256(at: index) == item.content.sha256)
+      #expect(table.place(of: item.url) == index)
+      #expect(table.place(of: try ResourceURL(item.url.text + "0")) == nil)
+    }
+    #expect(table.place(of: try ResourceURL("http://0/")) == nil)
+    #expect(ContentTable().place(of: try ResourceURL("http://0/")) == nil)
+  }
+}

@@ -1,0 +1,116 @@
+import Glibc
+import System
+import Testing
+
+@testable import Store
+
+@Suite struct MigrationTests {
+  let scratch = Scratch()
+
+  private var folder: String {
+    // Tests/Origin/StoreTests/SQLite/MigrationTests.swift -> the root
+    let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    return "/\(root)/Migrations"
+  }
+
+  @Test func everyFileIsEmbeddedAsItIs() throws {
+    let names = try Folder.textNames(folder).filter { $0.hasSuffix(".sql") }
+    #expect(names == Migrations.embedded.steps.map(\.name))
+    for step in Migrations.embedded.steps {
+      #expect(try DurableFile.read("\(folder)/\(step.name)") == step.sql)
+    }
+  }
+
+  @Test func theyAreAppliedOnce() throws {
+    let path = scratch.path + "/a.db"
+    for _ in 1...2 { try Migrations.embedded.apply(to: Database(path: path, .writing)) }
+    let db = try Database(path: path, .writing)
+    #expect(try db.value(Int.self, "SELECT count(*) FROM migration") == Migrations.embedded.steps.count)
+  }
+
+  @Test func aStepThatFailsLeavesNothing() throws {
+    let db = try Database(path: scratch.path + "/a.db", .writing)
+    let broken = Migrations(
+      steps: Migrations.embedded.steps + [
+        Migrations.Step(name: "9999_broken.sql", sql: Array("CREATE TABLE half (x); SELECT nonsense;".utf8))
+      ])
+    #expect(throws: StoreError.self) { try broken.apply(to: db) }
+    #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name = 'half'") == 0)
+    #expect(throws: Never.self) { try Migrations.embedded.apply(to: db) }
+  }
+
+  @Test func aNewerDatabaseIsRefused() throws {
+    let db = try Database(path: scratch.path + "/a.db", .writing)
+    let newer = Migrations(
+      steps: Migrations.embedded.steps + [
+        Migrations.Step(name: "9999_later.sql", sql: Array("CREATE TABLE later (x);".utf8))
+      ])
+    try newer.apply(to: db)
+    #expect { try Migrations.embedded.apply(to: db) } throws: {
+      if case StoreError.newerDatabase("9999_later.sql") = $0 { true } else { false }
+    }
+  }
+
+  /// A digest of another size is what a damaged file may hold.
+  @Test(arguments: ["zeroblob(32)", "zeroblob(31)", "zeroblob(33)", "x''"])
+  func anAlteredMigrationIsRefused(digest: String) throws {
+    let path = scratch.path + "/a.db"
+    let db = try Database(path: path, .writing)
+    try Migrations.embedded.apply(to: db)
+    try db.script("UPDATE migration SET sha256 = \(digest) WHERE position = 1")
+    #expect { try Migrations.embedded.apply(to: db) } throws: {
+      guard case StoreError.alteredMigration("0001_origin.sql") = $0, let error = $0 as? StoreError else {
+        return false
+      }
+      return "\(error)".contains("xcache whose 0001_origin.sql differs")
+    }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path) }
+    #expect(throws: StoreError.self) { _ = try Connections(path: path, isSecondary: true) }
+  }
+
+  /// The step that rebuilds a table which others refer to: rows, ids and references stay what they were.
+  @Test func contentTypesOfAnOlderDatabaseStay() throws {
+    let path = scratch.path + "/a.db"
+    do {
+      let db = try Database(path: path, .writing)
+      try Migrations(steps: Array(Migrations.embedded.steps.prefix(9))).apply(to: db)
+      try db.script(
+        """
+        INSERT INTO app (id, name, created_at) VALUES (1, 'shop', 0);
+        INSERT INTO public_url (id, text) VALUES (1, 'http://cdn');
+        INSERT INTO channel (id, app_id, name, public_url_id, created_at) VALUES (1, 1, 'online', 1, 0);
+        INSERT INTO content_type (id, text) VALUES (3, 'text/html'), (7, 'text/css');
+        INSERT INTO url (id, channel_id, text) VALUES (1, 1, 'https://h/a'), (2, 1, 'https://h/b');
+        INSERT INTO blob (id, sha256, md5, size, stored_at) VALUES (1, zeroblob(32), zeroblob(16), 0, 0);
+        INSERT INTO resource (url_id, version, blob_id, content_type_id, public_url_id, brought_in)
+          VALUES (1, 1, 1, 3, 1, 1), (2, 1, 1, 7, 1, 1);
+        """)
+    }
+    let db = try Database(path: path, .writing)
+    try Migrations.embedded.apply(to: db)
+    let types = try db.all("SELECT id || ' ' || text || ' ' || headers FROM content_type ORDER BY id") {
+      $0.get(0, as: String.self)
+    }
+    #expect(types == ["3 text/html {}", "7 text/css {}"])
+    #expect(try db.value(Int64.self, "SELECT content_type_id FROM resource WHERE url_id = 2") == 7)
+    #expect(try db.structureFindings(deep: true).isEmpty)
+    #expect(throws: StoreError.self) { try db.script("DELETE FROM content_type WHERE id = 7") }
+    #expect(throws: StoreError.self) {
+      try db.script(
+        """
+        INSERT INTO resource (url_id, version, blob_id, content_type_id, public_url_id, brought_in)
+        VALUES (2, 2, 1, 8, 1, 1)
+        """)
+    }
+    #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
+  }
+
+  @Test func aDatabaseOfAnotherProgramIsLeftAlone() throws {
+    let db = try Database(path: scratch.path + "/a.db", .writing)
+    try db.script("CREATE TABLE notes (x)")
+    #expect { try Migrations.embedded.apply(to: db) } throws: {
+      if case StoreError.foreignDatabase = $0 { true } else { false }
+    }
+    #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema") == 1)
+  }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Manifests
+import System
+import Testing
+import Values
+
+@testable import Store
+
+/// A data folder of a test's own, removed with it, and short words for what tests do with a store.
+final class Scratch: Sendable {
+  let path: String
+
+  convenience init() {
+    // In memory where there is such a folder: a sync costs nothing there, and no test here needs a real disk.
+    self.init(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
+  }
+
+  init(in parent: String) {
+    var template = Array("\(parent)/xcache-store-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { fatalError("no temporary folder: errno \(errno)") }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { Self.remove(path) }
+
+  var data: String { path + "/data" }
+
+  func open(_ options: Store.Options = Store.Options()) throws -> Store {
+    // Hundreds of these folders stand side by side in memory.
+    var options = options
+    options.keepsReserve = false
+    return try Store(path: data, options: options)
+  }
+
+  private static func remove(_ path: String) {
+    guard let status = try? Kernel.status(path, followLinks: false) else { return }
+    if status.kind == .folder {
+      for name in (try? Folder.textNames(path)) ?? [] { remove("\(path)/\(name)") }
+      try? Kernel.removeFolder(path)
+    } else {
+      try? Kernel.remove(path)
+    }
+  }
+}
+
+/// Bytes of a test's file, and what a publisher says of them.
+struct Sample: Hashable {
+  let bytes: [UInt8]
+  let type: String
+  let headers: EntryHeaders
+
+  init(_ text: String, type: String = "text/plain", headers: EntryHeaders = EntryHeaders()) {
+    bytes = Array(text.utf8)
+    self.type = type
+    self.headers = headers
+  }
+
+  init(large bytes: [UInt8]) {
+    self.bytes = bytes
+    type = "application/octet-stream"
+    headers = EntryHeaders()
+  }
+
+  var claim: BlobClaim { BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)) }
+
+  var content: ResourceContent {
+    get throws {
+      ResourceContent(
+        md5: .of(bytes), sha256: .of(bytes), size: Int64(bytes.count),
+        ctype: try #require(ContentType(type)), headers: headers)
+    }
+  }
+}
+
+extension Store {
+  func send(_ samples: some Sequence<Sample>) throws {
+    for sample in samples { _ = try receive(sample.bytes.span.bytes, sample.claim) }
+  }
+
+  /// Publishes into app `shop`, channel `online`, sending bytes first; URLs are written as paths.
+  @discardableResult
+  func publish(
+    _ bundle: String = "main", base: Int64, set: [String: Sample] = [:], remove: [String] = [],
+    ifVersion: Int64? = nil, dryRun: Bool = false, sends: Bool = true
+  ) throws -> ReleaseOutcome {
+    if sends { try send(set.values) }
+    return try commit(
+      request(
+        [try change(bundle, base: base, set: set, remove: remove)], ifVersion: ifVersion, dryRun: dryRun))
+  }
+
+  func change(_ bundle: String, base: Int64, set: [String: Sample] = [:], remove: [String] = []) throws
+    -> BundleChange
+  {
+    var contents: [ResourceURL: ResourceContent] = [:]
+    for (path, sample) in set { contents[try url(path)] = try sample.content }
+    return BundleChange(
+      try BundleName(bundle),
+      .update(base: ManifestVersion(base), set: contents, remove: Set(try remove.map(url))))
+  }
+
+  func request(_ changes: [BundleChange], ifVersion: Int64? = nil, dryRun: Bool = false) throws
+    -> ReleaseInput
+  {
+    ReleaseInput(
+      app: try AppName("shop"), channel: .online, author: "ci", message: "a message", bundles: changes,
+      ifVersion: ifVersion.map { ManifestVersion($0) }, dryRun: dryRun,
+      publicURLForNew: try BaseURL("https://cdn.example.com/x"))
+  }
+
+  func shop() throws -> ChannelInfo { try channel(try AppName("shop"), .online) }
+}
+
+func url(_ path: String) throws -> ResourceURL { try ResourceURL("https://m.example.com/" + path) }

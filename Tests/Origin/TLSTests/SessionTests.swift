@@ -1,0 +1,254 @@
+import System
+import Testing
+import TLS
+import TLSPeer
+
+/// A session's server side, held against libssl's client.
+@Suite struct SessionTests {
+  let acceptor: TLSAcceptor
+  let files: Certificates.Pair
+  private let certificates: Certificates
+
+  init() throws {
+    certificates = try Certificates()
+    files = try certificates.make("own", hosts: ["shop.test"])
+    acceptor = try TLSAcceptor(certificate: files.certificate, key: files.key)
+  }
+
+  @Test("TLS 1.2 and 1.3 are spoken, older ones refused", arguments: TLSVersion.allCases)
+  func versions(_ version: TLSVersion) throws {
+    let pair = try Pair(
+      acceptor,
+      TLSPeer.Options {
+        ($0.oldest, $0.newest) = (version, version)
+        $0.ciphers = "ALL:@SECLEVEL=0"
+      })
+    switch version {
+    case .tls10, .tls11: #expect(pair.shakeHands() == .failed)
+    case .tls12, .tls13:
+      #expect(pair.shakeHands() == .done(isResumed: false))
+      #expect(pair.client.version == version.rawValue)
+    }
+  }
+
+  @Test(
+    "Of TLS 1.2 only ciphers that keep what was said from who finds the key later",
+    arguments: [
+      ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-AES256-GCM-SHA384", true),
+      ("ECDHE-ECDSA-CHACHA20-POLY1305", true), ("ECDHE-ECDSA-AES128-SHA", false),
+      ("ECDHE-ECDSA-AES128-SHA256", false), ("AES128-GCM-SHA256", false), ("ECDHE-ECDSA-NULL-SHA", false),
+    ])
+  func ciphers(_ cipher: String, _ isTaken: Bool) throws {
+    let pair = try Pair(
+      acceptor,
+      TLSPeer.Options {
+        $0.newest = .tls12
+        $0.ciphers = "\(cipher):@SECLEVEL=0"
+      })
+    #expect(pair.shakeHands() == (isTaken ? .done(isResumed: false) : .failed))
+    if isTaken { #expect(pair.client.cipher == cipher) }
+  }
+
+  @Test("A client that prefers ChaCha gets it; others AES of 128 bits")
+  func preference() throws {
+    let usual = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
+    #expect(usual.shakeHands() == .done(isResumed: false))
+    #expect(usual.client.cipher == "ECDHE-ECDSA-AES128-GCM-SHA256")
+    let phone = try Pair(
+      acceptor,
+      TLSPeer.Options {
+        $0.newest = .tls12
+        $0.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256"
+      })
+    #expect(phone.shakeHands() == .done(isResumed: false))
+    #expect(phone.client.cipher == "ECDHE-ECDSA-CHACHA20-POLY1305")
+  }
+
+  @Test(
+    "http/1.1 is chosen; a client that speaks other protocols alone is refused",
+    arguments: [
+      (["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], nil), (["h2"], "refused"),
+      (["http/1.0"], "refused"),
+      (["http/1.11"], "refused"), (["x", "xhttp/1.1", "http/1.1"], "http/1.1"),
+    ] as [([String], String?)])
+  func protocols(_ offered: [String], _ chosen: String?) throws {
+    let pair = try Pair(acceptor, TLSPeer.Options { $0.protocols = offered })
+    if chosen == "refused" {
+      #expect(pair.shakeHands() == .failed)
+      guard case .failed(let reason) = pair.clientStep else { Issue.record("it went on"); return }
+      #expect(reason.contains("no application protocol"))
+    } else {
+      #expect(pair.shakeHands() == .done(isResumed: false))
+      #expect(pair.client.chosenProtocol == chosen)
+    }
+  }
+
+  @Test(
+    "Any name may be asked for, and the certificate is checked by who asks",
+    arguments: ["shop.test", "other.test"])
+  func names(_ host: String) throws {
+    let pair = try Pair(
+      acceptor,
+      TLSPeer.Options {
+        $0.host = host
+        $0.authority = files.certificate
+      })
+    let step = pair.shakeHands()
+    if host == "shop.test" {
+      #expect(step == .done(isResumed: false))
+    } else {
+      guard case .failed(let reason) = pair.clientStep else {
+        Issue.record("it was believed"); return
+      }
+      #expect(reason == "certificate verify failed")
+    }
+  }
+
+  @Test(
+    "A session goes on by its ticket, also after the certificate was read anew",
+    arguments: [TLSVersion.tls12, .tls13])
+  func resumption(_ version: TLSVersion) throws {
+    func connect(_ ticket: TLSSessionTicket?) throws -> (Bool, TLSSessionTicket?) {
+      let pair = try Pair(
+        acceptor,
+        TLSPeer.Options {
+          ($0.oldest, $0.newest) = (version, version)
+          $0.session = ticket
+        })
+      let step = pair.shakeHands()
+      // The ticket of TLS 1.3 comes with what is read.
+      #expect(pair.serverSends(Array("hello".utf8)) == .bytes(5))
+      #expect(pair.clientReads() == Array("hello".utf8))
+      return (step == .done(isResumed: true) && pair.client.isResumed, pair.client.ticket)
+    }
+    let (isFirstResumed, ticket) = try connect(nil)
+    #expect(!isFirstResumed)
+    #expect(try connect(ticket).0)
+    try acceptor.reload()
+    let (isResumed, next) = try connect(ticket)
+    #expect(isResumed)
+    let other = try TLSAcceptor(certificate: files.certificate, key: files.key)
+    let pair = try Pair(
+      other,
+      TLSPeer.Options {
+        ($0.oldest, $0.newest) = (version, version)
+        $0.session = next
+      })
+    #expect(pair.shakeHands() == .done(isResumed: false), "another server's keys open no ticket of this one")
+  }
+
+  @Test("New keys in the way of TLS 1.2 are refused; of TLS 1.3 they are changed")
+  func renegotiation() throws {
+    let old = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
+    #expect(old.shakeHands() == .done(isResumed: false))
+    _ = old.client.renegotiate()
+    #expect(old.serverReceives() == .wouldBlock)
+    guard case .failed(let reason) = old.client.renegotiate() else { Issue.record("it was taken"); return }
+    #expect(reason.contains("renegotiation"))
+
+    let new = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
+    #expect(new.shakeHands() == .done(isResumed: false))
+    _ = new.client.updateKeys()
+    #expect(new.client.send(Array("hello".utf8)) == .bytes(5))
+    #expect(new.serverReads() == "hello")
+    #expect(new.serverSends(Array("world".utf8)) == .bytes(5))
+    #expect(new.clientReads() == Array("world".utf8))
+  }
+
+  @Test("Plain text is told apart from what is no TLS at all")
+  func notTLS() throws {
+    for (bytes, expected) in [
+      ("GET / HTTP/1.1\r\n\r\n", TLSSession.Handshake.plainText), ("DELETE / HTTP/1.1\r\n\r\n", .plainText),
+      ("\u{0}\u{1}\u{2}\u{3}\u{4}\u{5}", .failed), ("\u{16}\u{3}\u{1}\u{0}\u{5}aaaaaaaa", .failed),
+    ] {
+      let pair = try Pair(acceptor)
+      pair.sendRaw(Array(bytes.utf8))
+      #expect(pair.server.handshake() == expected, "\(bytes.debugDescription)")
+    }
+    // A part of a hello is waited for; its end is the client's.
+    let pair = try Pair(acceptor)
+    pair.sendRaw([0x16, 3, 1])
+    #expect(pair.server.handshake() == .needsInput)
+  }
+
+  @Test("A record that was changed on the way ends the session")
+  func damage() throws {
+    let pair = try Pair(acceptor)
+    #expect(pair.shakeHands() == .done(isResumed: false))
+    pair.sendRaw([0x17, 3, 3, 0, 32] + [UInt8](repeating: 7, count: 32))
+    #expect(pair.serverReceives() == .broken)
+  }
+
+  @Test("The client's end is told, with its goodbye or without")
+  func ends() throws {
+    let pair = try Pair(acceptor)
+    #expect(pair.shakeHands() == .done(isResumed: false))
+    pair.client.sendCloseNotify()
+    #expect(pair.serverReceives() == .end)
+    // It may still be answered.
+    #expect(pair.serverSends(Array("bye".utf8)) == .bytes(3))
+    #expect(pair.clientReads() == Array("bye".utf8))
+    pair.server.sendCloseNotify()
+    var buffer = [UInt8](repeating: 0, count: 8)
+    #expect(pair.client.receive(into: &buffer) == .end)
+  }
+
+  @Test("Many key changes at once don't hold up whoever reads")
+  func flood() throws {
+    let pair = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
+    #expect(pair.shakeHands() == .done(isResumed: false))
+    // As many as the socket takes; each is answered, and nobody reads the answers.
+    var sent = 0
+    while sent < 20_000, pair.client.updateKeys() == .done { sent += 1 }
+    #expect(sent > 100)
+    var turns = 0
+    while turns < 1_000 {
+      turns += 1
+      let transfer = pair.serverReceives()
+      if transfer == .budgetSpent { continue }
+      #expect(transfer == .wouldBlock || transfer == .broken)
+      break
+    }
+    #expect(turns < 1_000)
+  }
+
+  @Test("What finds no room is sent once there is some, each byte once")
+  func backPressure() throws {
+    let pair = try Pair(acceptor)
+    #expect(pair.shakeHands() == .done(isResumed: false))
+    let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
+    var (sent, received, blocked) = (0, [UInt8](), 0)
+    while received.count < bytes.count {
+      sending: while sent < bytes.count {
+        // Offered from another place each time, and with more behind it.
+        let part = [UInt8](bytes[sent..<min(sent + 20_000, bytes.count)])
+        switch pair.serverSends(part, more: true) {
+        case .bytes(let count): sent += count
+        case .wouldBlock:
+          blocked += 1
+          break sending
+        case let other:
+          Issue.record("\(other)")
+          return
+        }
+      }
+      while let part = pair.clientReads() { received += part }
+    }
+    #expect(received == bytes)
+    #expect(blocked > 0)
+  }
+
+  @Test("Whether more is there is known without asking the socket again")
+  func pending() throws {
+    let pair = try Pair(acceptor)
+    #expect(pair.shakeHands() == .done(isResumed: false))
+    _ = pair.client.send(Array("one".utf8))
+    _ = pair.client.send(Array("two".utf8))
+    #expect(pair.serverReads() == "one")
+    #expect(pair.server.mayHaveMore)
+    #expect(pair.serverReads() == "two")
+    _ = pair.client.send(Array("three".utf8))
+    #expect(pair.serverReads() == "three")
+    #expect(!pair.server.mayHaveMore)
+  }
+}

@@ -1,0 +1,111 @@
+import Testing
+import Values
+
+@testable import BuildCheck
+
+/// The check of whole builds: which rule finds what, and what is no fault. The words are in Tests/Golden/broken-builds.txt.
+@Suite struct SiteCheckTests {
+  /// What is found in files that nobody has to write: rule, file, line and column.
+  private static func findings(
+    _ files: [String: String], base: String = "https://m.example.com/shop/", options: CheckOptions = .all,
+    live: Set<String> = [], changed: Set<String>? = nil
+  ) throws -> [String] {
+    let base = try BaseURL(base)
+    let listed = try files.keys.sorted().map { path in
+      CheckedBundle.File(
+        url: try ResourceURL("\(base.text)/\(path)"), ctype: .of(fileName: path), location: path, path: path,
+        size: Int64(files[path]?.utf8.count ?? 0))
+    }
+    let check = SiteCheck([CheckedBundle(listed, bases: [base], filter: FileFilter())], options) {
+      files[$0].map { Array($0.utf8) }
+    }
+    let report = check.report(try check.read(changed: changed), live: live)
+    #expect(report.files == files.count)
+    return report.findings.map { finding in
+      let at = finding.position.map { ":\($0.line):\($0.column)" } ?? ""
+      return "\(finding.severity.rawValue) \(finding.rule.rawValue) \(finding.place ?? "-")\(at)"
+    }
+  }
+
+  private static func page(_ body: String) -> String {
+    "<!doctype html>\n<meta charset=\"utf-8\">\n\(body)\n"
+  }
+
+  @Test func aWholeBuild() throws {
+    let files = [
+      "index.html": Self.page(
+        "<link rel=stylesheet href=a.css><script type=module src=./js/a.js></script><a href=about/>about</a>"),
+      "about/index.html": Self.page("<img src=../img/a.png srcset='../img/a.png 1x, /shop/img/b.png 2x'>"),
+      "a.css": "@import 'b.css'; a { background: url(img/a.png) }", "b.css": "b{}",
+      "js/a.js": "import './b.js'",
+      "js/b.js": "import('./c.js')", "js/c.js": "new URL('../img/a.png', import.meta.url)", "img/a.png": "x",
+      "img/b.png": "y",
+    ]
+    #expect(try Self.findings(files).filter { $0.hasPrefix("error") } == [])
+  }
+
+  @Test(arguments: [
+    ("<script src=app.js></script>", "error missing index.html:3:13"),
+    ("<link rel=stylesheet href=no.css>", "error missing index.html:3:27"),
+    ("<img src=A.png>", "error case index.html:3:10"),
+    ("<script src=http://m.example.com/shop/a.png></script>", "error mixed index.html:3:13"),
+  ])
+  func errorsHaveAPlace(body: String, finding: String) throws {
+    let found = try Self.findings(["index.html": Self.page(body), "a.png": "x"])
+    #expect(found.first == finding, "\(found)")
+  }
+
+  /// What other hosts have, what a script makes up, and what isn't a reference at all.
+  @Test(arguments: [
+    "<script src=https://cdn.example.net/lib.js></script>", "<a href='mailto:a@b.c'>",
+    "<img src='data:image/png,'>",
+    "<!-- <script src=none.js></script> -->", "<template><img src={{photo}}></template>", "<a href='#top'>",
+    "<img data-src=later.png>", "<script>const s = '<img src=none.png>'</script>", "<noscript></noscript>",
+  ])
+  func noErrors(body: String) throws {
+    #expect(try Self.findings(["index.html": Self.page(body)]).filter { $0.hasPrefix("error") } == [])
+  }
+
+  @Test func aMissingFileOfAnotherLiveBundleIsNone() throws {
+    let files = ["index.html": Self.page("<script src=/other/lib.js></script><script src=none.js></script>")]
+    let key = try ResourceURL("https://m.example.com/shop/none.js").matchKey
+    #expect(try Self.findings(files).contains("error missing index.html:3:48"))
+    #expect(try !Self.findings(files, live: [key]).contains { $0.hasPrefix("error") })
+  }
+
+  @Test func rulesAreSwitchedOff() throws {
+    let files = ["index.html": Self.page("<script src=none.js></script>"), "a.js.map": "{}", "empty.js": ""]
+    let all = try Self.findings(files)
+    #expect(Set(all.map { $0.split(separator: " ")[1] }).isSuperset(of: ["missing", "empty", "weight"]))
+    #expect(try Self.findings(files, options: .none) == [])
+    let rest = try Self.findings(files, options: CheckOptions(off: [.missing]))
+    #expect(rest == all.filter { !$0.contains(" missing ") } && rest != all)
+    let ignored = CheckOptions(ignore: [try #require(Glob("none.js"))])
+    #expect(try Self.findings(files, options: ignored) == rest)
+  }
+
+  /// Only changed files are read, unless one of them lacks something: then what loads it matters, too.
+  @Test func onlyWhatChangedIsRead() throws {
+    let files = [
+      "old.html": Self.page("<script src=gone.js></script>"), "new.html": Self.page("<p>"),
+      "broken.html": Self.page("<script src=gone.js></script>"),
+    ]
+    func url(_ name: String) -> String { "https://m.example.com/shop/\(name)" }
+    #expect(try Self.findings(files, changed: [url("new.html")]).filter { $0.hasPrefix("error") } == [])
+    #expect(
+      try Self.findings(files, changed: [url("broken.html")]).filter { $0.hasPrefix("error") } == [
+        "error missing broken.html:3:13", "error missing old.html:3:13",
+      ])
+  }
+
+  @Test func afterTheLimitFindingsAreCounted() throws {
+    let body = (0..<40).map { "<img src=none.png>\($0)" }.joined(separator: "\n")
+    let found = try Self.findings(["index.html": Self.page(body)])
+    #expect(found.filter { $0.hasPrefix("error missing") }.count == 1)
+  }
+
+  @Test func namesThatDifferInCaseAlone() throws {
+    let found = try Self.findings(["a/Logo.png": "x", "a/logo.png": "y"])
+    #expect(found == ["warning case a/logo.png"] || found == ["warning case a/Logo.png"], "\(found)")
+  }
+}

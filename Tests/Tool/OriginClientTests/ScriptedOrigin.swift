@@ -1,0 +1,56 @@
+import HTTPClient
+import OriginAPI
+import OriginClient
+import SocketServer
+import System
+import Values
+
+/// An origin that gives one answer after another, the last again and again, and keeps what it was asked.
+final class ScriptedOrigin: Sendable {
+  private let state: Locked<(answers: [[SocketServer.Step]], requests: [SocketServer.Request])>
+  private let server: SocketServer
+
+  init(_ answers: [SocketServer.Step]...) {
+    let state = Locked((answers: answers, requests: [SocketServer.Request]()))
+    self.state = state
+    server = SocketServer { request in
+      state.withLock { state in
+        state.requests.append(request)
+        return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+      }
+    }
+  }
+
+  var requests: [SocketServer.Request] { state.withLock { $0.requests } }
+  var url: String { server.url }
+
+  /// A client that waits no longer than it must.
+  func client(token: String? = "secret", tokenSource: String? = nil) throws -> OriginClient {
+    try OriginClient(server: BaseURL(server.url), token: token, tokenSource: tokenSource) { _ in
+      RetryPolicy(attempts: 3, first: 1)
+    }
+  }
+
+  static func json(
+    _ text: String, _ fields: [(String, String)] = [], status: Int = 200
+  ) -> [SocketServer.Step] {
+    .answer(status, [("Content-Type", "application/json")] + fields, body: text.utf8)
+  }
+
+  static func problem(
+    _ status: Int, _ code: String, _ detail: String = "why", _ fields: [(String, String)] = []
+  ) -> [SocketServer.Step] {
+    json(
+      #"{"code":"\#(code)","detail":"\#(detail)","status":\#(status),"title":"No"}"#, fields, status: status)
+  }
+}
+
+/// What `body` throws; nil where it doesn't.
+func originError(_ body: () throws(OriginError) -> Void) -> OriginError? {
+  do throws(OriginError) {
+    try body()
+    return nil
+  } catch {
+    return error
+  }
+}
